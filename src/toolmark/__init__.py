@@ -1,0 +1,50 @@
+"""toolmark: measure how well models act. Public names load on first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolmark.api import arun, compare, load, open_run, rescore, run, write_report
+    from toolmark.runs.suite import Suite
+    from toolmark.types import Score, Task, Trajectory
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Score": "toolmark.types",
+    "Suite": "toolmark.runs.suite",
+    "Task": "toolmark.types",
+    "Trajectory": "toolmark.types",
+    "arun": "toolmark.api",
+    "compare": "toolmark.api",
+    "load": "toolmark.api",
+    "open_run": "toolmark.api",
+    "rescore": "toolmark.api",
+    "run": "toolmark.api",
+    "write_report": "toolmark.api",
+}
+__all__ = [  # noqa: RUF022 - the order of use
+    "load",
+    "run",
+    "arun",
+    "open_run",
+    "rescore",
+    "compare",
+    "write_report",
+    "Suite",
+    "Task",
+    "Trajectory",
+    "Score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'toolmark' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

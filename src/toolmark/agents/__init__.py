@@ -1,0 +1,1 @@
+"""Agents drive a model through an episode."""

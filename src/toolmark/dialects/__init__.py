@@ -1,0 +1,1 @@
+"""Dialects render tools and read calls back."""

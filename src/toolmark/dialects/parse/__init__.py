@@ -1,0 +1,1 @@
+"""Text to calls; nothing is ever evaluated."""

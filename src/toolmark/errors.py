@@ -1,0 +1,77 @@
+"""Everything that can go wrong, by what the caller can do about it.
+
+    ToolmarkError
+      UsageError          the command or call is wrong: mend it (exit 2)
+      DataError           a file is wrong: says file and line
+      WorldError          a tool's transport was lost: the episode is not run
+      EndpointError       no answer came: the episode is not run
+        RateLimited       429; `wait_s` is what the server asked for
+        Timeout           nothing, or not all, came in time
+        Unavailable       refused, reset, 408, 5xx, dead proxy, bad TLS
+        Torn              the body ended early, or is not JSON
+        Rejected          401, 403, 404, 400: the run stops, the next step is in the text
+
+A model's fault is none of these: it is a stop reason in the Reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ToolmarkError(Exception):
+    """Base of all errors that toolmark raises on purpose."""
+
+
+class UsageError(ToolmarkError):
+    """The request itself is wrong; the text says what would be right."""
+
+
+class DataError(ToolmarkError):
+    """A file is not what it should be; the text says file and line."""
+
+
+class WorldError(ToolmarkError):
+    """The transport to a tool was lost, after one restart."""
+
+
+class EndpointError(ToolmarkError):
+    """The endpoint gave no answer."""
+
+
+class RateLimited(EndpointError):
+    """Too many requests; `wait_s` is the server's own wish, None if it said nothing."""
+
+    def __init__(self, text: str, wait_s: float | None = None) -> None:
+        super().__init__(text)
+        self.wait_s = wait_s
+
+
+class Timeout(EndpointError):
+    """The answer did not come in time."""
+
+
+class Unavailable(EndpointError):
+    """The endpoint could not be reached or failed; `wait_s` as in RateLimited."""
+
+    def __init__(self, text: str, wait_s: float | None = None) -> None:
+        super().__init__(text)
+        self.wait_s = wait_s
+
+
+class Torn(EndpointError):
+    """The answer's body is incomplete or is not JSON."""
+
+
+class Rejected(EndpointError):
+    """The endpoint refuses this kind of request; asking again will not help."""
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """Return "; did you mean: a, b" or "; known: a, b, ..." for an unknown word."""
+    names = sorted(known)
+    close = get_close_matches(word, names, n=3, cutoff=0.5)
+    if close:
+        return f"; did you mean: {', '.join(close)}"
+    return f"; known: {', '.join(names)}"

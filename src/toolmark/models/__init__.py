@@ -1,0 +1,1 @@
+"""Models: wires to endpoints, policies around them, baselines."""

@@ -1,0 +1,1 @@
+"""Tables, drawings and the one-file page."""

@@ -1,0 +1,1 @@
+"""A run: planned, executed, stored, resumed."""

@@ -1,0 +1,89 @@
+"""What a suite is to the runner: tasks, a site, a scorer; nothing is looked up by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from toolmark.stats.columns import Columns
+from toolmark.types import (
+    Chart,
+    Dialect,
+    Drawing,
+    Estimate,
+    Model,
+    Sampling,
+    Site,
+    Table,
+    Task,
+    Trajectory,
+    Verdict,
+)
+
+
+class Tasks(Protocol):
+    """Tasks that can be gone through more than once and counted without making them."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        ...
+
+    def __iter__(self) -> Iterator[Task]:
+        """Go through them, always in the same order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Columns of scores to one number with its interval."""
+
+    name: str
+    measure: Callable[[Columns], Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """How a suite judges. A stored run is scored and reported with this alone.
+
+    `readings`: the first is the headline. `score` is pure: (task, trajectory) to a Verdict per
+    reading. `metrics`: the first is the headline, the others are its parts. `tables` takes the
+    columns of each reading; `views` draws one episode for the report.
+    """
+
+    readings: tuple[str, ...]
+    score: Callable[[Task, Trajectory], Mapping[str, Verdict]]
+    metrics: Callable[[Columns], Sequence[Metric]]
+    tables: Callable[[Mapping[str, Columns]], Sequence[Table | Chart]]
+    views: Callable[[Task, Trajectory], Sequence[Table | Drawing]] = lambda task, trajectory: ()
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Tasks with a length, plus their site, scorer, dialects and test instruments.
+
+    `dialects`: those it can be asked in, the first is the default. `instruments`: makers of the
+    test models that see the task, called with (task, repeat, options). `hashes`: what was read.
+    """
+
+    name: str
+    tasks: Tasks
+    scorer: Scorer
+    site: Callable[[], AbstractAsyncContextManager[Site]]
+    dialects: Mapping[str, Dialect]
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    sampling: Sampling = field(default_factory=Sampling)
+    instruments: Mapping[str, Callable[[Task, int, Mapping[str, str]], Model]] = field(
+        default_factory=dict
+    )
+    hashes: Mapping[str, str] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Task]:
+        """Go through the tasks."""
+        return iter(self.tasks)
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return len(self.tasks)

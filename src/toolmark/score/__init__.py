@@ -1,0 +1,1 @@
+"""Scorers' parts: usable alone, without a transport or a suite."""

@@ -1,0 +1,1 @@
+"""Intervals, paired tests, columns of scores."""

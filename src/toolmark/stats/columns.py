@@ -1,0 +1,119 @@
+"""Scores as columns: what every metric, table and chart is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolmark.types import Score
+
+Names = NDArray[np.object_]
+Numbers = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+X = TypeVar("X")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """One row per (task, repeat), all arrays of one length.
+
+    `run` is False where the episode was not run; there `value` and every part are nan and
+    `correct` is False. `cause` and `native` are those of the primary label, "" without one.
+    """
+
+    task: Names
+    item: Names
+    category: Names
+    repeat: NDArray[np.int64]
+    run: Mask
+    correct: Mask
+    value: Numbers
+    cause: Names
+    native: Names
+    axes: dict[str, Names]
+    parts: dict[str, Numbers]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.value)
+
+    def where(self, mask: Mask) -> Columns:
+        """Return the rows where the mask holds."""
+        return Columns(
+            self.task[mask],
+            self.item[mask],
+            self.category[mask],
+            self.repeat[mask],
+            self.run[mask],
+            self.correct[mask],
+            self.value[mask],
+            self.cause[mask],
+            self.native[mask],
+            {name: column[mask] for name, column in self.axes.items()},
+            {name: column[mask] for name, column in self.parts.items()},
+        )
+
+    def part(self, name: str) -> Numbers:
+        """Return a part's column; all nan where no score has it."""
+        return self.parts.get(name, np.full(len(self), np.nan))
+
+    def axis(self, name: str) -> Names:
+        """Return an axis's column; all "" where no score has it."""
+        return self.axes.get(name, np.full(len(self), "", dtype=object))
+
+
+def columns(scores: Iterable[Score], reading: str) -> Columns:
+    """Gather one reading of the scores. Equal strings are kept once."""
+    shared: dict[str, str] = {}
+    keep = shared.setdefault
+    tasks: list[str] = []
+    items: list[str] = []
+    categories: list[str] = []
+    causes: list[str] = []
+    natives: list[str] = []
+    repeats: list[int] = []
+    correct: list[bool] = []
+    values: list[float] = []
+    axes: dict[str, list[str]] = {}
+    parts: dict[str, list[float]] = {}
+    for row, score in enumerate(scores):
+        verdict = score.readings.get(reading)
+        label = next((x for x in verdict.labels if x.primary), None) if verdict else None
+        tasks.append(keep(score.task, score.task))
+        items.append(keep(score.item, score.item))
+        categories.append(keep(score.category, score.category))
+        causes.append(label.cause if label else "")
+        natives.append(keep(label.native, label.native) if label else "")
+        repeats.append(score.repeat)
+        correct.append(verdict is not None and verdict.outcome == "correct")
+        values.append(verdict.value if verdict else np.nan)
+        for name, level in score.axes.items():
+            _put(axes, name, row, keep(level, level), "")
+        for name, number in verdict.parts.items() if verdict else ():
+            _put(parts, name, row, number, np.nan)
+    n = len(values)
+    value = np.array(values, dtype=float)
+    return Columns(
+        task=np.array(tasks, dtype=object),
+        item=np.array(items, dtype=object),
+        category=np.array(categories, dtype=object),
+        repeat=np.array(repeats, dtype=np.int64),
+        run=~np.isnan(value),
+        correct=np.array(correct, dtype=bool),
+        value=value,
+        cause=np.array(causes, dtype=object),
+        native=np.array(natives, dtype=object),
+        axes={k: np.array(v + [""] * (n - len(v)), dtype=object) for k, v in axes.items()},
+        parts={k: np.array(v + [np.nan] * (n - len(v)), dtype=float) for k, v in parts.items()},
+    )
+
+
+def _put(table: dict[str, list[X]], name: str, row: int, value: X, missing: X) -> None:
+    """Set one cell of a column that may be younger than the row."""
+    column = table.setdefault(name, [])
+    column.extend([missing] * (row - len(column)))
+    column.append(value)

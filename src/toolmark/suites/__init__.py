@@ -1,0 +1,1 @@
+"""One package per published work: data, world, scorer."""

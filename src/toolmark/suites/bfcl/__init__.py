@@ -1,0 +1,1 @@
+"""BFCL V4: official data and simulators from the pinned wheel."""

@@ -1,0 +1,1 @@
+"""FuncBenchGen: hidden graphs of functions, made fresh (arXiv 2509.26553)."""

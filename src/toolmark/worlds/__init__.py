@@ -1,0 +1,1 @@
+"""Worlds: what answers the calls of an episode."""
