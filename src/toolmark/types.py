@@ -77,6 +77,16 @@ class Tool(Record, frozen=True, kw_only=True):
     source: Any = None
 
 
+class Sampling(Record, frozen=True, kw_only=True):
+    """How a reply is drawn; None leaves a setting out of the request."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    reasoning_effort: str | None = None
+    extra: dict[str, Any] = {}
+
+
 # --- what is asked ----------------------------------------------------------------------
 
 
@@ -98,7 +108,10 @@ class Limits(Record, frozen=True, kw_only=True):
 
 
 class Task(Record, frozen=True, kw_only=True):
-    """One item as asked. `id` names the item with its axes; `item` is the base for pairing."""
+    """One item as asked. `id` names the item with its axes; `item` is the base for pairing.
+
+    `sampling` holds what this task fixes; where it is silent the run's own settings hold.
+    """
 
     id: str
     suite: str
@@ -109,22 +122,13 @@ class Task(Record, frozen=True, kw_only=True):
     reference: Any = None
     axes: dict[str, str] = {}
     limits: Limits = Limits()
+    sampling: Sampling = Sampling()
     seed: int = 0
     needs: tuple[str, ...] = ()
     kind: Literal["scored", "setup"] = "scored"
 
 
 # --- asking a model ---------------------------------------------------------------------
-
-
-class Sampling(Record, frozen=True, kw_only=True):
-    """How a reply is drawn; None leaves a setting out of the request."""
-
-    temperature: float | None = None
-    top_p: float | None = None
-    max_tokens: int | None = None
-    reasoning_effort: str | None = None
-    extra: dict[str, Any] = {}
 
 
 class Request(Record, frozen=True, kw_only=True):

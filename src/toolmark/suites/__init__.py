@@ -1,1 +1,122 @@
-"""One package per published work: data, world, scorer."""
+"""One package per published work: data, world, scorer.
+
+A suite's module has `load(**knobs) -> Suite`, whose keyword-only signature is the table of its
+knobs, and `SCORER`, with which a stored run is judged. Suites of others are named
+`module:attribute`, the attribute being such a `load` function beside such a `SCORER`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any, get_type_hints
+
+import msgspec
+
+from toolmark.errors import UsageError, near
+from toolmark.runs.suite import Scorer, Suite
+
+SUITES = {
+    "bfcl": "toolmark.suites.bfcl.suite",
+    "funcbench": "toolmark.suites.funcbench.suite",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One knob of a suite: its name, type, default and what it does."""
+
+    name: str
+    kind: Any
+    default: Any
+    help: str
+
+
+def load(name: str, **knobs: Any) -> Suite:
+    """Return the suite with these knobs; strings are read as the knob's type.
+
+    Raises UsageError for an unknown suite or knob, and for values out of bounds.
+    """
+    make = _maker(name)
+    return make(**_settle(name, make, knobs))
+
+
+def scorer(name: str) -> Scorer:
+    """Return the scorer of a suite. Only built-in names, or names that the user gave."""
+    found = getattr(_module(name), "SCORER", None)
+    if not isinstance(found, Scorer):
+        raise UsageError(f"suite {name!r}: its module needs SCORER, a toolmark Scorer")
+    return found
+
+
+def summary(name: str) -> str:
+    """Return the first sentence of what a suite is."""
+    return (inspect.getdoc(_maker(name)) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def knobs(name: str) -> list[Knob]:
+    """Return the knobs of a suite, in the order of its signature."""
+    make = _maker(name)
+    kinds = get_type_hints(make)
+    said = _arguments(inspect.getdoc(make) or "")
+    return [
+        Knob(each.name, kinds[each.name], each.default, said.get(each.name, ""))
+        for each in inspect.signature(make).parameters.values()
+    ]
+
+
+def _maker(name: str) -> Callable[..., Suite]:
+    attribute = name.partition(":")[2] or "load"
+    make = getattr(_module(name), attribute, None)
+    if not callable(make):
+        raise UsageError(f"suite {name!r}: the module has no function {attribute!r}")
+    return make  # type: ignore[no-any-return]
+
+
+def _module(name: str) -> ModuleType:
+    where = SUITES.get(name) or (name.partition(":")[0] if ":" in name else "")
+    if not where:
+        raise UsageError(f"no suite {name!r}{near(name, SUITES)}")
+    try:
+        return import_module(where)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (where == error.name or where.startswith(f"{error.name}.")):
+            raise UsageError(f"suite {name!r}: no module {where!r} on the Python path") from None
+        raise
+
+
+def _settle(name: str, make: Callable[..., Suite], given: Mapping[str, Any]) -> dict[str, Any]:
+    kinds = get_type_hints(make)
+    known = inspect.signature(make).parameters
+    settled: dict[str, Any] = {}
+    for knob, value in given.items():
+        if knob not in known:
+            raise UsageError(f"suite {name!r} has no knob {knob!r}{near(knob, known)}")
+        settled[knob] = _read(knob, kinds[knob], value)
+    return settled
+
+
+def _read(knob: str, kind: Any, value: Any) -> Any:
+    if isinstance(value, str) and str(kind).startswith("tuple"):
+        value = [word.strip() for word in value.split(",") if word.strip()]
+    try:
+        return msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError:
+        wanted = str(getattr(kind, "__name__", kind))
+        raise UsageError(f"knob {knob}: expected {wanted}, got {value!r}") from None
+
+
+def _arguments(doc: str) -> dict[str, str]:
+    """Read the `Args:` section of a docstring in Google style."""
+    section = re.search(r"^Args:\n((?:[ \t]+.*\n?|\n)*)", doc, re.MULTILINE)
+    if section is None:
+        return {}
+    entries = re.findall(
+        r"^ {4}(\w+):[ \t]*((?:.*)(?:\n {5,}.*)*)", section[1],
+        re.MULTILINE,
+    )  # fmt: skip
+    return {name: " ".join(text.split()) for name, text in entries}

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Sets up .venv in the checkout: `sh setup.sh base|dev|bench`. System packages that are lacking are
+# installed where that is allowed (root and apt), else named in one line to copy.
+set -eu
+kind=${1:-base}
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+system() { # system COMMAND-LINE-HINT package...: install packages or say how
+    why=$1
+    shift
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        say "installing $* ($why)"
+        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
+    else
+        say "$why; run: sudo apt-get install -y $*"
+        return 1
+    fi
+}
+
+python=
+for name in python3 python3.13 python3.12 python3.11; do
+    if command -v "$name" >/dev/null 2>&1 &&
+        "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        python=$name
+        break
+    fi
+done
+if [ -z "$python" ]; then
+    say "Python 3.11 or newer is needed"
+    exit 1
+fi
+
+if [ ! -x .venv/bin/pip ]; then
+    say "making .venv with $("$python" --version)"
+    if ! "$python" -c 'import ensurepip' 2>/dev/null; then
+        version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+        system "Python lacks venv" "python$version-venv"
+    fi
+    rm -rf .venv
+    "$python" -m venv .venv
+fi
+
+case $kind in
+base) what=. ;;
+dev) what='.[dev]' ;;
+bench) what='.[dev,bench]' ;;
+*) say "unknown set-up: $kind"; exit 2 ;;
+esac
+say "installing toolmark into .venv ($kind)"
+.venv/bin/pip install --quiet --disable-pip-version-check -e "$what"
+
+# the browser test opens the report in a real Chromium
+if [ "$kind" = dev ] && ! command -v chromium >/dev/null 2>&1; then
+    system "the browser test needs Chromium" chromium || true
+fi

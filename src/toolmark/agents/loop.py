@@ -1,0 +1,147 @@
+"""The plain agent: ask, execute, repeat until a reply holds no call."""
+
+from __future__ import annotations
+
+import msgspec
+
+from toolmark.types import (
+    Dialect,
+    Ending,
+    Message,
+    Model,
+    Request,
+    Sampling,
+    Step,
+    StopReason,
+    Task,
+    Tool,
+    Trajectory,
+    Usage,
+    World,
+)
+
+_ENDINGS: dict[StopReason, Ending] = {
+    "stop": "answered",
+    "length": "length",
+    "refused": "refused",
+    "malformed": "malformed",
+    "over_long": "over_long",
+}
+_FORCED = ("steps", "calls", "over_long")
+
+
+async def loop(
+    task: Task,
+    model: Model,
+    dialect: Dialect,
+    world: World,
+    sampling: Sampling,
+    repeat: int = 0,
+    *,
+    steps: list[Step] | None = None,
+) -> Trajectory:
+    """Drive the model through every turn of the task.
+
+    Calls of one reply are executed in order. A turn ends with a reply without calls; reaching
+    a limit of the task, or a conversation too long for the model, ends the episode. `steps` is
+    filled as it goes, so that the caller still has them when an EndpointError or WorldError
+    passes through.
+    """
+    own = await world.tools()
+    talk = _Talk(task, dialect, own or task.tools, [] if steps is None else steps)
+    settings = merge(sampling, task.sampling)
+    ending: Ending = "answered"
+    for index in range(len(task.turns)):
+        talk.open(index)
+        ending = await _turn(talk, model, world, settings, repeat)
+        if ending in _FORCED:
+            break
+    last = talk.steps[-1] if talk.steps else None
+    return Trajectory(
+        task=task.id,
+        repeat=repeat,
+        dialect=dialect.name,
+        steps=tuple(talk.steps),
+        answer="" if last is None or last.calls else last.reply.text,
+        state=await world.final_state(),
+        ending=ending,
+        tools=() if own == task.tools else own,
+        usage=_total(talk.steps),
+        latency_s=sum(step.reply.latency_s for step in talk.steps),
+    )
+
+
+class _Talk:
+    """The conversation so far: what was said, what is offered, how many calls are left."""
+
+    def __init__(
+        self, task: Task, dialect: Dialect, tools: tuple[Tool, ...], steps: list[Step]
+    ) -> None:
+        self.task = task
+        self.dialect = dialect
+        self.tools = tools
+        self.steps = steps
+        self.turn = 0
+        self.history: tuple[Message, ...] = ()
+        self.said: tuple[Message, ...] = ()
+        self.offered: tuple[Tool, ...] = ()
+        self.left = task.limits.calls
+
+    def open(self, index: int) -> None:
+        """Begin a turn: its messages are said, its tools appear."""
+        turn = self.task.turns[index]
+        self.turn = index
+        self.tools += turn.tools
+        if index == 0:
+            self.said, self.offered = self.dialect.open(turn.messages, self.tools)
+        else:
+            self.said, self.offered = turn.messages, self.offered + turn.tools
+        self.history += self.said
+
+
+async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, repeat: int) -> Ending:
+    for _ in range(talk.task.limits.steps):
+        request = Request(
+            messages=talk.history, tools=talk.offered, sampling=sampling, repeat=repeat
+        )
+        reply = await model(request)
+        reading = talk.dialect.read(reply, talk.tools)
+        calls = reading.calls
+        allowed = calls if talk.left is None else calls[: talk.left]
+        results = tuple([await world.call(call) for call in allowed])
+        talk.steps.append(
+            Step(
+                reply=reply,
+                turn=talk.turn,
+                said=talk.said,
+                calls=calls,
+                results=results,
+                fault=reading.fault,
+            )
+        )
+        talk.said = ()
+        if len(allowed) < len(calls):
+            return "calls"
+        if talk.left is not None:
+            talk.left -= len(allowed)
+        talk.history += talk.dialect.answer(reply, calls, results)
+        if not calls:
+            return _ENDINGS[reply.stop]
+    return "steps"
+
+
+def merge(base: Sampling, over: Sampling) -> Sampling:
+    """Return the base settings with those replaced that `over` names."""
+    settings = msgspec.structs.asdict(over)
+    named = {name: value for name, value in settings.items() if value not in (None, {})}
+    return msgspec.structs.replace(base, **named) if named else base
+
+
+def _total(steps: list[Step]) -> Usage:
+    used = [step.reply.usage for step in steps]
+    return Usage(
+        input=sum(u.input for u in used),
+        output=sum(u.output for u in used),
+        reasoning=sum(u.reasoning for u in used),
+        cached=sum(u.cached for u in used),
+    )

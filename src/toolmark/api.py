@@ -1,0 +1,217 @@
+"""The public functions. One async door (`arun`), one sync door (`run`)."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import uvloop
+
+from toolmark import suites
+from toolmark.agents.loop import merge
+from toolmark.errors import UsageError, near
+from toolmark.media import Media
+from toolmark.models.resolve import resolve
+from toolmark.runs import runner, scoring, store
+from toolmark.runs.plan import Plan, select
+from toolmark.runs.store import Folder, Run
+from toolmark.runs.suite import Scorer, Suite
+from toolmark.types import Instrument, Model, Sampling
+
+if TYPE_CHECKING:
+    from toolmark.report.compare import Comparison
+
+PACKAGES = ("toolmark", "msgspec", "numpy", "pyreqwest", "scipy", "uvloop")
+
+
+def load(name: str, **knobs: Any) -> Suite:
+    """Return a suite with these knobs: an iterable of Tasks with a length.
+
+    Raises UsageError naming the nearest valid word for an unknown suite or knob.
+    """
+    return suites.load(name, **knobs)
+
+
+async def arun(
+    suite: Suite,
+    model: str | Model | Instrument,
+    *,
+    dialect: str | None = None,
+    temperature: float | None = None,
+    top_p: float | None = None,
+    max_tokens: int | None = None,
+    reasoning_effort: str | None = None,
+    extra_body: Mapping[str, Any] | None = None,
+    base_url: str | None = None,
+    headers: Sequence[tuple[str, str]] = (),
+    repeats: int = 1,
+    limit: int | None = None,
+    ids: Sequence[str] = (),
+    sample: int | None = None,
+    tasks: str | Path = "",
+    log_dir: str | Path = "runs",
+    cache: str | Path | None = None,
+    max_connections: int = 16,
+    max_retries: int = 5,
+    timeout_s: float = 600.0,
+    resume: bool = True,
+    command: str = "",
+    watch: runner.Watcher | None = None,
+    stop: asyncio.Event | None = None,
+) -> Run:
+    """Run a suite on a model and return the run.
+
+    Settings left at None are the suite's own, else the endpoint's. The newest run of the same
+    request that misses episodes is continued, unless `resume` is False. `sample` draws that
+    many tasks spread over the categories; `tasks` takes the tasks from a JSONL file.
+
+    Raises UsageError for a request that cannot be, Rejected when the endpoint refuses it
+    (what was done is kept), DataError for damaged files.
+    """
+    asked = Sampling(
+        temperature=temperature,
+        top_p=top_p,
+        max_tokens=max_tokens,
+        reasoning_effort=reasoning_effort,
+        extra=dict(extra_body or {}),
+    )
+    speech = _dialect(suite, dialect)
+    plan = Plan(
+        suite=suite.name,
+        model=model if isinstance(model, str) else _name(model),
+        dialect=speech,
+        knobs=dict(suite.knobs),
+        base_url=base_url or "",
+        sampling=merge(suite.sampling, asked),
+        repeats=_positive("repeats", repeats),
+        limit=limit,
+        ids=tuple(ids),
+        sample=sample,
+        tasks=str(tasks),
+    )
+    path, fresh = _folder(Path(log_dir), plan, resume=resume)
+    try:
+        player = resolve(
+            model,
+            suite=suite,
+            base_url=base_url,
+            headers=headers,
+            timeout_s=timeout_s,
+            max_connections=max_connections,
+            max_retries=max_retries,
+            cache=None if cache is None else Path(cache),
+            media=Media(path / "media"),
+        )
+        if fresh:
+            store.create(
+                path,
+                plan,
+                select(suite, plan, suite.seed),
+                seed=suite.seed,
+                command=command,
+                created=datetime.now(UTC).isoformat(timespec="seconds"),
+                hashes=dict(suite.hashes),
+                versions=_versions(),
+            )
+    except BaseException:
+        if fresh and path.exists():
+            store.discard(path)
+        raise
+    with Folder(path) as folder:
+        await runner.execute(
+            folder,
+            suite,
+            player,
+            suite.dialects[speech],
+            max_connections=_positive("max_connections", max_connections),
+            watch=watch,
+            stop=stop,
+        )
+    return Run(path)
+
+
+def run(suite: Suite, model: str | Model | Instrument, **settings: Any) -> Run:
+    """Do what `arun` does, from code that is not async."""
+    return uvloop.run(arun(suite, model, **settings))
+
+
+def open_run(path: str | Path) -> Run:
+    """Open a run folder."""
+    return Run(Path(path))
+
+
+def rescore(run: Run | str | Path, scorer: Scorer | None = None) -> Run:
+    """Score a stored run anew without asking the model; returns the run.
+
+    A run of your own suite needs its `scorer`: nothing that a run folder names is imported.
+    """
+    opened = run if isinstance(run, Run) else open_run(run)
+    scoring.rescore(opened, scorer or scorer_of(opened.info.plan.suite))
+    return opened
+
+
+def compare(a: Run, b: Run, scorer: Scorer | None = None) -> Comparison:
+    """Compare two runs item by item: paired difference with interval and exact test."""
+    from toolmark.report import compare as comparing
+
+    return comparing.compare(a, b, scorer or scorer_of(a.info.plan.suite))
+
+
+def write_report(*runs: Run, path: str | Path | None = None, scorer: Scorer | None = None) -> Path:
+    """Write one self-contained HTML page over the runs; by default into the first one's folder."""
+    from toolmark.report import page
+
+    if not runs:
+        raise UsageError("no run to report on")
+    target = Path(path) if path is not None else runs[0].path / "report.html"
+    return page.write(runs, (lambda _: scorer) if scorer else scorer_of, target)
+
+
+def scorer_of(name: str) -> Scorer:
+    """Return a built-in suite's scorer. A folder's word is not enough to import other code."""
+    if name not in suites.SUITES:
+        raise UsageError(f"{name!r} is not a built-in suite: pass its scorer (--suite module:load)")
+    return suites.scorer(name)
+
+
+def _dialect(suite: Suite, name: str | None) -> str:
+    if name is None:
+        return next(iter(suite.dialects))
+    if name not in suite.dialects:
+        raise UsageError(
+            f"suite {suite.name!r} has no dialect {name!r}{near(name, suite.dialects)}"
+        )
+    return name
+
+
+def _name(model: Model | Instrument) -> str:
+    return str(getattr(model, "name", "") or type(model).__name__)
+
+
+def _positive(name: str, value: int) -> int:
+    if value < 1:
+        raise UsageError(f"{name} must be at least 1; got {value}")
+    return value
+
+
+def _folder(parent: Path, plan: Plan, *, resume: bool) -> tuple[Path, bool]:
+    """Return the folder to work in, and whether it is new."""
+    last = store.newest(parent, plan) if resume else None
+    if last is not None and len(last.done()) < last.info.n_planned:
+        return last.path, False
+    return store.claim(parent, plan), True
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found

@@ -1,0 +1,404 @@
+"""The command line: thin. Reads words, calls `api`, prints. Exit codes: 0, 1, 2, 130."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+import uvloop
+from rich.console import Console
+
+from toolmark import __version__, api, codec, suites
+from toolmark.cli import options as o
+from toolmark.cli import terminal
+from toolmark.errors import ToolmarkError, UsageError
+from toolmark.runs.plan import Plan, select
+from toolmark.runs.store import Run, write_tasks
+
+app = typer.Typer(
+    name="toolmark",
+    help="Measure how well models act: function calls, tool workflows, actions.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with `toolmark demo` (no key needed), then `toolmark run funcbench -m MODEL`.",
+)
+out = Console()
+err = Console(stderr=True)
+
+
+RUNS = Path("runs")
+
+
+@app.command(
+    epilog="""Examples:
+
+`toolmark run funcbench -m baseline/planner -T core=10 -T depth=5 -T connected=10`
+
+`toolmark run bfcl -m openai/gpt-5 -T category=live --repeats 3`
+
+`toolmark run bfcl -m http://localhost:8000/v1#my-model --dialect prompt --sample 200`
+"""
+)
+def run(
+    suite: o.SuiteName,
+    model: o.ModelName,
+    knob: o.Knobs = None,
+    dialect: o.DialectName = None,
+    limit: o.Limit = None,
+    ids: o.Ids = None,
+    sample: o.Sample = None,
+    tasks: o.TaskFile = None,
+    repeats: o.Repeats = 1,
+    temperature: o.Temperature = None,
+    top_p: o.TopP = None,
+    max_tokens: o.MaxTokens = None,
+    reasoning_effort: o.Reasoning = None,
+    extra_body: o.ExtraBody = None,
+    base_url: o.BaseUrl = None,
+    header: o.Headers = None,
+    seed: o.Seed = None,
+    max_connections: o.Connections = 16,
+    max_retries: o.Retries = 5,
+    timeout: o.Timeout = 600.0,
+    log_dir: o.LogDir = RUNS,
+    cache: o.CacheDir = None,
+    fresh: o.Fresh = False,
+    fail_under: o.FailUnder = None,
+    dry_run: o.DryRun = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Run a suite on a model: ask, score, store, report."""
+    loaded = _load(suite, knob, seed)
+    if dry_run:
+        _preview(loaded, limit, ids, sample, tasks)
+        return
+    settings: dict[str, Any] = {
+        "dialect": dialect,
+        "temperature": temperature,
+        "top_p": top_p,
+        "max_tokens": max_tokens,
+        "reasoning_effort": reasoning_effort.value if reasoning_effort else None,
+        "extra_body": _object("--extra-body", extra_body),
+        "base_url": base_url,
+        "headers": _headers(header),
+        "repeats": repeats,
+        "limit": limit,
+        "ids": _words(ids),
+        "sample": sample,
+        "tasks": tasks or "",
+        "log_dir": log_dir,
+        "cache": cache,
+        "max_connections": max_connections,
+        "max_retries": max_retries,
+        "timeout_s": timeout,
+        "resume": not fresh,
+        "command": _command(),
+    }
+    done, stopped = _execute(loaded, model, settings)
+    found = done.summary()
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    else:
+        _finish(done, found, loaded.seed)
+    raise typer.Exit(_verdict(found, fail_under, stopped=stopped))
+
+
+def _execute(loaded: api.Suite, model: str, settings: dict[str, Any]) -> tuple[Run, bool]:
+    """Run with live progress; Ctrl-C asks it to stop cleanly, a second one kills."""
+
+    async def main() -> tuple[Run, bool]:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def interrupt() -> None:
+            stop.set()
+            loop.remove_signal_handler(signal.SIGINT)
+
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+        with terminal.watching(err, f"{loaded.name} {model}") as watch:
+            done = await api.arun(loaded, model, watch=watch, stop=stop, **settings)
+        return done, stop.is_set()
+
+    return uvloop.run(main())
+
+
+def _finish(done: Run, found: dict[str, Any], seed: int) -> None:
+    terminal.summary(out, found)
+    if found["n_not_run"]:
+        reasons = Counter(a.reason.splitlines()[0][:100] for a in done.attempts())
+        for reason, n in reasons.most_common(3):
+            out.print(f"  not run, {n} attempts: {reason}", markup=False, highlight=False)
+        out.print("  next: give the same command again to run what is missing", highlight=False)
+    if done.info.plan.knobs.get("seed", 0) is None:
+        out.print(f"  seed {done.info.seed} was drawn; --seed {done.info.seed} repeats these tasks")
+    out.print(f"  next: toolmark report {done.path}", highlight=False, soft_wrap=True)
+
+
+def _verdict(found: dict[str, Any], fail_under: float | None, *, stopped: bool) -> int:
+    if stopped:
+        return 130
+    value = found["score"]["value"]
+    if found["n_not_run"] or value is None:
+        return 1
+    return 1 if fail_under is not None and value < fail_under else 0
+
+
+def _preview(
+    loaded: api.Suite, limit: int | None, ids: str | None, sample: int | None, tasks: Path | None
+) -> None:
+    plan = Plan(suite=loaded.name, model="", dialect="", limit=limit, ids=_words(ids),
+                sample=sample, tasks=str(tasks or ""))  # fmt: skip
+    counts: Counter[str] = Counter()
+    first = None
+    for task in select(loaded, plan, loaded.seed):
+        first = first or task
+        counts[task.category] += 1
+    out.print(f"{counts.total()} tasks of {loaded.name}, seed {loaded.seed}", highlight=False)
+    for category, n in counts.items():
+        out.print(f"  {category or '-':32} {n}", highlight=False, markup=False)
+    if first is not None:
+        shown = msgspec.json.format(codec.encode(first), indent=2).decode()
+        out.print("The first one:\n" + shown, highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command(epilog="Example: `toolmark score runs/funcbench-baseline-planner-native-1a2b3c4d-1`")
+def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False) -> None:
+    """Score a stored run anew; no model is asked."""
+    scorer = suites.scorer(suite) if suite else None
+    found = api.rescore(path, scorer).summary()
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        return
+    terminal.summary(out, found)
+
+
+@app.command(epilog="Example: `toolmark report runs/A runs/B -o page.html`")
+def report(
+    paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Default: report.html in the first run.")
+    ] = None,
+    suite: o.UserSuite = None,
+) -> None:
+    """Write one self-contained HTML page about one or more runs."""
+    scorer = suites.scorer(suite) if suite else None
+    page = api.write_report(*map(api.open_run, paths), path=output, scorer=scorer)
+    out.print(str(page), highlight=False, soft_wrap=True)
+
+
+@app.command(epilog="Example: `toolmark compare runs/old runs/new`")
+def compare(
+    a: Annotated[Path, typer.Argument(help="A run folder.", metavar="A")],
+    b: Annotated[Path, typer.Argument(help="Another one.", metavar="B")],
+    suite: o.UserSuite = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Compare two runs item by item: difference, interval, exact test, items that flipped."""
+    scorer = suites.scorer(suite) if suite else None
+    found = api.compare(api.open_run(a), api.open_run(b), scorer)
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        return
+    out.print(found.text(), highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command(epilog="Example: `toolmark show runs/A live_simple_3-2-0`")
+def show(
+    path: o.RunPath,
+    item: Annotated[str, typer.Argument(help="A task or item id.")],
+    suite: o.UserSuite = None,
+) -> None:
+    """Print what happened in one task, step by step."""
+    opened = api.open_run(path)
+    scores = {(s.task, s.repeat): s for s in opened.scores() if item in (s.task, s.item)}
+    scorer = suites.scorer(suite) if suite else api.scorer_of(opened.info.plan.suite)
+    found = False
+    for trajectory in opened.trajectories():
+        task = opened.task(trajectory.task)
+        if item not in (task.id, task.item):
+            continue
+        found = True
+        judged = scores.get((trajectory.task, trajectory.repeat))
+        terminal.episode(out, task, trajectory, judged, scorer.views(task, trajectory))
+    for attempt in opened.attempts():
+        if attempt.task == item:
+            found = True
+            out.print(f"not run, repeat {attempt.repeat}: {attempt.stage}: {attempt.reason}",
+                      markup=False, highlight=False)  # fmt: skip
+    if not found:
+        raise UsageError(f"{path}: no episode of {item!r}; ids stand in {path / 'tasks.jsonl'}")
+
+
+@app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")
+def list_(
+    suite: Annotated[str | None, typer.Argument(help="Show this suite's knobs.")] = None,
+) -> None:
+    """List the suites, or the knobs of one."""
+    if suite is None:
+        for name in suites.SUITES:
+            out.print(f"[bold]{name}[/]  {suites.summary(name)}", highlight=False)
+        out.print("next: toolmark list SUITE shows its knobs", highlight=False)
+        return
+    out.print(suites.summary(suite), highlight=False, markup=False)
+    for knob in suites.knobs(suite):
+        kind = getattr(knob.kind, "__name__", None) if isinstance(knob.kind, type) else None
+        default = ",".join(knob.default) if isinstance(knob.default, tuple) else knob.default
+        out.print(f"  -T {knob.name}={default!s}  ({kind or knob.kind})  {knob.help}",
+                  highlight=False, markup=False)  # fmt: skip
+
+
+@app.command(epilog="Example: `toolmark doctor -m http://localhost:8000/v1#my-model`")
+def doctor(
+    model: o.ModelName,
+    base_url: o.BaseUrl = None,
+    header: o.Headers = None,
+    timeout: o.Timeout = 60.0,
+    as_json: o.AsJson = False,
+) -> None:
+    """Probe an endpoint before money is spent."""
+    from toolmark.models import doctor as probing
+
+    checks = uvloop.run(
+        probing.examine(model, base_url=base_url, headers=_headers(header), timeout_s=timeout)
+    )
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(checks).decode() + "\n")
+    else:
+        terminal.checks(out, checks)
+    raise typer.Exit(1 if any(check.status == "fail" for check in checks) else 0)
+
+
+@app.command(
+    epilog="Example: `toolmark make funcbench -T core=10 -T depth=5 -T graphs=20 --seed 7 -o DIR`"
+)
+def make(
+    suite: Annotated[str, typer.Argument(help="A suite that makes its tasks.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for tasks.jsonl.")],
+    knob: o.Knobs = None,
+    seed: o.Seed = None,
+) -> None:
+    """Write a suite's tasks to a folder; `run --tasks` asks them."""
+    loaded = _load(suite, knob, seed)
+    path = output / "tasks.jsonl"
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        n, sha256 = write_tasks(path, loaded)
+    except OSError as error:
+        raise UsageError(f"{output}: cannot write there: {error.strerror}") from None
+    out.print(f"{path}  {n} tasks, seed {loaded.seed}, sha256 {sha256}", highlight=False,
+              soft_wrap=True)  # fmt: skip
+
+
+@app.command(epilog="Example: `toolmark fetch bfcl`")
+def fetch(
+    data: Annotated[str, typer.Argument(help="Which data: bfcl.")],
+) -> None:
+    """Fetch published data into the cache, check its sha256, and say where it is."""
+    from toolmark.suites.bfcl import data as bfcl
+
+    if data != "bfcl":
+        raise UsageError(f"no data {data!r}; known: bfcl")
+    out.print(str(bfcl.fetch()), highlight=False, soft_wrap=True)
+
+
+@app.command(epilog="Example: `toolmark demo`")
+def demo(
+    log_dir: o.LogDir = RUNS,
+) -> None:
+    """Generate, run, score, compare and report, with no key and no GPU."""
+    from toolmark.cli import showcase
+
+    showcase.play(out, err, log_dir)
+
+
+def _load(name: str, knobs: list[str] | None, seed: int | None) -> api.Suite:
+    given: dict[str, Any] = {}
+    for word in knobs or ():
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise UsageError(f"-T {word}: expected KNOB=VALUE; `toolmark list {name}` shows them")
+        given[key.strip()] = value.strip()
+    if seed is not None:
+        given["seed"] = seed
+    return api.load(name, **given)
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    return tuple(word.strip() for word in (text or "").split(",") if word.strip())
+
+
+def _headers(given: list[str] | None) -> list[tuple[str, str]]:
+    pairs = []
+    for text in given or ():
+        name, colon, value = text.partition(":")
+        if not colon or not name.strip():
+            raise UsageError("--header: expected 'NAME: VALUE'")  # the value may be a key: unsaid
+        pairs.append((name.strip(), value.strip()))
+    return pairs
+
+
+def _object(flag: str, text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        value = codec.loads(text)
+    except codec.BadJson as error:
+        raise UsageError(f"{flag}: not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"{flag}: expected a JSON object, got {type(value).__name__}")
+    return value
+
+
+def _command() -> str:
+    """Return the command as given, the values of headers left out: they may be keys."""
+    words = ["toolmark"]
+    hide = False
+    for word in sys.argv[1:]:
+        if word.startswith("--header="):
+            word = "--header=..."
+        words.append("..." if hide else word)
+        hide = word == "--header"
+    return " ".join(
+        word if word.isprintable() and " " not in word else repr(word) for word in words
+    )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"toolmark {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Measure how well models act: function calls, tool workflows, actions."""
+
+
+def main() -> None:
+    """Run the command line; errors on purpose become one line and an exit code."""
+    try:
+        app()
+    except UsageError as error:
+        _fail(error, 2)
+    except ToolmarkError as error:
+        _fail(error, 1)
+    except KeyboardInterrupt:
+        err.print("interrupted; what was done is kept", highlight=False)
+        sys.exit(130)
+
+
+def _fail(error: ToolmarkError, code: int) -> None:
+    err.print(f"toolmark: {error}", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(code)

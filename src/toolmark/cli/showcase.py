@@ -1,0 +1,72 @@
+"""`toolmark demo`: real BFCL items and fresh FuncBench tasks, by agents that need no key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from rich.console import Console
+from rich.markup import escape
+
+from toolmark import api, seeds
+from toolmark.cli import terminal
+from toolmark.runs.store import Run
+from toolmark.runs.suite import Suite
+
+PER_CATEGORY = 12
+KNOBS = {"core": 5, "depth": 3, "connected": 5, "disconnected": 5, "graphs": 40}
+FAULTY = "test/faulty?class=incorrect&rate=0.2"
+
+
+def play(out: Console, err: Console, log_dir: Path) -> None:
+    """Generate, run, score, compare and report; print what was done and what comes next."""
+    out.print("[bold]1. BFCL[/]  real published items, asked of a word-matching agent\n")
+    bfcl = api.load("bfcl")
+    words = _run(err, bfcl, "baseline/lexical", log_dir, ids=_fixed(bfcl))
+    terminal.summary(out, words.summary())
+    out.print(
+        "\n[bold]2. FuncBench[/]  graphs of functions made just now, asked of two agents that "
+        "read only the schemas, and of one that is made to err\n"
+    )
+    fresh = api.load("funcbench", **KNOBS)
+    out.print(f"  seed {fresh.seed}: nobody has seen these tasks before\n", highlight=False)
+    runs = [_run(err, fresh, model, log_dir) for model in
+            ("baseline/planner", "baseline/eager", FAULTY)]  # fmt: skip
+    for run in runs:
+        terminal.summary(out, run.summary())
+    out.print("\n[bold]3. Is one better than the other?[/]\n")
+    out.print(api.compare(runs[0], runs[1]).text(), markup=False, highlight=False, soft_wrap=True)
+    page = api.write_report(*runs, words, path=log_dir / "demo.html")
+    out.print(f"\n[bold]4. Report[/]  {escape(str(page.resolve()))}", highlight=False,
+              soft_wrap=True)  # fmt: skip
+    out.print(
+        "\n[bold]Next[/], with your own endpoint:\n"
+        "  .venv/bin/toolmark doctor -m http://localhost:8000/v1#my-model\n"
+        "  .venv/bin/toolmark run bfcl -m http://localhost:8000/v1#my-model --sample 200\n"
+        "  .venv/bin/toolmark run funcbench -m openai/gpt-5 -T core=10 -T depth=5 -T connected=10",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def _fixed(suite: Suite) -> tuple[str, ...]:
+    """Return the same dozen ids of every category, whoever asks."""
+    by_category: dict[str, list[str]] = {}
+    for task in suite:
+        by_category.setdefault(task.category, []).append(task.id)
+    chosen: list[str] = []
+    for category, ids in by_category.items():
+        rng = seeds.of(0, category, 0, "demo")
+        drawn = seeds.sample(rng, len(ids), min(PER_CATEGORY, len(ids)))
+        chosen += [ids[i] for i in sorted(drawn)]
+    return tuple(chosen)
+
+
+def _run(err: Console, suite: Suite, model: str, log_dir: Path, *, ids: Sequence[str] = ()) -> Run:
+    async def main() -> Run:
+        with terminal.watching(err, f"{suite.name} {model}") as watch:
+            settings: dict[str, Any] = {"log_dir": log_dir, "ids": ids, "resume": False}
+            return await api.arun(suite, model, watch=watch, command="toolmark demo", **settings)
+
+    return uvloop.run(main())

@@ -1,0 +1,196 @@
+"""What the command line shows: progress, summaries, tables, episodes. Writes to a rich console."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from toolmark.runs.runner import Progress
+from toolmark.stats.interval import wilson
+from toolmark.types import Score, Step, Table, Task, Trajectory
+
+PLAIN_EVERY_S = 10.0
+WIDTH = 2_000  # characters of one text that `show` prints
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def interval(progress: Progress) -> str:
+    """Return the headline so far with its interval; episodes are taken as independent."""
+    n = progress.n_scored
+    if not n:
+        return "-"
+    mean = progress.value / n
+    if math.isclose(progress.value, progress.squares):
+        low, high = wilson(round(progress.value), n)
+    else:
+        half = 1.96 * math.sqrt(max(progress.squares / n - mean * mean, 0.0) / n)
+        low, high = max(0.0, mean - half), min(1.0, mean + half)
+    return f"{mean:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def line(progress: Progress) -> str:
+    """Return one line of progress: done, rate, score so far, tokens, not run, time left."""
+    done = progress.n_run + progress.n_not_run
+    total = progress.n_planned - progress.n_done_before
+    rate = done / max(progress.elapsed_s, 1e-9)
+    left = duration((total - done) / rate) if done else "?"
+    tokens = f"{progress.input_tokens:,} in {progress.output_tokens:,} out"
+    return (
+        f"{done + progress.n_done_before}/{progress.n_planned}  {rate:.1f}/s  "
+        f"score {interval(progress)}  tokens {tokens}  "
+        f"not run {progress.n_not_run}  left {left}"
+    )
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as 5 s, 3:20 or 2:03:20."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+@contextmanager
+def watching(console: Console, title: str) -> Iterator[Callable[[Progress], None]]:
+    """Show progress live on a terminal, as a plain line every ten seconds elsewhere."""
+    if not console.is_terminal:
+        yield _plain(console, title)
+        return
+    with Live(console=console, refresh_per_second=8, transient=True) as live:
+        last = 0.0
+
+        def show(progress: Progress) -> None:
+            nonlocal last
+            if time.monotonic() - last >= 0.1:
+                last = time.monotonic()
+                live.update(Text(f"{title}  {line(progress)}", overflow="ellipsis", no_wrap=True))
+
+        yield show
+
+
+def _plain(console: Console, title: str) -> Callable[[Progress], None]:
+    last = time.monotonic()
+
+    def show(progress: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= PLAIN_EVERY_S:
+            last = time.monotonic()
+            console.print(f"{title}  {line(progress)}", markup=False, highlight=False)
+
+    return show
+
+
+def number(value: float | None) -> str:
+    """Return a share with three decimals, a dash for none."""
+    return "-" if value is None else f"{value:.3f}"
+
+
+def estimate(fields: Mapping[str, Any]) -> str:
+    """Return `0.382 [0.261, 0.524]` from the fields of an estimate."""
+    if fields["value"] is None:
+        return "-"
+    return f"{number(fields['value'])} [{number(fields['low'])}, {number(fields['high'])}]"
+
+
+def summary(console: Console, found: Mapping[str, Any]) -> None:
+    """Print the headline of a run, its parts and the next commands."""
+    head = found["score"]
+    console.print(
+        f"[bold]{escape(found['suite'])}[/]  {escape(found['model'])}  {escape(found['dialect'])}",
+        highlight=False,
+    )
+    console.print(
+        f"  {escape(head['name'])} [bold]{escape(estimate(head))}[/]  "
+        f"n={found['n_run']}, not run {found['n_not_run']}" + _bounds(found),
+        highlight=False,
+    )
+    for part in found["parts"].values():
+        console.print(
+            f"  [dim]{escape(part['name']):32}[/] {escape(estimate(part))}  n={part['n']}",
+            highlight=False,
+        )
+    console.print(f"  [dim]{escape(found['run_dir'])}[/]", highlight=False, soft_wrap=True)
+
+
+def _bounds(found: Mapping[str, Any]) -> str:
+    head = found["score"]
+    if not found["n_not_run"] or head["worst"] is None:
+        return ""
+    return escape(f"; with those between {number(head['worst'])} and {number(head['best'])}")
+
+
+def table(console: Console, data: Table) -> None:
+    """Print a table of a report."""
+    shown = RichTable(title=escape(data.title), title_justify="left", header_style="bold")
+    for index, head in enumerate(data.head):
+        numeric = all(not isinstance(row[index], str) for row in data.rows)
+        shown.add_column(escape(head), justify="right" if numeric else "left")
+    for row in data.rows:
+        shown.add_row(*(_cell(cell) for cell in row))
+    console.print(shown)
+    if data.note:
+        console.print(f"[dim]{escape(data.note)}[/]", highlight=False)
+
+
+def _cell(value: str | float | None) -> str:
+    match value:
+        case None:
+            return "-"
+        case float():
+            return f"{value:.3f}"
+        case _:
+            return escape(_short(str(value)))
+
+
+def episode(
+    console: Console, task: Task, trajectory: Trajectory, score: Score | None, tables: Sequence[Any]
+) -> None:
+    """Print one episode step by step, then what it was worth and why."""
+    console.rule(escape(f"{trajectory.task}  repeat {trajectory.repeat}"))
+    for number_, step in enumerate(trajectory.steps, 1):
+        _step(console, number_, step)
+    console.print(f"[bold]ending[/] {trajectory.ending}   [bold]answer[/] ", end="")
+    console.print(_short(trajectory.answer), markup=False, highlight=False)
+    for reading, verdict in (score.readings if score else {}).items():
+        console.print(f"[bold]{escape(reading)}[/] {verdict.outcome} {verdict.value:.3f}")
+        for label in verdict.labels:
+            mark = "*" if label.primary else " "
+            text = f"  {mark} {label.cause}  {label.native}  {label.evidence}"
+            console.print(_short(text), markup=False, highlight=False)
+    for each in tables:
+        if isinstance(each, Table):
+            table(console, each)
+
+
+def _step(console: Console, number_: int, step: Step) -> None:
+    for message in step.said:
+        console.print(f"[cyan]{message.role}[/] ", end="")
+        console.print(_short(message.text), markup=False, highlight=False)
+    console.print(f"[green]model[/] step {number_} ", end="")
+    console.print(_short(step.reply.text), markup=False, highlight=False)
+    if step.fault:
+        console.print(_short(f"  not read: {step.fault}"), markup=False, highlight=False)
+    for index, call in enumerate(step.calls):
+        console.print(_short(f"  {call.name} {call.arguments}"), markup=False, highlight=False)
+        if index < len(step.results):
+            result = step.results[index]
+            sign = "!" if result.is_error else "="
+            console.print(_short(f"    {sign} {result.text}"), markup=False, highlight=False)
+
+
+def _short(text: str) -> str:
+    """Cut long text, and show control characters instead of sending them to the terminal."""
+    shown = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text[:WIDTH])
+    return shown if len(text) <= WIDTH else f"{shown} ... ({len(text):,} characters)"

@@ -1,0 +1,17 @@
+"""Tool docs as text, in the forms that a prompt can show them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+Docs: TypeAlias = Sequence[dict[str, Any]]
+DocFormat: TypeAlias = Literal["json"]
+
+
+def render(docs: Docs, form: DocFormat) -> str:
+    """Write the docs in the named form."""
+    match form:
+        case "json":
+            return json.dumps(list(docs), indent=4)

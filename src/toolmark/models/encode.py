@@ -1,0 +1,250 @@
+"""A Request as the body of a chat completion."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from toolmark.codec import restore
+from toolmark.errors import DataError, UsageError
+from toolmark.media import Media
+from toolmark.models.profile import Profile
+from toolmark.types import Audio, Call, Image, Message, Part, Request, Sampling, Text, Tool
+
+Json = dict[str, Any]
+
+_KITS = 256
+_LONGEST = 64
+_FORMATS = {
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/wave": "wav",
+    "audio/mpeg": "mp3",
+    "audio/mp3": "mp3",
+}
+_OURS = ("messages", "model", "stream", "tools")
+
+_dump = msgspec.json.Encoder().encode
+
+
+class Kit(NamedTuple):
+    """One tuple of tools as sent: encoded, with the names that had to be changed."""
+
+    tools: tuple[Tool, ...]
+    encoded: bytes
+    sent: dict[str, str]
+    meant: dict[str, str]
+
+
+class Encoder:
+    """Writes requests to one model. Each tuple of tools is encoded once and kept a while."""
+
+    def __init__(
+        self, model: str, profile: Profile, extra: Mapping[str, Any], media: Media | None
+    ) -> None:
+        for name in _OURS:
+            if name in extra:
+                raise UsageError(f"the extra body may not set {name!r}: toolmark sets it")
+        self.media = media
+        self._head = b'{"model":' + _dump(model) + b',"messages":'
+        self._extra = dict(extra)
+        self._profile = profile
+        self._illegal = re.compile(r"[^a-zA-Z0-9_.-]" if profile.dots else r"[^a-zA-Z0-9_-]")
+        self._kits: dict[int, Kit] = {}
+        self._drawn: tuple[Sampling | None, bytes] = (None, b"")
+
+    def body(self, request: Request, *, mended: bool = False) -> tuple[bytes, Kit]:
+        """Write the request, and return the tools as they went out.
+
+        `mended` is for servers that refuse what a model said before: arguments that are no JSON
+        object go as an empty one.
+        """
+        kit = self.kit(request.tools)
+        encoded = _json(self._messages(request.messages, kit, mended))
+        return self._head + encoded + kit.encoded + self._tail(request.sampling), kit
+
+    def kit(self, tools: tuple[Tool, ...]) -> Kit:
+        """Return the tools as sent. The same tuple object is encoded once."""
+        # the kit holds the tuple, so that its id is not given to another one meanwhile
+        kit = self._kits.get(id(tools))
+        if kit is None:
+            if len(self._kits) >= _KITS:
+                del self._kits[next(iter(self._kits))]
+            kit = self._kits[id(tools)] = self._pack(tools)
+        return kit
+
+    def _pack(self, tools: tuple[Tool, ...]) -> Kit:
+        sent: dict[str, str] = {}
+        legal = {tool.name for tool in tools if self._legal(tool.name)}
+        for tool in tools:
+            if tool.name not in legal and tool.name not in sent:
+                sent[tool.name] = self._free(tool.name, legal | set(sent.values()))
+        listed = [
+            {
+                "type": "function",
+                "function": {
+                    "name": sent.get(tool.name, tool.name),
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                },
+            }
+            for tool in tools
+        ]
+        meant = {name: tool for tool, name in sent.items()}
+        return Kit(tools, b',"tools":' + _json(listed) if tools else b"", sent, meant)
+
+    def _legal(self, name: str) -> bool:
+        return 0 < len(name) <= _LONGEST and not self._illegal.search(name)
+
+    def _mangle(self, name: str) -> str:
+        return self._illegal.sub("_", name)[:_LONGEST] or "_"
+
+    def _free(self, name: str, taken: set[str]) -> str:
+        """Return a legal name that is not taken, by a suffix if need be."""
+        plain = free = self._mangle(name)
+        n = 1
+        while free in taken:
+            n += 1
+            suffix = f"_{n}"
+            free = plain[: _LONGEST - len(suffix)] + suffix
+        return free
+
+    def _tail(self, sampling: Sampling) -> bytes:
+        """Write the settings and close the body; the last ones are remembered."""
+        if self._drawn[0] is not sampling:
+            self._drawn = (sampling, self._settings(sampling))
+        return self._drawn[1]
+
+    def _settings(self, sampling: Sampling) -> bytes:
+        named = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            self._profile.limit: sampling.max_tokens,
+            "reasoning_effort": sampling.reasoning_effort,
+        }
+        given = {name: value for name, value in named.items() if value is not None}
+        settings = self._extra | given | sampling.extra
+        for name in _OURS:
+            if name in settings:
+                raise UsageError(f"sampling may not set {name!r}: toolmark sets it")
+        return b"," + _json(settings)[1:] if settings else b"}"
+
+    def _messages(self, messages: tuple[Message, ...], kit: Kit, mended: bool) -> list[Json]:
+        out: list[Json] = []
+        ids: list[tuple[str, str]] = []  # (as it was, as sent) of the calls not yet answered
+        held: list[Part] = []  # media of tool results, until the last result is out
+        for message in messages:
+            if held and message.role != "tool":
+                out.append({"role": "user", "content": self._parts(held)})
+                held = []
+            if message.role == "tool":
+                out.append({"role": "tool", "tool_call_id": _answered(ids, message.call_id)})
+                out[-1]["content"] = self._result(message, held)
+            elif message.calls:
+                ids = _distinct(message.calls, len(out))
+                out.append(self._called(message, ids, kit, mended))
+            else:
+                out.append({"role": message.role, "content": self._content(message.parts)})
+        if held:
+            out.append({"role": "user", "content": self._parts(held)})
+        return out
+
+    def _called(self, message: Message, ids: list[tuple[str, str]], kit: Kit, mended: bool) -> Json:
+        """Write an assistant's message with its calls."""
+        calls = [
+            {
+                "id": id,
+                "type": "function",
+                "function": {
+                    "name": self._sent(call.name, kit),
+                    "arguments": _object(call.arguments) if mended else restore(call.arguments),
+                },
+            }
+            for call, (_, id) in zip(message.calls, ids, strict=True)
+        ]
+        return {
+            "role": message.role,
+            "content": self._content(message.parts) or None,
+            "tool_calls": calls,
+        }
+
+    def _sent(self, name: str, kit: Kit) -> str:
+        """Return the name as sent; one the model made up is made legal too."""
+        if self._legal(name):
+            return name
+        return kit.sent.get(name) or self._mangle(restore(name))
+
+    def _result(self, message: Message, held: list[Part]) -> str | list[Json]:
+        media = [part for part in message.parts if not isinstance(part, Text)]
+        if not media or self._profile.media:
+            return self._content(message.parts)
+        held.extend(media)
+        return restore(message.text) or "(shown below)"
+
+    def _content(self, parts: tuple[Part, ...]) -> str | list[Json]:
+        if len(parts) == 1 and isinstance(parts[0], Text):
+            return restore(parts[0].text)
+        if all(isinstance(part, Text) for part in parts):
+            return restore("".join(part.text for part in parts if isinstance(part, Text)))
+        return self._parts(parts)
+
+    def _parts(self, parts: tuple[Part, ...] | list[Part]) -> list[Json]:
+        return [self._part(part) for part in parts]
+
+    def _part(self, part: Part) -> Json:
+        match part:
+            case Text():
+                return {"type": "text", "text": restore(part.text)}
+            case Image():
+                url = f"data:{part.mime};base64,{self._bytes(part)}"
+                return {"type": "image_url", "image_url": {"url": url}}
+            case Audio():
+                kind = _FORMATS.get(part.mime)
+                if kind is None:
+                    raise DataError(f"audio of type {part.mime!r} cannot be sent: wav or mp3 only")
+                data = {"data": self._bytes(part), "format": kind}
+                return {"type": "input_audio", "input_audio": data}
+
+    def _bytes(self, part: Image | Audio) -> str:
+        if self.media is None:
+            raise UsageError("a message holds media, but the model has no media store")
+        return base64.b64encode(self.media.read(part)).decode()
+
+
+def _distinct(calls: tuple[Call, ...], at: int) -> list[tuple[str, str]]:
+    """Pair each id with the one to send: its own, or a made-up one if any is empty or twice."""
+    ids = [call.id for call in calls]
+    if all(ids) and len(set(ids)) == len(ids):
+        return [(id, restore(id)) for id in ids]
+    return [(id, f"call_{at}_{k}") for k, id in enumerate(ids)]
+
+
+def _answered(ids: list[tuple[str, str]], call_id: str) -> str:
+    """Return the id as sent of the first open call with this id, and close it."""
+    for k, (id, sent) in enumerate(ids):
+        if id == call_id:
+            del ids[k]
+            return sent
+    return restore(call_id)
+
+
+def _object(arguments: str) -> str:
+    """Return the arguments if they are a JSON object that any server can read, else {}."""
+    try:
+        msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return "{}"
+    return arguments
+
+
+def _json(value: Any) -> bytes:
+    """Write JSON; what msgspec cannot (huge integers, lone surrogates), the standard library."""
+    try:
+        return _dump(value)
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(value).encode()

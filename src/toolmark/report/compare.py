@@ -1,0 +1,259 @@
+"""Two runs against each other: the numbers, what differs between them, and the tables."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from toolmark import codec
+from toolmark.errors import UsageError, near
+from toolmark.report import tables
+from toolmark.runs.store import Run
+from toolmark.runs.suite import Scorer
+from toolmark.stats.columns import Columns, columns
+from toolmark.stats.paired import Paired, paired
+from toolmark.types import Estimate, Record, Table
+
+SHOWN = 12  # names of flipped items in the terminal
+
+
+class Comparison(Record, frozen=True, kw_only=True):
+    """Run A against run B in one reading; differences are A minus B, on the items of both.
+
+    `score_a` and `score_b` are the headlines over all rows of each run; `paired` is over the
+    common rows alone, and so are `categories`. `warnings` say what makes the runs unlike.
+    """
+
+    a: str
+    b: str
+    reading: str
+    score_a: Estimate
+    score_b: Estimate
+    paired: Paired
+    categories: tuple[Paired, ...] = ()
+    settings: tuple[tuple[str, str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the readable summary."""
+        return text(self)
+
+
+def compare(a: Run, b: Run, scorer: Scorer, reading: str | None = None) -> Comparison:
+    """Compare two scored runs item by item, in the headline reading unless another is named.
+
+    Raises UsageError when the runs have no item in common, are of different suites or are not
+    scored. Tasks that differ under one id, and knobs that differ, are told in `warnings`.
+    """
+    chosen = _reading(scorer, reading)
+    suite_a, suite_b = a.info.plan.suite, b.info.plan.suite
+    if suite_a != suite_b:
+        raise UsageError(f"different suites: {a.path} is {suite_a!r}, {b.path} is {suite_b!r}")
+    table_a, table_b = _columns(a, chosen), _columns(b, chosen)
+    if not set(table_a.item) & set(table_b.item):
+        raise UsageError(
+            f"{a.path} and {b.path} have no item in common; "
+            "run both with the same knobs and the same --seed"
+        )
+    name_a, name_b = names(a, b)
+    return Comparison(
+        a=name_a,
+        b=name_b,
+        reading=chosen,
+        score_a=scorer.metrics(table_a)[0].measure(table_a),
+        score_b=scorer.metrics(table_b)[0].measure(table_b),
+        paired=paired(table_a, table_b),
+        categories=tuple(_categories(table_a, table_b)),
+        settings=tuple(_settings(a, b)),
+        warnings=tuple(_warnings(a, b)),
+    )
+
+
+def names(a: Run, b: Run) -> tuple[str, str]:
+    """Name two runs by the least that tells them apart: model, dialect, folder."""
+    one, two = a.info.plan, b.info.plan
+    if one.model != two.model:
+        return one.model, two.model
+    if one.dialect != two.dialect:
+        return f"{one.model} {one.dialect}", f"{two.model} {two.dialect}"
+    return a.path.name, b.path.name
+
+
+def text(comparison: Comparison) -> str:
+    """Return the comparison for a terminal."""
+    parts = [tables.text(table) for table in (summary(comparison), *details(comparison))]
+    told = [f"warning: {warning}" for warning in comparison.warnings]
+    return "\n\n".join(["\n".join([verdict(comparison), *told]), *parts])
+
+
+def verdict(comparison: Comparison) -> str:
+    """Return the one sentence that a reader came for."""
+    found = comparison.paired
+    difference = found.difference
+    if difference.value is None or found.p is None:
+        return "No episode ran in both runs: nothing can be compared."
+    size = f"{tables.points(difference)} points, p = {tables.chance(found.p)}"
+    size = size.replace("p = <", "p <")
+    if found.p > 0.05:
+        return f"No clear difference between {comparison.a} and {comparison.b}: {size}."
+    better, worse = (comparison.a, comparison.b)
+    if difference.value < 0:
+        better, worse = worse, better
+    return f"{better} is better than {worse}: {size} (A minus B)."
+
+
+def summary(comparison: Comparison) -> Table:
+    """Return the table of the headline, the difference and how it was tested."""
+    found = comparison.paired
+    seen = f"{found.n_pairs} pairs, {found.n_items} items"
+    rows: list[tuple[str, str, str]] = [
+        (f"A: {comparison.a}", tables.share(comparison.score_a), f"n = {comparison.score_a.n}"),
+        (f"B: {comparison.b}", tables.share(comparison.score_b), f"n = {comparison.score_b.n}"),
+        ("A minus B, paired", tables.points(found.difference), seen),
+    ]
+    rows += _tested(found)
+    rows += [
+        ("not run", f"A {found.not_run_a}, B {found.not_run_b}", _between(found)),
+        ("without a partner", f"A {found.unpaired_a}, B {found.unpaired_b}", "left out"),
+    ]
+    title = f"Comparison, {comparison.reading} reading"
+    return Table(title=title, head=("", "value [95 % interval]", "on"), rows=tuple(rows))
+
+
+def _tested(found: Paired) -> Iterator[tuple[str, str, str]]:
+    if found.p is None or found.detectable is None:
+        return
+    yield "p-value", tables.chance(found.p), found.method
+    yield "only A right", str(len(found.only_a)), "items"
+    yield "only B right", str(len(found.only_b)), "items"
+    size = f"{100 * found.detectable:.1f} points"
+    yield "smallest difference likely found", size, "80 % power, 5 % level"
+
+
+def _between(found: Paired) -> str:
+    bounds = found.difference
+    if bounds.worst is None or bounds.best is None or not found.not_run_a + found.not_run_b:
+        return "of the pairs"
+    low = tables.points(Estimate(name="", value=bounds.worst))
+    high = tables.points(Estimate(name="", value=bounds.best))
+    return f"bounds {low} to {high} points"
+
+
+def details(comparison: Comparison) -> Iterator[Table]:
+    """Go through the further tables: by category, flipped items, settings that differ."""
+    if len(comparison.categories) > 1:
+        yield _by_category(comparison)
+    found = comparison.paired
+    if found.only_a or found.only_b:
+        yield flips(comparison, SHOWN)
+    if comparison.settings:
+        yield Table(title="Settings that differ", head=("", "A", "B"), rows=comparison.settings)
+
+
+def flips(comparison: Comparison, shown: int) -> Table:
+    """Return the items that flipped, at most this many of each way."""
+    found = comparison.paired
+    rows = [(name, "right", "wrong") for name in found.only_a[:shown]]
+    rows += [(name, "wrong", "right") for name in found.only_b[:shown]]
+    left = max(0, len(found.only_a) - shown) + max(0, len(found.only_b) - shown)
+    note = f"and {left} more" if left else ""
+    return Table(title="Items that flipped", head=("item", "A", "B"), rows=tuple(rows), note=note)
+
+
+def _by_category(comparison: Comparison) -> Table:
+    rows = tuple(
+        (
+            found.difference.name,
+            tables.points(found.difference),
+            None if found.p is None else tables.chance(found.p),
+            found.n_pairs,
+            len(found.only_a),
+            len(found.only_b),
+        )
+        for found in comparison.categories
+    )
+    return Table(
+        title="A minus B by category, in points",
+        head=("category", "difference", "p", "pairs", "only A right", "only B right"),
+        rows=rows,
+        note="p-values are per row, not corrected for the number of rows",
+    )
+
+
+def _reading(scorer: Scorer, reading: str | None) -> str:
+    if reading is None:
+        return scorer.readings[0]
+    if reading not in scorer.readings:
+        raise UsageError(f"no reading {reading!r}{near(reading, scorer.readings)}")
+    return reading
+
+
+def _columns(run: Run, reading: str) -> Columns:
+    table = columns(run.scores(), reading)
+    if not len(table):
+        raise UsageError(f"{run.path}: no scores; next: toolmark score {run.path}")
+    return table
+
+
+def _categories(a: Columns, b: Columns) -> Iterator[Paired]:
+    for name in dict.fromkeys(a.category):
+        mine, other = a.where(a.category == name), b.where(b.category == name)
+        if np.isin(mine.item, other.item).any():
+            yield paired(mine, other, name=str(name))
+
+
+def _settings(a: Run, b: Run) -> Iterator[tuple[str, str, str]]:
+    """Go through what the two runs asked for differently."""
+    one, two = _flat(a), _flat(b)
+    for key in dict.fromkeys([*one, *two]):
+        if one.get(key) != two.get(key):
+            yield key, _shown(one.get(key)), _shown(two.get(key))
+
+
+def _flat(run: Run) -> dict[str, Any]:
+    info = run.info
+    plan = msgspec.to_builtins(info.plan)
+    inner: dict[str, Mapping[str, Any]] = {
+        "knob": plan.pop("knobs", {}),
+        "sampling": plan.pop("sampling", {}),
+        "version": info.versions,
+        "hash": info.hashes,
+    }
+    flat = {**plan, "seed": info.seed, "served": ", ".join(info.served)}
+    for prefix, values in inner.items():
+        flat |= {f"{prefix} {name}": value for name, value in values.items()}
+    return flat
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == "":
+        return tables.DASH
+    return value if isinstance(value, str) else codec.encode(codec.plain(value)).decode()
+
+
+def _warnings(a: Run, b: Run) -> Iterator[str]:
+    changed, example = _changed(a, b)
+    if changed:
+        yield f"{changed} tasks differ in content under the same id, such as {example}"
+    knobs = [key for key, *_ in _settings(a, b) if key.startswith("knob ")]
+    if knobs:
+        yield f"the suite's knobs differ: {', '.join(key[5:] for key in knobs)}"
+    if a.info.hashes != b.info.hashes:
+        yield "the data or the scorer behind the runs differ (hashes)"
+
+
+def _changed(a: Run, b: Run) -> tuple[int, str]:
+    """Count the tasks of both runs whose content differs, and name the first."""
+    if a.info.tasks_sha256 and a.info.tasks_sha256 == b.info.tasks_sha256:
+        return 0, ""
+    known = {task.id: hashlib.sha256(codec.encode(task)).digest()[:8] for task in a.tasks()}
+    changed, example = 0, ""
+    for task in b.tasks():
+        if known.get(task.id, b"") in (b"", hashlib.sha256(codec.encode(task)).digest()[:8]):
+            continue
+        changed, example = changed + 1, example or task.id
+    return changed, example

@@ -1,0 +1,213 @@
+"""One episode as the page needs it: a line for the list, and everything step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolmark import codec
+from toolmark.report import tables
+from toolmark.types import (
+    Attempt,
+    Drawing,
+    Message,
+    Result,
+    Step,
+    Table,
+    Task,
+    Text,
+    Tool,
+    Trajectory,
+    Verdict,
+)
+
+LONGEST = 20_000  # characters of one text: the rest stays in trajectories.jsonl
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An episode made ready: its line in the list and its details, as JSON safe within HTML."""
+
+    line: bytes
+    body: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """What it adds to the page, its element included."""
+        return len(self.line) + len(self.body) + 64
+
+
+def block(
+    run: int,
+    task: Task,
+    trajectory: Trajectory,
+    verdicts: Mapping[str, Verdict],
+    views: Sequence[Table | Drawing],
+) -> Block:
+    """Make the block of a completed episode."""
+    line = {
+        **_about(run, task, trajectory.repeat, trajectory.steps),
+        "seconds": trajectory.latency_s,
+        "outcome": {name: verdict.outcome for name, verdict in verdicts.items()},
+        "cause": {name: _primary(verdict) for name, verdict in verdicts.items()},
+    }
+    body = {
+        "steps": [_step(step) for step in trajectory.steps],
+        "ending": trajectory.ending,
+        "answer": _clip(trajectory.answer),
+        "state": _json(trajectory.state),
+        "tools": [signature(tool) for tool in trajectory.tools or _offered(task)],
+        "reference": _json(task.reference),
+        "verdicts": [_verdict(name, verdict) for name, verdict in verdicts.items()],
+        "views": [_view(view) for view in views],
+    }
+    return Block(line=embed(line), body=embed(body))
+
+
+def absent(run: int, task: Task, attempt: Attempt, readings: Sequence[str]) -> Block:
+    """Make the block of an episode that was not run, with the steps that were made."""
+    line = {
+        **_about(run, task, attempt.repeat, attempt.steps),
+        "outcome": dict.fromkeys(readings, NOT_RUN),
+        "cause": {},
+    }
+    body = {
+        "steps": [_step(step) for step in attempt.steps],
+        "reason": _clip(f"{attempt.stage}: {attempt.reason}"),
+        "tools": [signature(tool) for tool in _offered(task)],
+        "verdicts": [],
+        "views": [],
+    }
+    return Block(line=embed(line), body=embed(body))
+
+
+def embed(value: Any) -> bytes:
+    """Write JSON that may stand inside a script element whatever text it holds."""
+    data = codec.encode(value)
+    for foul, fair in (
+        (b"<", b"\\u003c"),
+        (b"\xe2\x80\xa8", b"\\u2028"),
+        (b"\xe2\x80\xa9", b"\\u2029"),
+    ):
+        data = data.replace(foul, fair)
+    return data
+
+
+def signature(tool: Tool) -> str:
+    """Return a tool in one line: name(parameter: type, optional?: type)."""
+    properties = tool.parameters.get("properties", {})
+    required = tool.parameters.get("required", [])
+    inner = ", ".join(
+        f"{name}{'' if name in required else '?'}: {_kind(schema)}"
+        for name, schema in properties.items()
+    )
+    return _clip(f"{tool.name}({inner})")
+
+
+def _about(run: int, task: Task, repeat: int, steps: Sequence[Step]) -> dict[str, Any]:
+    return {
+        "run": run,
+        "id": tables.visible(task.id),
+        "repeat": repeat,
+        "category": tables.visible(task.category),
+        "axes": {name: tables.visible(level) for name, level in task.axes.items()},
+        "steps": len(steps),
+        "calls": sum(len(step.calls) for step in steps),
+        "tokens": sum(step.reply.usage.input + step.reply.usage.output for step in steps),
+    }
+
+
+def _primary(verdict: Verdict) -> list[str]:
+    label = next((label for label in verdict.labels if label.primary), None)
+    return [label.cause, tables.visible(label.native)] if label else []
+
+
+def _step(step: Step) -> dict[str, Any]:
+    reply = step.reply
+    usage = reply.usage
+    return {
+        "turn": step.turn,
+        "said": [{"role": message.role, "text": _message(message)} for message in step.said],
+        "text": _clip(reply.text),
+        "reasoning": _clip(reply.reasoning),
+        "stop": reply.stop,
+        "fault": _clip(step.fault),
+        "calls": [
+            {"name": _clip(call.name), "arguments": _clip(call.arguments)} for call in step.calls
+        ],
+        "results": [{"text": _result(result), "error": result.is_error} for result in step.results],
+        "seconds": reply.latency_s,
+        "tokens": [usage.input, usage.output, usage.reasoning, usage.cached],
+    }
+
+
+def _message(message: Message) -> str:
+    return _clip("\n".join(_parts(message)))
+
+
+def _parts(message: Message) -> Iterator[str]:
+    for part in message.parts:
+        if isinstance(part, Text):
+            yield part.text
+        else:
+            yield f"[{part.mime}, {tables.count(part.size_bytes)} bytes, sha256 {part.sha256}]"
+
+
+def _result(result: Result) -> str:
+    if result.parts or result.structured is None:
+        return _message(Message(role="tool", parts=result.parts))
+    return _json(result.structured)
+
+
+def _verdict(name: str, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "reading": name,
+        "outcome": verdict.outcome,
+        "value": verdict.value,
+        "parts": verdict.parts,
+        "labels": [
+            {
+                "cause": label.cause,
+                "native": tables.visible(label.native),
+                "evidence": _clip(label.evidence),
+                "primary": label.primary,
+            }
+            for label in verdict.labels
+        ],
+    }
+
+
+def _view(view: Table | Drawing) -> dict[str, Any]:
+    if isinstance(view, Drawing):
+        return {"title": view.title, "svg": view.svg, "note": view.note}
+    made = tables.grid(view)
+    return {
+        "title": made.title,
+        "head": made.head,
+        "rows": [[_clip(cell) for cell in row] for row in made.rows],
+        "numeric": made.numeric,
+        "note": made.note,
+    }
+
+
+def _offered(task: Task) -> list[Tool]:
+    return [*task.tools, *(tool for turn in task.turns for tool in turn.tools)]
+
+
+def _kind(schema: Any) -> str:
+    kind = schema.get("type", "any") if isinstance(schema, dict) else "any"
+    return "|".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+
+
+def _json(value: Any) -> str:
+    return "" if value is None else _clip(codec.encode(value).decode())
+
+
+def _clip(text: str) -> str:
+    """Shorten a long text, saying by how much, and make every character visible."""
+    if len(text) <= LONGEST:
+        return tables.visible(text)
+    rest = tables.count(len(text) - LONGEST)
+    return f"{tables.visible(text[:LONGEST])} … [{rest} more characters in the run folder]"

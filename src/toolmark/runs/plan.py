@@ -1,0 +1,125 @@
+"""What is asked of a run, and which tasks that makes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from toolmark import codec, seeds
+from toolmark.errors import DataError, UsageError, near
+from toolmark.runs.suite import Suite, Tasks
+from toolmark.types import Record, Sampling, Task
+
+
+class Plan(Record, frozen=True, kw_only=True):
+    """The request. Equal plans have equal hashes, and continue each other's runs.
+
+    A knob `seed` is None where the user gave none: what was drawn is in the run's own record.
+    """
+
+    suite: str
+    model: str
+    dialect: str
+    knobs: dict[str, Any] = {}
+    base_url: str = ""
+    sampling: Sampling = Sampling()
+    repeats: int = 1
+    limit: int | None = None
+    ids: tuple[str, ...] = ()
+    sample: int | None = None
+    tasks: str = ""
+
+    @property
+    def hash(self) -> str:
+        """Eight hex digits over all of it."""
+        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:8]
+
+
+class FileTasks:
+    """Tasks read from a JSONL file, one at a time. Raises DataError with file and line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with path.open("rb") as lines:
+                self.n = sum(1 for line in lines if line.strip())
+        except OSError as error:
+            raise UsageError(f"{path}: cannot read tasks: {error.strerror}") from None
+        if not self.n:
+            raise DataError(f"{path}: holds no task")
+
+    def __len__(self) -> int:
+        """Return the number of lines."""
+        return self.n
+
+    def __iter__(self) -> Iterator[Task]:
+        """Read them in order."""
+        with self.path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                try:
+                    yield codec.decode(line, Task)
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise DataError(f"{self.path}, line {number}: not a task: {error}") from None
+
+
+def select(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
+    """Go through the tasks that the plan asks for, in the suite's order.
+
+    `ids` are task or item ids; `sample` draws that many, spread over the categories in
+    proportion; `limit` takes the first. Unknown ids raise UsageError.
+    """
+    tasks: Tasks = FileTasks(Path(plan.tasks)) if plan.tasks else suite.tasks
+    if plan.ids:
+        yield from _named(tasks, plan.ids)
+        return
+    wanted = None if plan.sample is None else _spread(tasks, plan.sample, seed)
+    left = plan.limit
+    for index, task in enumerate(tasks):
+        if left == 0:
+            return
+        if wanted is not None and index not in wanted:
+            continue
+        yield task
+        left = None if left is None else left - 1
+
+
+def _named(tasks: Tasks, ids: tuple[str, ...]) -> Iterator[Task]:
+    missing = set(ids)
+    known: list[str] = []
+    for task in tasks:
+        if task.id in ids or task.item in ids:
+            missing -= {task.id, task.item}
+            yield task
+        elif len(known) < 20_000:
+            known.append(task.id)
+    if missing:
+        name = sorted(missing)[0]
+        hint = near(name, known) if len(known) > 20 else f"; known: {', '.join(known)}"
+        raise UsageError(f"no task {name!r}{hint[:400]}")
+
+
+def _spread(tasks: Tasks, n: int, seed: int) -> set[int]:
+    """Draw n positions, each category's share rounded so that the sum is n (largest remainder)."""
+    rows: dict[str, list[int]] = {}
+    for index, task in enumerate(tasks):
+        rows.setdefault(task.category, []).append(index)
+    total = sum(map(len, rows.values()))
+    if n >= total:
+        return set(range(total))
+    shares = {name: n * len(members) / total for name, members in rows.items()}
+    counts = Counter({name: int(share) for name, share in shares.items()})
+    by_rest = sorted(shares, key=lambda name: (counts[name] - shares[name], name))
+    for name in by_rest[: n - counts.total()]:
+        counts[name] += 1
+    chosen: set[int] = set()
+    for name, members in rows.items():
+        rng = seeds.of(seed, name, 0, "sample")
+        chosen |= {members[i] for i in seeds.sample(rng, len(members), counts[name])}
+    return chosen

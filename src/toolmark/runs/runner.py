@@ -1,0 +1,240 @@
+"""The runner: bounded episodes, three outcomes, everything kept as it happens.
+
+An episode either completes (a Trajectory) or is not run (an Attempt, never scored). At most
+`max_connections` episodes are in flight, and only those are in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolmark.agents.loop import loop
+from toolmark.errors import EndpointError, Rejected, ToolmarkError, WorldError
+from toolmark.runs import scoring
+from toolmark.runs.store import Folder, Lines
+from toolmark.runs.suite import Suite
+from toolmark.types import (
+    Attempt,
+    Dialect,
+    Instrument,
+    Model,
+    Reply,
+    Request,
+    Site,
+    Step,
+    Task,
+    Trajectory,
+)
+
+BREAKER = 20  # failures in a row, with no success between, after which the rest is not run
+FATAL = (401, 403, 404)
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a watcher sees. `value` and `squares` sum the headline reading's values."""
+
+    n_planned: int
+    n_done_before: int = 0
+    n_run: int = 0
+    n_not_run: int = 0
+    n_scored: int = 0
+    value: float = 0.0
+    squares: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    started: float = field(default_factory=time.monotonic)
+    stopped: str = ""
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+
+Watcher = Callable[[Progress], None]
+
+
+async def execute(
+    folder: Folder,
+    suite: Suite,
+    model: Model | Instrument,
+    dialect: Dialect,
+    *,
+    max_connections: int = 16,
+    watch: Watcher | None = None,
+    stop: asyncio.Event | None = None,
+) -> Progress:
+    """Run every missing episode of the folder; then score, and return how it went.
+
+    `stop` ends it early and cleanly. Raises Rejected when the endpoint refuses the requests,
+    after what was done is scored.
+    """
+    run = folder.run
+    done = run.done()
+    progress = Progress(n_planned=run.info.n_planned, n_done_before=len(done))
+    lines = _afresh(run.path / "scores.jsonl")
+    crew = _Crew(folder, suite, model, dialect, lines, progress, watch)
+    crew.todo = scoring.missing(run, done)
+    try:
+        for trajectory in run.trajectories():
+            crew.score(run.task(trajectory.task), trajectory)
+        async with suite.site() as site:
+            await _work(crew, site, min(max_connections, progress.n_planned), stop)
+        scoring.fill(run, lines)
+    finally:
+        lines.close()
+    folder.note(tuple(sorted(crew.served - {""})))
+    scoring.summarise(run, suite.scorer)
+    if crew.rejected is not None:
+        raise crew.rejected
+    return progress
+
+
+def _afresh(path: Path) -> Lines:
+    path.unlink(missing_ok=True)
+    return Lines(path)
+
+
+class _Crew:
+    """What the workers of one run share."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        suite: Suite,
+        model: Model | Instrument,
+        dialect: Dialect,
+        scores: Lines,
+        progress: Progress,
+        watch: Watcher | None,
+    ) -> None:
+        self.folder = folder
+        self.suite = suite
+        self.model = model
+        self.dialect = dialect
+        self.scores = scores
+        self.progress = progress
+        self.watch = watch
+        self.todo: Iterator[tuple[Task, int]] = iter(())
+        self.failures = 0
+        self.rejected: Rejected | None = None
+        self.served: set[str] = set()
+
+    def closed(self) -> str:
+        """Return why no further episode may start, "" if it may."""
+        if self.rejected is not None:
+            return "the endpoint refuses the requests"
+        if self.failures >= BREAKER:
+            return f"{BREAKER} failures in a row; the endpoint seems to be down"
+        return ""
+
+    def score(self, task: Task, trajectory: Trajectory) -> None:
+        """Judge an episode and count it in."""
+        if task.kind == "setup":
+            return
+        score = scoring.judge(self.suite.scorer, task, trajectory)
+        value = score.readings[self.suite.scorer.readings[0]].value
+        self.scores.append(score)
+        self.progress.n_scored += 1
+        self.progress.value += value
+        self.progress.squares += value * value
+
+    def keep(self, task: Task, trajectory: Trajectory) -> None:
+        """Store a completed episode and score it."""
+        self.folder.trajectories.append(trajectory)
+        self.failures = 0
+        self.served.update(step.reply.model for step in trajectory.steps)
+        self.progress.n_run += 1
+        self.progress.input_tokens += trajectory.usage.input
+        self.progress.output_tokens += trajectory.usage.output
+        self.score(task, trajectory)
+        self.tell()
+
+    def lose(self, task: Task, repeat: int, stage: str, reason: str, steps: list[Step]) -> None:
+        """Note an episode that was not run."""
+        self.folder.attempts.append(
+            Attempt(task=task.id, repeat=repeat, stage=stage, reason=reason, steps=tuple(steps))
+        )
+        self.progress.n_not_run += 1
+        self.tell()
+
+    def tell(self) -> None:
+        """Let the watcher know."""
+        if self.watch is not None:
+            self.watch(self.progress)
+
+
+async def _work(crew: _Crew, site: Site, n_workers: int, stop: asyncio.Event | None) -> None:
+    workers = [asyncio.create_task(_worker(crew, site)) for _ in range(max(1, n_workers))]
+    halt = asyncio.create_task(stop.wait()) if stop is not None else None
+    try:
+        waiting: set[asyncio.Task[object]] = {*workers} if halt is None else {*workers, halt}
+        while any(not worker.done() for worker in workers):
+            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if halt in done:
+                crew.progress.stopped = "stopped by the user"
+                break
+            for finished in done:
+                finished.result()  # a disk that takes no more ends the run
+            waiting -= done
+    finally:
+        for running in [*workers, *([halt] if halt is not None else [])]:
+            running.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+
+
+async def _worker(crew: _Crew, site: Site) -> None:
+    for task, repeat in crew.todo:
+        reason = crew.closed()
+        if reason:
+            crew.progress.stopped = reason
+            crew.lose(task, repeat, "stopped", reason, [])
+            continue
+        await _episode(crew, site, task, repeat)
+
+
+async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
+    steps: list[Step] = []
+    stage = "world"
+    try:
+        model = _bound(crew.model, crew.dialect, task, repeat)
+        async with site.world(task) as world:
+            stage = "model"
+            trajectory = await loop(
+                task, model, crew.dialect, world, crew.folder.run.info.plan.sampling, repeat,
+                steps=steps,
+            )  # fmt: skip
+            stage = "score"
+        crew.keep(task, trajectory)
+    except Rejected as error:
+        crew.failures += 1
+        if error.status in FATAL or crew.progress.n_run == 0:
+            crew.rejected = error
+        crew.lose(task, repeat, "model", str(error), steps)
+    except (EndpointError, WorldError) as error:
+        crew.failures += 1
+        kind = "world" if isinstance(error, WorldError) else "model"
+        crew.lose(task, repeat, kind, f"{type(error).__name__}: {error}", steps)
+    except ToolmarkError:  # usage, or a disk that takes no more: not this episode's affair
+        raise
+    except Exception:  # the one broad catch: a fault of ours must not end a long run
+        crew.lose(task, repeat, stage, f"fault of the harness:\n{traceback.format_exc()}", steps)
+
+
+def _bound(model: Model | Instrument, dialect: Dialect, task: Task, repeat: int) -> Model:
+    """Return the model for an episode; an instrument's calls are put into the dialect's words."""
+    if not isinstance(model, Instrument):
+        return model
+    player = model.bind(task, repeat)
+
+    async def spoken(request: Request, /) -> Reply:
+        reply = await player(request)
+        return dialect.write(reply.calls) if reply.calls else reply
+
+    return player if dialect.name == "native" else spoken

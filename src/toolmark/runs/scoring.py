@@ -1,0 +1,99 @@
+"""Scores and summary of a run, from its tasks and trajectories alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from toolmark.runs.store import Lines, Run, write
+from toolmark.runs.suite import Scorer
+from toolmark.stats.columns import columns
+from toolmark.types import Estimate, Score, Task, Trajectory
+
+
+def judge(scorer: Scorer, task: Task, trajectory: Trajectory) -> Score:
+    """Score one episode in every reading."""
+    return Score(
+        task=task.id,
+        item=task.item or task.id,
+        repeat=trajectory.repeat,
+        category=task.category,
+        axes=task.axes,
+        readings=dict(scorer.score(task, trajectory)),
+    )
+
+
+def rescore(run: Run, scorer: Scorer) -> dict[str, Any]:
+    """Write `scores.jsonl` and `summary.json` anew and return the summary."""
+    path = run.path / "scores.jsonl"
+    path.unlink(missing_ok=True)
+    scores = Lines(path)
+    try:
+        for trajectory in run.trajectories():
+            scores.append(judge(scorer, run.task(trajectory.task), trajectory))
+        fill(run, scores)
+    finally:
+        scores.close()
+    return summarise(run, scorer)
+
+
+def fill(run: Run, scores: Lines) -> None:
+    """Append a Score without a verdict for every scored episode that was not run."""
+    done = run.done()
+    reasons = {(a.task, a.repeat): f"{a.stage}: {a.reason}" for a in run.attempts()}
+    for task, repeat in missing(run, done):
+        if task.kind == "setup":
+            continue
+        scores.append(
+            Score(
+                task=task.id,
+                item=task.item or task.id,
+                repeat=repeat,
+                category=task.category,
+                axes=task.axes,
+                not_run=reasons.get((task.id, repeat), "not reached"),
+            )
+        )
+
+
+def missing(run: Run, done: set[tuple[str, int]]) -> Iterator[tuple[Task, int]]:
+    """Go through the episodes that are not complete, all tasks of one repeat before the next."""
+    for repeat in range(run.info.plan.repeats):
+        for task in run.tasks():
+            if (task.id, repeat) not in done:
+                yield task, repeat
+
+
+def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
+    """Compute the summary from the scores, write and return it."""
+    table = columns(run.scores(), scorer.readings[0])
+    head, *parts = [metric.measure(table) for metric in scorer.metrics(table)]
+    n_run = int(table.run.sum())
+    plan = run.info.plan
+    summary = {
+        "suite": plan.suite,
+        "model": plan.model,
+        "dialect": plan.dialect,
+        "n_planned": run.info.n_planned,
+        "n_run": n_run,
+        "n_not_run": run.info.n_planned - n_run,
+        "score": _fields(head),
+        "parts": {part.name: _fields(part) for part in parts},
+        "reading": scorer.readings[0],
+        "run_dir": str(run.path),
+    }
+    write(Path(run.path) / "summary.json", summary)
+    return summary
+
+
+def _fields(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "name": estimate.name,
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+        "worst": estimate.worst,
+        "best": estimate.best,
+    }

@@ -1,0 +1,342 @@
+"""The run folder: what was asked, what happened, what it was worth.
+
+`run.json`, `tasks.jsonl` and `trajectories.jsonl` are the truth; `attempts.jsonl` says why
+episodes were not run; `scores.jsonl`, `summary.json` and `report.html` are derived and may be
+deleted. Completed episodes are appended with one write each, so a killed run loses only those
+in flight; a torn last line is dropped when the run is opened for writing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import msgspec
+
+from toolmark import codec
+from toolmark.errors import DataError, UsageError
+from toolmark.runs.plan import Plan
+from toolmark.types import Attempt, Record, Score, Task, Trajectory
+
+FORMAT = 1
+T = TypeVar("T")
+
+
+class RunInfo(Record, frozen=True, kw_only=True):
+    """What `run.json` holds. `created` is UTC; `served` are the models' names by the server."""
+
+    format: int
+    plan: Plan
+    seed: int
+    n_tasks: int
+    command: str = ""
+    created: str = ""
+    tasks_sha256: str = ""
+    hashes: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    served: tuple[str, ...] = ()
+
+    @property
+    def n_planned(self) -> int:
+        """Episodes asked for: tasks times repeats."""
+        return self.n_tasks * self.plan.repeats
+
+
+class Key(Record, frozen=True, kw_only=True):
+    """The part of a trajectory's line that says which episode it is."""
+
+    task: str
+    repeat: int = 0
+
+
+class Run:
+    """A run folder, read only. Raises UsageError if it is none, DataError if it is damaged."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._offsets: dict[str, int] = {}
+        try:
+            text = (path / "run.json").read_bytes()
+        except OSError:
+            raise UsageError(f"{path}: not a run folder (no readable run.json)") from None
+        try:
+            self.info = codec.decode(text, RunInfo)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise DataError(f"{path / 'run.json'}: not a toolmark run: {error}") from None
+        if self.info.format != FORMAT:
+            raise DataError(
+                f"{path / 'run.json'}: format {self.info.format}; this version reads {FORMAT}"
+            )
+
+    def tasks(self) -> Iterator[Task]:
+        """Go through the tasks as asked."""
+        return records(self.path / "tasks.jsonl", Task)
+
+    def trajectories(self) -> Iterator[Trajectory]:
+        """Go through the completed episodes, in the order they ended."""
+        return records(self.path / "trajectories.jsonl", Trajectory, missing_ok=True)
+
+    def attempts(self) -> Iterator[Attempt]:
+        """Go through what was not run; an episode may appear more than once."""
+        return records(self.path / "attempts.jsonl", Attempt, missing_ok=True)
+
+    def scores(self) -> Iterator[Score]:
+        """Go through the scores; derived, so rescore first if they are gone."""
+        return records(self.path / "scores.jsonl", Score, missing_ok=True)
+
+    def task(self, id: str) -> Task:
+        """Return one task by id, read from its place in the file."""
+        path = self.path / "tasks.jsonl"
+        if not self._offsets:
+            self._offsets = dict(_offsets(path))
+        if id not in self._offsets:
+            raise DataError(f"{path}: no task {id!r}")
+        with path.open("rb") as file:
+            file.seek(self._offsets[id])
+            return codec.decode(file.readline(), Task)
+
+    def done(self) -> set[tuple[str, int]]:
+        """Return the (task, repeat) pairs that are complete. A pair twice is a DataError."""
+        pairs: set[tuple[str, int]] = set()
+        for key in records(self.path / "trajectories.jsonl", Key, missing_ok=True):
+            pair = (key.task, key.repeat)
+            if pair in pairs:
+                raise DataError(f"{self.path / 'trajectories.jsonl'}: {pair} stands there twice")
+            pairs.add(pair)
+        return pairs
+
+    def summary(self) -> dict[str, Any]:
+        """Return `summary.json`: counts, score with interval, parts."""
+        path = self.path / "summary.json"
+        try:
+            return dict(msgspec.json.decode(path.read_bytes()))
+        except OSError:
+            raise UsageError(f"{path}: missing; next: toolmark score {self.path}") from None
+        except (msgspec.DecodeError, ValueError) as error:
+            raise DataError(f"{path}: {error}") from None
+
+
+def _offsets(path: Path) -> Iterator[tuple[str, int]]:
+    offset = 0
+    with path.open("rb") as file:
+        for line in file:
+            yield codec.decode(line, _Id).id, offset
+            offset += len(line)
+
+
+class _Id(Record, frozen=True, kw_only=True):
+    id: str
+
+
+def records(path: Path, kind: type[T], *, missing_ok: bool = False) -> Iterator[T]:
+    """Read a JSONL file line by line; a torn last line (no newline) is passed over.
+
+    Raises DataError with file and line for anything else that is not a record.
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        if missing_ok:
+            return
+        raise DataError(f"{path}: missing") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot read: {error.strerror}") from None
+    with file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield codec.decode(line, kind)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise DataError(
+                    f"{path}, line {number}: {error}; nothing was changed; mend or remove the line"
+                ) from None
+
+
+class Lines:
+    """An append-only JSONL file, one write per record; a failed write leaves no trace."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._size = _whole(self._fd)
+        os.ftruncate(self._fd, self._size)
+
+    def append(self, record: Any) -> None:
+        """Write one record. Raises DataError when the disk takes no more."""
+        line = codec.encode(record) + b"\n"
+        try:
+            written = os.pwrite(self._fd, line, self._size)
+            while written < len(line):  # a short write: the next one says why
+                written += os.pwrite(self._fd, line[written:], self._size + written)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._fd, self._size)
+            raise DataError(
+                f"{self.path}: cannot write: {error.strerror}; what was written is kept; "
+                "make room and give the same command again"
+            ) from None
+        self._size += len(line)
+
+    def close(self) -> None:
+        """Push everything to the disk and close."""
+        with suppress(OSError):  # fsync is refused by some file systems; the data are written
+            os.fsync(self._fd)
+        os.close(self._fd)
+
+
+def _whole(fd: int) -> int:
+    """Return the size up to and including the last newline."""
+    end = os.fstat(fd).st_size
+    while end:
+        start = max(0, end - 65_536)
+        block = os.pread(fd, end - start, start)
+        newline = block.rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        end = start
+    return 0
+
+
+class Folder:
+    """A run folder open for writing; one process at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            raise UsageError(f"{path}: another process is writing this run") from None
+        self.run = Run(path)
+        self.trajectories = Lines(path / "trajectories.jsonl")
+        self.attempts = Lines(path / "attempts.jsonl")
+
+    def note(self, served: tuple[str, ...]) -> None:
+        """Add the model names that the server reported to `run.json`."""
+        known = tuple(sorted({*self.run.info.served, *served}))
+        if known != self.run.info.served:
+            self.run.info = msgspec.structs.replace(self.run.info, served=known)
+            write(self.path / "run.json", self.run.info)
+
+    def __enter__(self) -> Folder:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the files and give up the lock."""
+        self.trajectories.close()
+        self.attempts.close()
+        os.close(self._lock)
+
+
+def claim(parent: Path, plan: Plan) -> Path:
+    """Make the folder of a new run and return it; whoever makes it has its number.
+
+    Raises UsageError when the parent cannot be written.
+    """
+    stem = _stem(plan)
+    n = 1 + max((number for number, _ in _numbered(parent, stem)), default=0)
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        while (parent / f"{stem}-{n}").exists():
+            n += 1
+        path = parent / f"{stem}-{n}"
+        path.mkdir()
+    except FileExistsError:
+        return claim(parent, plan)
+    except OSError as error:
+        raise UsageError(
+            f"{parent}: cannot make a run folder there: {error.strerror}; "
+            "choose another with --log-dir"
+        ) from None
+    return path
+
+
+def create(path: Path, plan: Plan, tasks: Iterable[Task], **known: Any) -> None:
+    """Fill a claimed folder: its tasks, then `run.json`, which makes it a run.
+
+    `known` are further fields of RunInfo. Raises UsageError when there is no task. Nothing is
+    left of the folder when anything fails.
+    """
+    try:
+        n_tasks, sha256 = write_tasks(path / "tasks.jsonl", tasks)
+        if not n_tasks:
+            raise UsageError("no task is left after the selection; loosen --limit, --ids or -T")
+        info = RunInfo(format=FORMAT, plan=plan, n_tasks=n_tasks, tasks_sha256=sha256, **known)
+        write(path / "run.json", info)
+    except OSError as error:
+        discard(path)
+        raise DataError(f"{path}: cannot write: {error.strerror}") from None
+    except BaseException:
+        discard(path)
+        raise
+
+
+def discard(path: Path) -> None:
+    """Remove a claimed folder that never became a run."""
+    if (path / "run.json").exists():
+        return
+    for file in path.iterdir():
+        file.unlink()
+    path.rmdir()
+
+
+def newest(parent: Path, plan: Plan) -> Run | None:
+    """Return the newest run of the same plan, None if there is none."""
+    stem = (
+        "-".join(_slug(word) for word in (plan.suite, plan.model, plan.dialect)) + f"-{plan.hash}"
+    )
+    found = max(_numbered(parent, stem), default=None)
+    return Run(found[1]) if found else None
+
+
+def _numbered(parent: Path, stem: str) -> Iterator[tuple[int, Path]]:
+    for path in parent.glob(f"{stem}-*"):
+        number = path.name[len(stem) + 1 :]
+        if number.isdecimal() and (path / "run.json").exists():
+            yield int(number), path
+
+
+def _stem(plan: Plan) -> str:
+    return "-".join([*map(_slug, (plan.suite, plan.model, plan.dialect)), plan.hash])
+
+
+def _slug(word: str) -> str:
+    kept = re.sub("[^A-Za-z0-9._]+", "-", word)
+    return kept.strip("-.")[-48:] or "x"
+
+
+def write_tasks(path: Path, tasks: Iterable[Task]) -> tuple[int, str]:
+    """Write tasks one by one; return how many and the sha256. Equal ids raise DataError."""
+    digest = hashlib.sha256()
+    seen: set[str] = set()
+    with path.open("wb") as file:
+        for task in tasks:
+            if task.id in seen:
+                raise DataError(f"two tasks have the id {task.id!r}")
+            seen.add(task.id)
+            line = codec.encode(task) + b"\n"
+            digest.update(line)
+            file.write(line)
+    return len(seen), digest.hexdigest()
+
+
+def write(path: Path, record: Any) -> None:
+    """Write a whole small file at once: complete or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_bytes(msgspec.json.format(codec.encode(record), indent=2) + b"\n")
+    draft.replace(path)

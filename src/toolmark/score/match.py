@@ -1,0 +1,174 @@
+"""Calls against a published truth: the official BFCL AST rules, exactly (specification section 2).
+
+A truth is `{function: {parameter: [option, ...]}}`; the option `""` means "may be left out". Pure
+functions on plain values, fast because whatever equals an option as it stands is never normalised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from toolmark.score import values
+from toolmark.score.kinds import PYTHON, Kinds
+
+Made: TypeAlias = tuple[str, Mapping[Any, Any]]
+Doc: TypeAlias = Mapping[str, Any]
+Truth: TypeAlias = Mapping[str, Mapping[str, Sequence[Any]]]
+
+_SIMPLE = "simple_function_checker"
+_PARALLEL = "parallel_function_checker_no_order"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why calls do not match: the official error type and where.
+
+    `call` is the index of the call made, or of the expected one where none was found (`expected`);
+    `got` and `want` are what stood there and what would have passed. `near` holds, for a parallel
+    truth without a match, the fault of each call that was tried.
+    """
+
+    native: str
+    call: int = 0
+    tool: str = ""
+    parameter: str = ""
+    got: Any = None
+    want: Any = None
+    expected: int = -1
+    near: tuple[Fault, ...] = field(default=())
+
+
+def check(
+    docs: Sequence[Doc],
+    made: Sequence[Made],
+    truth: Sequence[Truth],
+    kind: str,
+    *,
+    kinds: Kinds = PYTHON,
+) -> Fault | None:
+    """Return the first fault of the calls made, None if they match.
+
+    `kind` is the category's name: with "parallel" in it order is free, with "multiple" the doc is
+    chosen by the truth, otherwise the first doc is meant. Raises Unsound where the published truth
+    is one that the official code cannot handle either.
+    """
+    if "parallel" in kind:
+        return _parallel(docs, made, truth, kinds)
+    if "multiple" in kind:
+        if len(made) != len(truth):
+            return Fault("multiple_function_checker:wrong_count", got=len(made), want=len(truth))
+        return one(_doc(docs, truth[0]), made[0], truth[0], kinds=kinds)
+    if len(made) != 1:
+        return Fault(f"{_SIMPLE}:wrong_count", got=len(made), want=1)
+    return one(docs[0], made[0], truth[0], kinds=kinds)
+
+
+def _parallel(
+    docs: Sequence[Doc], made: Sequence[Made], truth: Sequence[Truth], kinds: Kinds
+) -> Fault | None:
+    """Greedy: each truth in order takes the first unused call that matches, without going back."""
+    if len(made) != len(truth):
+        return Fault(f"{_PARALLEL}:wrong_count", got=len(made), want=len(truth))
+    left = list(range(len(made)))
+    for position, expected in enumerate(truth):
+        doc = _doc(docs, expected)
+        tried: list[Fault] = []
+        for index in left:
+            fault = one(doc, made[index], expected, index, kinds=kinds)
+            if fault is None:
+                left.remove(index)
+                break
+            tried.append(fault)
+        else:
+            return Fault(
+                f"{_PARALLEL}:cannot_find_match",
+                call=position,
+                tool=next(iter(expected)),
+                expected=position,
+                near=tuple(tried),
+            )
+    return None
+
+
+def _doc(docs: Sequence[Doc], truth: Truth) -> Doc:
+    name = next(iter(truth))
+    for doc in docs:
+        if doc["name"] == name:
+            return doc
+    raise values.Unsound(f"the truth names {name!r}, which no doc describes")
+
+
+def one(
+    doc: Doc, made: Made, truth: Truth, index: int = 0, *, kinds: Kinds = PYTHON
+) -> Fault | None:
+    """Match one call: name, required, then each parameter in the model's order, then the rest."""
+    name, given = made
+    if name != doc["name"]:
+        return Fault(f"{_SIMPLE}:wrong_func_name", index, name, got=name, want=doc["name"])
+    wanted = next(iter(truth.values()))
+    schema = doc["parameters"]
+    for parameter in schema["required"]:
+        if parameter not in given:
+            want = wanted.get(parameter)
+            return Fault(f"{_SIMPLE}:missing_required", index, name, parameter, want=want)
+    properties = schema["properties"]
+    for parameter, value in given.items():
+        if parameter not in properties or parameter not in wanted:
+            return Fault(
+                f"{_SIMPLE}:unexpected_param", index, name, str(parameter), value, list(wanted)
+            )
+        options = wanted[parameter]
+        native = _argument(properties[parameter], value, options, kinds)
+        if native:
+            return Fault(native, index, name, parameter, value, options)
+    for parameter, options in wanted.items():
+        if parameter not in given and "" not in options:
+            return Fault(f"{_SIMPLE}:missing_optional", index, name, parameter, want=options)
+    return None
+
+
+_Rule: TypeAlias = Callable[[Any, Sequence[Any]], str]
+_RULES: dict[type, _Rule] = {str: values.text, dict: values.mapping, list: values.array}
+
+
+def _argument(spec: Mapping[str, Any], value: Any, options: Sequence[Any], kinds: Kinds) -> str:
+    """Return the official error type of one argument, "" if it matches."""
+    expected, inner, value, native = kinds.read(spec, value)
+    if native:
+        return native
+    first = _first(options)
+    if type(value) is expected and (inner is None or _inner(value, options, inner)):
+        variable = first is not None and first is not expected
+    elif first is None or type(value) is not first:
+        return "type_error:simple"
+    elif type(value) is expected:
+        return "type_error:nested"
+    else:
+        variable = True
+    rule = None if variable else _RULES.get(expected)
+    if rule is None:
+        return "" if value in options else "value_error:others"
+    if rule is values.array and inner is dict:
+        rule = values.mappings
+    return rule(value, options)
+
+
+def _first(options: Sequence[Any]) -> type | None:
+    """Return the type of the first option that is not the mark for "may be left out"."""
+    for option in options:
+        if option != "":
+            return type(option)
+    return None
+
+
+def _inner(value: Sequence[Any], options: Sequence[Any], inner: type) -> bool:
+    """Tell whether some option admits the types of the elements; one that is no list does."""
+    for option in options:
+        if type(option) is not list:
+            return True
+        first = _first(option)
+        if all(type(x) is inner or (first is not None and type(x) is first) for x in value):
+            return True
+    return False

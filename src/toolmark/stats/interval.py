@@ -1,0 +1,143 @@
+"""Intervals for shares and means: Wilson, Wilson over clusters, and the cluster bootstrap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, stdtrit
+
+Vector: TypeAlias = NDArray[Any] | Sequence[float]
+Groups: TypeAlias = NDArray[Any] | Sequence[object]
+
+_CHUNK = 2**21  # cells of one block of bootstrap draws: bounds memory at 16 MB
+
+
+def wilson(k: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's interval for k of n independent successes; (0, 1) when n is 0."""
+    if not 0 <= k <= n:
+        raise ValueError(f"k must be within 0..n; got {k} of {n}")
+    if n == 0:
+        return 0.0, 1.0
+    return _score(k / n, n, NormalDist().inv_cdf(0.5 + level / 2))
+
+
+def ratio(
+    hits: Vector, totals: Vector, groups: Groups, *, level: float = 0.95
+) -> tuple[float, float]:
+    """Return the interval for sum(hits) / sum(totals), rows of one group being alike.
+
+    Each row adds `hits` in [0, totals]. Wilson's interval with the effective sample size
+    n* = p (1 - p) / V and Student's t over the groups (Dean and Pagano, J. Surv. Stat. Methodol.
+    2015; Korn and Graubard 1998), V being the linearised between-group variance. It stays within
+    [0, 1] and keeps its coverage for shares near the ends and for few groups, where a plain
+    cluster-robust t and the percentile bootstrap do not. One group's worth of independent rows
+    is added to V, so that rows that happen to be alike never give an interval of no width; when
+    all rows are 0, or all 1, the rows say nothing about V and each group counts once.
+    (0, 1) when there are no rows.
+    """
+    hit, total, n_groups = _sums(hits, totals, groups)
+    n = float(total.sum())
+    if n == 0:
+        return 0.0, 1.0
+    p = min(float(hit.sum()) / n, 1.0)  # a sum of floats may exceed n by a rounding
+    if p < 0:
+        raise ValueError(f"hits must not be negative; their sum is {p * n}")
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    if n_groups == 1:
+        return _score(p, 1, z)
+    t = float(stdtrit(n_groups - 1, 0.5 + level / 2))
+    if not 0 < p < 1:
+        return _score(p, n_groups, z)
+    spread = n_groups / (n_groups - 1) * float(np.square(hit - p * total).sum())
+    variance = (spread + p * (1 - p) * n / n_groups) / n**2
+    return _score(p, p * (1 - p) / variance, t)
+
+
+def bootstrap(
+    values: Vector, groups: Groups, *, level: float = 0.95, draws: int = 2000, seed: int = 0
+) -> tuple[float, float]:
+    """Return the cluster bootstrap interval of the mean, bias-corrected and accelerated (BCa).
+
+    Whole groups are resampled (Efron 1987, acceleration by leaving groups out), for numbers of
+    any range; shares are better served by `ratio`. Fewer than two groups have nothing to
+    resample: (nan, nan). Values that are all alike give an interval of no width.
+    """
+    total, count, n_groups = _sums(values, np.ones(len(values)), groups)
+    if n_groups < 2:
+        return math.nan, math.nan
+    mean = float(total.sum() / count.sum())
+    if np.ptp(np.asarray(values, dtype=float)) == 0:
+        return mean, mean
+    means = _resample(total, count, draws, seed)
+    left_out = (total.sum() - total) / (count.sum() - count)
+    low, high = _bca(mean, means, left_out, level)
+    return float(low), float(high)
+
+
+def _score(p: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's score interval for a share p seen with (effective) size n."""
+    w = z * z / n
+    middle = (p + w / 2) / (1 + w)
+    half = math.sqrt(p * (1 - p) * w + w * w / 4) / (1 + w)
+    # rounding must not push an end past the share itself: 0 of n starts at 0
+    low = 0.0 if p == 0 else max(0.0, middle - half)
+    high = 1.0 if p == 1 else min(1.0, middle + half)
+    return low, high
+
+
+def _sums(
+    values: Vector, counts: Vector, groups: Groups
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Add up values and counts within each group."""
+    value = np.asarray(values, dtype=float)
+    count = np.asarray(counts, dtype=float)
+    names = np.asarray(groups)
+    if not len(value) == len(count) == len(names):
+        raise ValueError(f"lengths differ: {len(value)}, {len(count)}, {len(names)}")
+    inverse = codes(names)
+    n_groups = int(inverse.max()) + 1 if len(inverse) else 0
+    return (
+        np.bincount(inverse, value, minlength=n_groups).astype(np.float64),
+        np.bincount(inverse, count, minlength=n_groups).astype(np.float64),
+        n_groups,
+    )
+
+
+def codes(names: Groups) -> NDArray[np.int64]:
+    """Return each name's number: distinct names count 0, 1, ... in order of appearance."""
+    seen: dict[Any, int] = {}
+    return np.fromiter((seen.setdefault(name, len(seen)) for name in names), dtype=np.int64)
+
+
+def _resample(
+    total: NDArray[np.float64], count: NDArray[np.float64], draws: int, seed: int
+) -> NDArray[np.float64]:
+    """Draw means of as many groups as there are, with replacement, in blocks."""
+    rng = np.random.default_rng(seed)
+    n = len(total)
+    rows = max(1, _CHUNK // n)
+    means = np.empty(draws)
+    for start in range(0, draws, rows):
+        stop = min(start + rows, draws)
+        picked = rng.integers(0, n, size=(stop - start, n))
+        means[start:stop] = total[picked].sum(axis=1) / count[picked].sum(axis=1)
+    return means
+
+
+def _bca(
+    mean: float, means: NDArray[np.float64], left_out: NDArray[np.float64], level: float
+) -> NDArray[np.float64]:
+    """Read the two ends off the draws, at ranks corrected for bias and skewness."""
+    below = (np.mean(means < mean) + np.mean(means <= mean)) / 2
+    bias = ndtri(np.clip(below, 1 / (len(means) + 1), len(means) / (len(means) + 1)))
+    pull = left_out.mean() - left_out
+    acceleration = np.sum(pull**3) / (6 * max(np.sum(pull**2) ** 1.5, 1e-300))
+    z = bias + ndtri(np.array([0.5 - level / 2, 0.5 + level / 2]))
+    ranks = ndtr(bias + z / (1 - acceleration * z))
+    ends: NDArray[np.float64] = np.quantile(means, ranks)
+    return ends

@@ -1,0 +1,100 @@
+"""One number for many rows: a mean or a share with its interval, and the noise of repeats."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolmark.stats.columns import Columns
+from toolmark.stats.interval import Groups, Vector, bootstrap, codes, ratio, wilson
+from toolmark.types import Estimate
+
+
+def mean(columns: Columns, name: str) -> Estimate:
+    """Return the mean value over the rows that ran, with a 95 % interval.
+
+    Wilson's interval where values are 0 or 1 and no item occurs twice; else rows of one item
+    are alike and `interval.ratio` counts items (its docstring says why that method). `worst` and
+    `best` count what was not run as 0 and as 1. Nothing ran: all None.
+    """
+    ran = columns.value[columns.run]
+    n = len(ran)
+    if n == 0:
+        return Estimate(name=name)
+    total = float(ran.sum())
+    low, high = _interval(ran, columns.item[columns.run])
+    missing = len(columns) - n
+    return Estimate(
+        name=name,
+        value=total / n,
+        low=low,
+        high=high,
+        n=n,
+        worst=total / len(columns),
+        best=(total + missing) / len(columns),
+    )
+
+
+def share(name: str, hits: Vector, totals: Vector, groups: Groups) -> Estimate:
+    """Return sum(hits) / sum(totals), pooled over rows; rows of one group are alike.
+
+    For rates per call: `hits` calls of a kind among `totals` calls in each row. Rows whose total
+    is nan were not run and are left out; n is the sum of the totals. No totals: all None.
+    """
+    hit, total = np.asarray(hits, dtype=float), np.asarray(totals, dtype=float)
+    used = ~np.isnan(hit) & ~np.isnan(total) & (total > 0)
+    n = float(total[used].sum())
+    if n == 0:
+        return Estimate(name=name)
+    names = np.asarray(groups, dtype=object)[used]
+    low, high = ratio(hit[used], total[used], names)
+    return Estimate(name=name, value=float(hit[used].sum()) / n, low=low, high=high, n=round(n))
+
+
+def noise(columns: Columns, name: str = "within-task standard deviation") -> Estimate:
+    """Return the noise floor: how far repeats of one task scatter, pooled over tasks.
+
+    The square root of the pooled variance between repeats, with the bootstrap interval over
+    items; n is the number of tasks that ran at least twice. All None without repeats.
+    """
+    value = columns.value[columns.run]
+    task = codes(columns.task[columns.run])
+    if not len(task):
+        return Estimate(name=name)
+    count = np.bincount(task)
+    centre = np.bincount(task, value) / count
+    square = np.bincount(task, np.square(value - centre[task])).astype(np.float64)
+    repeated = count > 1
+    if not repeated.any():
+        return Estimate(name=name)
+    first = np.unique(task, return_index=True)[1]
+    items = columns.item[columns.run][first][repeated]
+    low, high = _scatter(square[repeated], count[repeated] - 1, items)
+    return Estimate(
+        name=name,
+        value=math.sqrt(square[repeated].sum() / (count[repeated] - 1).sum()),
+        low=low,
+        high=high,
+        n=int(repeated.sum()),
+    )
+
+
+def _interval(values: NDArray[np.float64], items: NDArray[np.object_]) -> tuple[float, float]:
+    binary = bool(np.isin(values, (0.0, 1.0)).all())
+    if binary and len(set(items)) == len(items):
+        return wilson(int(values.sum()), len(values))
+    return ratio(values, np.ones(len(values)), items)
+
+
+def _scatter(
+    square: NDArray[np.float64], freedom: NDArray[np.int64], items: NDArray[np.object_]
+) -> tuple[float | None, float | None]:
+    """Return the interval of the noise floor; None where the tasks show no scatter of it."""
+    # one row per degree of freedom: the mean of these rows is the pooled variance
+    rows = np.repeat(square / freedom, freedom)
+    low, high = bootstrap(rows, np.repeat(items, freedom))
+    if not low < high:
+        return None, None
+    return math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))

@@ -1,0 +1,90 @@
+"""Which tasks a request makes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmark.errors import UsageError
+from toolmark.runs.plan import Plan, select
+from toolmark.runs.suite import Scorer, Suite
+from toolmark.types import Task
+
+PLAN = Plan(suite="s", model="m", dialect="native")
+
+
+class Tasks:
+    """n tasks of each category."""
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        self.sizes = sizes
+
+    def __len__(self) -> int:
+        return sum(self.sizes.values())
+
+    def __iter__(self) -> Iterator[Task]:
+        for name, n in self.sizes.items():
+            for i in range(n):
+                yield Task(id=f"{name}{i}+x", item=f"{name}{i}", suite="s", turns=(), category=name)
+
+
+@asynccontextmanager
+async def nowhere() -> Any:
+    yield None
+
+
+def suite(sizes: dict[str, int]) -> Suite:
+    scorer = Scorer(("r",), lambda t, j: {}, lambda c: (), lambda c: ())
+    return Suite("s", Tasks(sizes), scorer, nowhere, {})
+
+
+def test_limit_takes_the_first() -> None:
+    plan = msgspec.structs.replace(PLAN, limit=2)
+    assert [t.id for t in select(suite({"a": 5}), plan, 0)] == ["a0+x", "a1+x"]
+
+
+def test_ids_may_be_tasks_or_items() -> None:
+    plan = msgspec.structs.replace(PLAN, ids=("a3", "b0+x"))
+    assert [t.id for t in select(suite({"a": 5, "b": 1}), plan, 0)] == ["a3+x", "b0+x"]
+
+
+def test_an_unknown_id_names_the_nearest() -> None:
+    plan = msgspec.structs.replace(PLAN, ids=("a77",))
+    with pytest.raises(UsageError, match=r"no task .a77..*a7"):
+        list(select(suite({"a": 30}), plan, 0))
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcde"), st.integers(1, 40), min_size=1), st.integers(1, 80)
+)
+def test_a_sample_is_spread_in_proportion(sizes: dict[str, int], n: int) -> None:
+    total = sum(sizes.values())
+    plan = msgspec.structs.replace(PLAN, sample=n)
+    drawn = [t.category for t in select(suite(sizes), plan, 0)]
+    assert len(drawn) == min(n, total)
+    for name, count in Counter(drawn).items():
+        assert abs(count - min(n, total) * sizes[name] / total) < 1
+
+
+def test_a_sample_is_the_same_for_the_same_seed() -> None:
+    plan = msgspec.structs.replace(PLAN, sample=5)
+    first, again, other = ([t.id for t in select(suite({"a": 99}), plan, s)] for s in (1, 1, 2))
+    assert first == again != other
+
+
+def test_every_setting_of_a_request_is_in_its_hash() -> None:
+    other = [
+        msgspec.structs.replace(PLAN, **{name: value})
+        for name, value in {
+            "suite": "t", "model": "n", "dialect": "prompt", "knobs": {"a": 1}, "repeats": 2,
+            "base_url": "x", "limit": 3, "ids": ("a",), "sample": 4, "tasks": "f",
+        }.items()
+    ]  # fmt: skip
+    assert len({plan.hash for plan in [PLAN, *other]}) == len(other) + 1

@@ -1,0 +1,177 @@
+"""The run folder loses nothing and mixes nothing up."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmark import codec
+from toolmark.errors import DataError, UsageError
+from toolmark.runs import store
+from toolmark.runs.plan import FileTasks, Plan
+from toolmark.runs.store import Folder, Lines, Run
+from toolmark.types import Message, Task, Text, Trajectory, Turn
+
+PLAN = Plan(suite="s", model="http://h:1/v1#m/x", dialect="native")
+
+
+def task(name: str, category: str = "") -> Task:
+    said = Message(role="user", parts=(Text("hi"),))
+    return Task(id=name, suite="s", category=category, turns=(Turn(messages=(said,)),))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = store.claim(tmp_path, PLAN)
+    store.create(path, PLAN, [task("a"), task("b")], seed=1)
+    return path
+
+
+def test_a_folder_is_named_after_its_request_and_numbered(tmp_path: Path) -> None:
+    first = store.claim(tmp_path, PLAN)
+    store.create(first, PLAN, [task("a")], seed=1)
+    second = store.claim(tmp_path, PLAN)
+    assert first.name == f"s-http-h-1-v1-m-x-native-{PLAN.hash}-1"
+    assert second.name.endswith("-2")
+    found = store.newest(tmp_path, PLAN)
+    assert found is not None
+    assert found.path == first  # the second one never became a run
+
+
+def test_nothing_is_left_of_a_run_without_tasks(tmp_path: Path) -> None:
+    path = store.claim(tmp_path, PLAN)
+    with pytest.raises(UsageError, match="no task is left"):
+        store.create(path, PLAN, [], seed=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_equal_ids_are_refused(tmp_path: Path) -> None:
+    path = store.claim(tmp_path, PLAN)
+    with pytest.raises(DataError, match="two tasks have the id 'a'"):
+        store.create(path, PLAN, [task("a"), task("a")], seed=1)
+
+
+def test_a_torn_last_line_is_dropped(folder: Path) -> None:
+    path = folder / "trajectories.jsonl"
+    whole = codec.encode(Trajectory(task="a")) + b"\n"
+    path.write_bytes(whole + b'{"task":"b","st')
+    assert [t.task for t in Run(folder).trajectories()] == ["a"]
+    assert path.read_bytes() != whole  # a reader changes nothing
+    with Folder(folder) as opened:
+        opened.trajectories.append(Trajectory(task="b"))
+    assert path.read_bytes() == whole + codec.encode(Trajectory(task="b")) + b"\n"
+
+
+@given(st.integers(0, 400), st.lists(st.integers(1, 150), max_size=4))
+def test_whatever_byte_a_kill_falls_on_whole_lines_survive(cut: int, sizes: list[int]) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "x.jsonl"
+        lines = [b"%d" % (10 ** (size - 1)) + b"\n" for size in sizes]
+        path.write_bytes(b"".join(lines)[:cut])
+        file = Lines(path)
+        file.append(7)
+        file.close()
+        kept, rest = [], cut
+        for line in lines:
+            if len(line) > rest:
+                break
+            kept.append(line)
+            rest -= len(line)
+        assert path.read_bytes() == b"".join(kept) + b"7\n"
+
+
+def test_half_a_line_in_the_middle_is_named_and_nothing_is_changed(folder: Path) -> None:
+    path = folder / "trajectories.jsonl"
+    text = b'{"task":"a"}\n{"task":"b","st\n{"task":"c"}\n'
+    path.write_bytes(text)
+    with pytest.raises(DataError, match=r"trajectories.jsonl, line 2: .*nothing was changed"):
+        list(Run(folder).trajectories())
+    with pytest.raises(DataError, match="line 2"):
+        Run(folder).done()
+    assert path.read_bytes() == text
+
+
+def test_an_episode_twice_is_damage(folder: Path) -> None:
+    (folder / "trajectories.jsonl").write_bytes(b'{"task":"a"}\n{"task":"a"}\n')
+    with pytest.raises(DataError, match="twice"):
+        Run(folder).done()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"{", "run.json: not a toolmark run"),
+        (b"[]", "run.json: not a toolmark run"),
+        (b"\xff\xfe", "run.json: not a toolmark run"),
+        (b'{"format":99,"plan":{"suite":"s","model":"m","dialect":"d"},"seed":1,"n_tasks":1}',
+         "format 99; this version reads 1"),
+    ],
+)  # fmt: skip
+def test_a_foreign_run_json_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "run.json").write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        Run(tmp_path)
+    assert (tmp_path / "run.json").read_bytes() == content
+
+
+def test_any_folder_is_not_a_run(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a run folder"):
+        Run(tmp_path)
+
+
+def test_one_writer_at_a_time(folder: Path) -> None:
+    with Folder(folder), pytest.raises(UsageError, match="another process is writing"):
+        Folder(folder)
+    with Folder(folder):
+        pass
+
+
+def test_a_full_disk_loses_nothing_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "trajectories.jsonl"
+    with Folder(folder) as opened:
+        opened.trajectories.append(Trajectory(task="a"))
+        before = path.read_bytes()
+        real = os.pwrite
+
+        def full(fd: int, data: bytes, at: int) -> int:
+            if len(data) <= 5:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return real(fd, data[: len(data) - 5], at)
+
+        monkeypatch.setattr(os, "pwrite", full)
+        with pytest.raises(DataError, match="No space left"):
+            opened.trajectories.append(Trajectory(task="b"))
+        monkeypatch.undo()
+        assert path.read_bytes() == before
+        opened.trajectories.append(Trajectory(task="b"))
+    assert [t.task for t in Run(folder).trajectories()] == ["a", "b"]
+
+
+def test_an_unwritable_place_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="cannot make a run folder there"):
+        store.claim(tmp_path / "file" / "runs", PLAN)
+
+
+def test_a_task_is_found_by_its_id(folder: Path) -> None:
+    assert Run(folder).task("b") == task("b")
+    with pytest.raises(DataError, match="no task 'z'"):
+        Run(folder).task("z")
+
+
+def test_own_tasks_are_read_with_line_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_bytes(codec.encode(task("a")) + b"\n\n" + b'{"id": 3}\n')
+    tasks = FileTasks(path)
+    assert len(tasks) == 2
+    with pytest.raises(DataError, match=r"own.jsonl, line 3: not a task"):
+        list(tasks)
+    with pytest.raises(UsageError, match="cannot read tasks"):
+        FileTasks(tmp_path / "none.jsonl")

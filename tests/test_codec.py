@@ -1,0 +1,134 @@
+"""Foreign text and odd numbers survive storage."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmark import codec, types
+
+ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
+FLOATS = st.floats()
+WHOLE = st.integers(0, 2**53)
+
+RECORDS = [
+    kind
+    for kind in vars(types).values()
+    if isinstance(kind, type) and issubclass(kind, types.Record) and kind is not types.Record
+]
+
+
+@given(ANY_TEXT)
+def test_escape_is_reversible_and_encodable(text: str) -> None:
+    escaped = codec.escape(text)
+    assert codec.restore(escaped) == text
+    escaped.encode("utf-8")
+
+
+def _build(kind: type[msgspec.Struct], data: st.DataObject) -> msgspec.Struct:
+    fields = {}
+    for field in msgspec.structs.fields(kind):
+        value = _value(field.type, data)
+        fields[field.name] = value
+    return kind(**fields)
+
+
+def _value(kind: object, data: st.DataObject) -> object:
+    info = msgspec.inspect.type_info(kind)
+    return _drawn(info, data)
+
+
+def _drawn(info: msgspec.inspect.Type, data: st.DataObject) -> object:
+    match info:
+        case msgspec.inspect.StrType():
+            return codec.escape(data.draw(ANY_TEXT))
+        case msgspec.inspect.IntType():
+            return data.draw(WHOLE)
+        case msgspec.inspect.FloatType():
+            return data.draw(FLOATS)
+        case msgspec.inspect.BoolType():
+            return data.draw(st.booleans())
+        case msgspec.inspect.NoneType():
+            return None
+        case msgspec.inspect.LiteralType(values=values):
+            return data.draw(st.sampled_from(values))
+        case msgspec.inspect.VarTupleType(item_type=item):
+            return tuple(_drawn(item, data) for _ in range(data.draw(st.integers(0, 2))))
+        case msgspec.inspect.DictType(value_type=value):
+            return {data.draw(st.text("abc")): _drawn(value, data) for _ in range(2)}
+        case msgspec.inspect.UnionType(types=options):
+            return _drawn(data.draw(st.sampled_from(options)), data)
+        case msgspec.inspect.StructType(cls=kind):
+            return _build(kind, data)
+        case msgspec.inspect.AnyType():
+            return data.draw(st.sampled_from([None, "x", 1, [1, "y"], {"k": [2.5]}]))
+        case _:
+            raise NotImplementedError(str(info))
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or (math.isnan(a) and math.isnan(b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
+    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, msgspec.Struct) and isinstance(b, msgspec.Struct):
+        return type(a) is type(b) and _same(
+            list(msgspec.structs.asdict(a).values()), list(msgspec.structs.asdict(b).values())
+        )
+    return a == b
+
+
+@pytest.mark.parametrize("kind", RECORDS, ids=lambda kind: kind.__name__)
+@given(data=st.data())
+def test_every_record_survives_a_round_trip(
+    kind: type[msgspec.Struct], data: st.DataObject
+) -> None:
+    record = _build(kind, data)
+    line = codec.encode(record)
+    assert b"\n" not in line
+    assert _same(codec.decode(line, kind), record)
+
+
+@given(st.recursive(st.none() | st.booleans() | FLOATS | st.integers() | ANY_TEXT,
+                    lambda each: st.lists(each) | st.dictionaries(ANY_TEXT, each)))  # fmt: skip
+def test_plain_values_are_json_and_stay_so(value: object) -> None:
+    plain = codec.plain(value)
+    assert _same(msgspec.json.decode(codec.encode(plain)), plain)
+
+
+def test_numbers_that_json_cannot_hold_become_strings() -> None:
+    assert codec.plain([math.inf, -math.inf, 10**30]) == ["inf", "-inf", "1" + "0" * 30]
+    assert codec.plain(10**5000).startswith("0x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{", "nul", "[" * 10_000, "[" * 10_000 + "]" * 10_000, "1" * 5_000,
+        '{"a":' * 300 + "1" + "}" * 300, "\x00",
+    ],
+)  # fmt: skip
+def test_unreadable_json_is_one_error(text: str) -> None:
+    with pytest.raises(codec.BadJson):
+        codec.loads(text)
+
+
+def test_json_reads_as_the_standard_library_does() -> None:
+    for text in ['{"a": [1, 2.5, "x\\ud800"]}', "1e400", "NaN", '"[[[[" ', "[" * 150 + "]" * 150]:
+        assert repr(codec.loads(text)) == repr(json.loads(text))
+
+
+def test_brackets_inside_strings_are_not_depth() -> None:
+    assert codec.loads(json.dumps(["[" * 5_000 + '\\"{']))
+
+
+def test_huge_text_is_refused_before_it_is_parsed() -> None:
+    with pytest.raises(codec.BadJson, match="limit"):
+        codec.loads('"' + "x" * (codec.MAX_BYTES + 1) + '"')
