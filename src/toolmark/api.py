@@ -73,6 +73,8 @@ async def arun(
     Raises UsageError for a request that cannot be, Rejected when the endpoint refuses it
     (what was done is kept), DataError for damaged files.
     """
+    _positive("repeats", repeats)
+    _positive("max_connections", max_connections)
     asked = Sampling(
         temperature=temperature,
         top_p=top_p,
@@ -88,7 +90,7 @@ async def arun(
         knobs=dict(suite.knobs),
         base_url=base_url or "",
         sampling=merge(suite.sampling, asked),
-        repeats=_positive("repeats", repeats),
+        repeats=repeats,
         limit=limit,
         ids=tuple(ids),
         sample=sample,
@@ -122,16 +124,19 @@ async def arun(
         if fresh and path.exists():
             store.discard(path)
         raise
-    with Folder(path) as folder:
-        await runner.execute(
-            folder,
-            suite,
-            player,
-            suite.dialects[speech],
-            max_connections=_positive("max_connections", max_connections),
-            watch=watch,
-            stop=stop,
-        )
+    try:
+        with Folder(path) as folder:
+            await runner.execute(
+                folder,
+                suite,
+                player,
+                suite.dialects[speech],
+                max_connections=max_connections,
+                watch=watch,
+                stop=stop,
+            )
+    finally:
+        await _closed(player)
     return Run(path)
 
 
@@ -193,10 +198,15 @@ def _name(model: Model | Instrument) -> str:
     return str(getattr(model, "name", "") or type(model).__name__)
 
 
-def _positive(name: str, value: int) -> int:
+def _positive(name: str, value: int) -> None:
     if value < 1:
         raise UsageError(f"{name} must be at least 1; got {value}")
-    return value
+
+
+async def _closed(model: Model | Instrument) -> None:
+    close = getattr(model, "close", None)
+    if close is not None:
+        await close()
 
 
 def _folder(parent: Path, plan: Plan, *, resume: bool) -> tuple[Path, bool]:

@@ -94,7 +94,7 @@ def raw(status: int, body: bytes, headers: dict[str, str] | None = None) -> byte
 
 
 def answer(status: int, body: bytes | Any, headers: dict[str, str] | None = None) -> Behaviour:
-    """Always answer this; a body that is not bytes is sent as JSON."""
+    """Answer this always; a body that is not bytes is sent as JSON."""
     data = raw(status, body if isinstance(body, bytes) else json.dumps(body).encode(), headers)
 
     async def behave(asked: Asked, writer: asyncio.StreamWriter) -> None:

@@ -186,9 +186,12 @@ def _text(value: Any) -> str:
     """Return a text, given as such or as a list of text parts."""
     if value is None or isinstance(value, str):
         return value or ""
-    texts = [part.get("text") if isinstance(part, dict) else part for part in _list(value)]
-    if not all(isinstance(text, str) for text in texts):
-        raise _Odd
+    texts: list[str] = []
+    for part in _list(value):
+        text = part.get("text") if isinstance(part, dict) else part
+        if not isinstance(text, str):
+            raise _Odd
+        texts.append(text)
     return "".join(texts)
 
 

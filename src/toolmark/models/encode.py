@@ -14,7 +14,7 @@ from toolmark.codec import restore
 from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
 from toolmark.models.profile import Profile
-from toolmark.types import Audio, Call, Image, Message, Part, Request, Sampling, Text, Tool
+from toolmark.types import Audio, Image, Message, Part, Request, Sampling, Text, Tool
 
 Json = dict[str, Any]
 
@@ -84,17 +84,7 @@ class Encoder:
         for tool in tools:
             if tool.name not in legal and tool.name not in sent:
                 sent[tool.name] = self._free(tool.name, legal | set(sent.values()))
-        listed = [
-            {
-                "type": "function",
-                "function": {
-                    "name": sent.get(tool.name, tool.name),
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                },
-            }
-            for tool in tools
-        ]
+        listed = [_offered(tool, sent.get(tool.name, tool.name)) for tool in tools]
         meant = {name: tool for tool, name in sent.items()}
         return Kit(tools, b',"tools":' + _json(listed) if tools else b"", sent, meant)
 
@@ -136,36 +126,35 @@ class Encoder:
 
     def _messages(self, messages: tuple[Message, ...], kit: Kit, mended: bool) -> list[Json]:
         out: list[Json] = []
-        ids: list[tuple[str, str]] = []  # (as it was, as sent) of the calls not yet answered
         held: list[Part] = []  # media of tool results, until the last result is out
         for message in messages:
             if held and message.role != "tool":
                 out.append({"role": "user", "content": self._parts(held)})
                 held = []
             if message.role == "tool":
-                out.append({"role": "tool", "tool_call_id": _answered(ids, message.call_id)})
-                out[-1]["content"] = self._result(message, held)
+                content = self._result(message, held)
+                id = restore(message.call_id)
+                out.append({"role": "tool", "tool_call_id": id, "content": content})
             elif message.calls:
-                ids = _distinct(message.calls, len(out))
-                out.append(self._called(message, ids, kit, mended))
+                out.append(self._called(message, kit, mended))
             else:
                 out.append({"role": message.role, "content": self._content(message.parts)})
         if held:
             out.append({"role": "user", "content": self._parts(held)})
         return out
 
-    def _called(self, message: Message, ids: list[tuple[str, str]], kit: Kit, mended: bool) -> Json:
+    def _called(self, message: Message, kit: Kit, mended: bool) -> Json:
         """Write an assistant's message with its calls."""
         calls = [
             {
-                "id": id,
+                "id": restore(call.id),
                 "type": "function",
                 "function": {
                     "name": self._sent(call.name, kit),
                     "arguments": _object(call.arguments) if mended else restore(call.arguments),
                 },
             }
-            for call, (_, id) in zip(message.calls, ids, strict=True)
+            for call in message.calls
         ]
         return {
             "role": message.role,
@@ -216,21 +205,14 @@ class Encoder:
         return base64.b64encode(self.media.read(part)).decode()
 
 
-def _distinct(calls: tuple[Call, ...], at: int) -> list[tuple[str, str]]:
-    """Pair each id with the one to send: its own, or a made-up one if any is empty or twice."""
-    ids = [call.id for call in calls]
-    if all(ids) and len(set(ids)) == len(ids):
-        return [(id, restore(id)) for id in ids]
-    return [(id, f"call_{at}_{k}") for k, id in enumerate(ids)]
-
-
-def _answered(ids: list[tuple[str, str]], call_id: str) -> str:
-    """Return the id as sent of the first open call with this id, and close it."""
-    for k, (id, sent) in enumerate(ids):
-        if id == call_id:
-            del ids[k]
-            return sent
-    return restore(call_id)
+def _offered(tool: Tool, name: str) -> Json:
+    """Write one tool. What is empty is left out: {} is no schema to a strict server."""
+    function: Json = {"name": name}
+    if tool.description:
+        function["description"] = tool.description
+    if tool.parameters:
+        function["parameters"] = tool.parameters
+    return {"type": "function", "function": function}
 
 
 def _object(arguments: str) -> str:

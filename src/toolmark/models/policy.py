@@ -16,7 +16,7 @@ from random import Random
 import msgspec
 
 from toolmark.codec import decode, encode
-from toolmark.errors import EndpointError, RateLimited, Timeout, Torn, Unavailable
+from toolmark.errors import DataError, EndpointError, RateLimited, Timeout, Torn, Unavailable
 from toolmark.types import Model, Reply, Request
 
 _FORMAT = 1
@@ -88,8 +88,8 @@ class Retry(Wrapper):
 
     def _pause(self, error: EndpointError, tries: int) -> float:
         """Return how long to wait: full jitter over the upper half, so that crowds spread."""
-        pause_s = min(_LONGEST_S, _FIRST_S * 2**tries) * (0.5 + self._rng.random() / 2)
-        asked_s = getattr(error, "wait_s", None)
+        pause_s = min(_LONGEST_S, _FIRST_S * 2.0**tries) * (0.5 + self._rng.random() / 2)
+        asked_s = error.wait_s if isinstance(error, RateLimited | Unavailable) else None
         return pause_s if asked_s is None else asked_s + pause_s * 0.1
 
 
@@ -196,7 +196,10 @@ def _read(path: Path) -> Reply | None:
 def _write(path: Path, reply: Reply) -> None:
     """Write the entry whole or not at all."""
     line = encode(reply)
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}")
-    part.write_bytes(hashlib.sha256(line).hexdigest().encode() + b"\n" + line)
-    part.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(hashlib.sha256(line).hexdigest().encode() + b"\n" + line)
+        part.replace(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot write to the cache: {error.strerror}") from None

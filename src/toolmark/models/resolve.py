@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, cast
@@ -21,6 +22,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 _OPENAI = "https://api.openai.com/v1"
 _OPENAI_KEY = "OPENAI_API_KEY"
 _OWN_KEY = "TOOLMARK_API_KEY"
+_SIGNS = ("authorization", "api-key", "x-api-key")
 _SCHEMES = ("openai/", "http://", "https://", "baseline/", "test/", "module:attribute")
 _BASELINES = {
     "planner": "toolmark.models.baselines.planner:Planner",
@@ -68,7 +70,7 @@ def resolve(
     *,
     suite: Instrumented | None = None,
     base_url: str | None = None,
-    headers: Mapping[str, str] = _NONE,
+    headers: Sequence[tuple[str, str]] = (),
     extra_body: Mapping[str, Any] = _NONE,
     timeout_s: float = 300.0,
     max_connections: int = 32,
@@ -112,7 +114,7 @@ def endpoint(
     spec: str,
     *,
     base_url: str | None = None,
-    headers: Mapping[str, str] = _NONE,
+    headers: Sequence[tuple[str, str]] = (),
     extra_body: Mapping[str, Any] = _NONE,
     timeout_s: float = 300.0,
     media: Media | None = None,
@@ -124,7 +126,7 @@ def endpoint(
     """
     url, name, key_name = _address(spec, base_url)
     key = os.environ.get(key_name, "").strip()
-    signed = key or any(header.lower() == "authorization" for header in headers)
+    signed = key or any(header.lower() in _SIGNS for header, _ in headers)
     if url == _OPENAI and not signed:
         raise UsageError(f"no key for {spec}: set {_OPENAI_KEY}")
     return OpenAI(
@@ -132,7 +134,7 @@ def endpoint(
         name,
         key=key,
         key_name=key_name,
-        headers=headers,
+        headers=dict(headers),
         extra=extra_body,
         timeout_s=timeout_s,
         media=media,
@@ -202,6 +204,8 @@ def _is_path(spec: str) -> bool:
 
 def _user(spec: str) -> Model | Instrument:
     """Return a user's own model: the object, or what a class or factory without arguments makes."""
+    if os.getcwd() not in sys.path:  # a console script does not look where the user is
+        sys.path.insert(0, os.getcwd())
     found = _load(spec)
     if isinstance(found, Instrument) and not inspect.isclass(found):
         return found

@@ -18,7 +18,7 @@ from toolmark.stats.columns import Columns, columns
 from toolmark.stats.paired import Paired, paired
 from toolmark.types import Estimate, Record, Table
 
-SHOWN = 12  # names of flipped items in the terminal
+SHOWN = 12  # flipped items of each way that the terminal names
 
 
 class Comparison(Record, frozen=True, kw_only=True):
@@ -143,13 +143,16 @@ def _between(found: Paired) -> str:
     return f"bounds {low} to {high} points"
 
 
-def details(comparison: Comparison) -> Iterator[Table]:
-    """Go through the further tables: by category, flipped items, settings that differ."""
+def details(comparison: Comparison, shown: int = SHOWN) -> Iterator[Table]:
+    """Go through the further tables: by category, flipped items, settings that differ.
+
+    At most `shown` items of each way are named.
+    """
     if len(comparison.categories) > 1:
         yield _by_category(comparison)
     found = comparison.paired
     if found.only_a or found.only_b:
-        yield flips(comparison, SHOWN)
+        yield flips(comparison, shown)
     if comparison.settings:
         yield Table(title="Settings that differ", head=("", "A", "B"), rows=comparison.settings)
 

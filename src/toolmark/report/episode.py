@@ -23,6 +23,7 @@ from toolmark.types import (
 )
 
 LONGEST = 20_000  # characters of one text: the rest stays in trajectories.jsonl
+LARGEST = 1_000_000  # bytes of one episode: one giant must not crowd out a hundred others
 NOT_RUN = "not run"
 
 
@@ -63,7 +64,7 @@ def block(
         "verdicts": [_verdict(name, verdict) for name, verdict in verdicts.items()],
         "views": [_view(view) for view in views],
     }
-    return Block(line=embed(line), body=embed(body))
+    return Block(line=embed(line), body=_fit(body))
 
 
 def absent(run: int, task: Task, attempt: Attempt, readings: Sequence[str]) -> Block:
@@ -80,7 +81,7 @@ def absent(run: int, task: Task, attempt: Attempt, readings: Sequence[str]) -> B
         "verdicts": [],
         "views": [],
     }
-    return Block(line=embed(line), body=embed(body))
+    return Block(line=embed(line), body=_fit(body))
 
 
 def embed(value: Any) -> bytes:
@@ -205,9 +206,36 @@ def _json(value: Any) -> str:
     return "" if value is None else _clip(codec.encode(value).decode())
 
 
-def _clip(text: str) -> str:
+def _clip(text: str, longest: int = LONGEST) -> str:
     """Shorten a long text, saying by how much, and make every character visible."""
-    if len(text) <= LONGEST:
+    if len(text) <= longest:
         return tables.visible(text)
-    rest = tables.count(len(text) - LONGEST)
-    return f"{tables.visible(text[:LONGEST])} … [{rest} more characters in the run folder]"
+    rest = tables.count(len(text) - longest)
+    return f"{tables.visible(text[:longest])} … [{rest} more characters in the run folder]"
+
+
+def _fit(body: dict[str, Any]) -> bytes:
+    """Write a body; one that is too large is cut shorter and shorter, and says so."""
+    data = embed(body)
+    for longest in (2_000, 200, 20):
+        if len(data) <= LARGEST:
+            return data
+        told = f"This episode is long: texts are cut at {longest} characters, lists at {longest}."
+        data = embed({**_cut(body, longest), "cut": told})
+    return data
+
+
+def _cut(value: Any, longest: int) -> Any:
+    match value:
+        case str():
+            return _clip(value, longest)
+        case list() | tuple():
+            return [_cut(item, longest) for item in value[:longest]]
+        case {"svg": str(drawing)} if len(drawing) > LARGEST // 2:
+            return {**value, "svg": "", "note": "the drawing is too large for this page"}
+        case {"svg": _}:
+            return value  # half a drawing is none
+        case dict():
+            return {key: _cut(item, longest) for key, item in value.items()}
+        case _:
+            return value

@@ -24,7 +24,7 @@ class Shelf:
         self.size_bytes = 0
         self.n_offered = 0
         self._bar = 1 << 64
-        self._heap: list[tuple[int, int, Key, Block]] = []
+        self._heap: list[tuple[int, int, Block]] = []
 
     def offer(self, key: Key, make: Callable[[], Block]) -> None:
         """Take an episode in, if its rank allows; `make` is called only then."""
@@ -33,7 +33,7 @@ class Shelf:
         if position >= self._bar:
             return
         block = make()
-        heapq.heappush(self._heap, (-position, self.n_offered, key, block))
+        heapq.heappush(self._heap, (-position, self.n_offered, block))
         self.size_bytes += block.size_bytes
         self.shrink(self.limit_bytes)
 
@@ -41,7 +41,7 @@ class Shelf:
         """Let the highest ranks go until the rest fits."""
         self.limit_bytes = limit_bytes
         while self.size_bytes > self.limit_bytes:
-            negative, _, _, block = heapq.heappop(self._heap)
+            negative, _, block = heapq.heappop(self._heap)
             self.size_bytes -= block.size_bytes
             self._bar = min(self._bar, -negative)
 
@@ -50,10 +50,9 @@ class Shelf:
         """How many it holds."""
         return len(self._heap)
 
-    def blocks(self) -> list[tuple[int, Block]]:
-        """Return what it holds with each run's number, in the order offered."""
-        ordered = sorted(self._heap, key=lambda entry: entry[1])
-        return [(key[0], block) for _, _, key, block in ordered]
+    def blocks(self) -> list[Block]:
+        """Return what it holds, in the order offered."""
+        return [block for _, _, block in sorted(self._heap, key=lambda entry: entry[1])]
 
 
 def rank(key: Key) -> int:

@@ -138,12 +138,12 @@ def _argument(spec: Mapping[str, Any], value: Any, options: Sequence[Any], kinds
     expected, inner, value, native = kinds.read(spec, value)
     if native:
         return native
-    first = _first(options)
-    if type(value) is expected and (inner is None or _inner(value, options, inner)):
+    kind, first = type(value), _first(options)
+    if kind is expected and (inner is None or _inner(value, options, inner)):
         variable = first is not None and first is not expected
-    elif first is None or type(value) is not first:
+    elif first is None or kind is not first:
         return "type_error:simple"
-    elif type(value) is expected:
+    elif kind is expected:
         return "type_error:nested"
     else:
         variable = True

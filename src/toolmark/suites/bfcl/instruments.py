@@ -135,16 +135,18 @@ def _built(option: Any) -> Any:
 
 
 # --- what is wrong ----------------------------------------------------------------------
+# The last call is spoilt: the official matcher is greedy, and only there can no other call of a
+# parallel answer take its place.
 
 
 def _unknown_tool(task: Task, calls: Right) -> list[Call] | None:
     if task.reference is None:
         return None
-    name, given = calls[0]
+    name, given = calls[-1]
     taken = {tool.name for tool in task.tools}
     while name in taken:
         name += "_v2"
-    return _with(calls, 0, name, given)
+    return _with(calls, -1, name, given)
 
 
 def _missing_argument(task: Task, calls: Right) -> list[Call] | None:
@@ -157,11 +159,11 @@ def _missing_argument(task: Task, calls: Right) -> list[Call] | None:
 def _unexpected_argument(task: Task, calls: Right) -> list[Call] | None:
     if task.reference is None:
         return None
-    name, given = calls[0]
+    name, given = calls[-1]
     extra = "unasked"
     while any(extra in doc["parameters"]["properties"] for doc in _docs(task)):
         extra += "_"
-    return _with(calls, 0, name, {**given, extra: 1})
+    return _with(calls, -1, name, {**given, extra: 1})
 
 
 def _wrong_type(task: Task, calls: Right) -> list[Call] | None:
@@ -196,7 +198,7 @@ def _others(value: Any) -> list[Any]:
 
 
 def _missing_call(task: Task, calls: Right) -> list[Call] | None:
-    return [_call(name, given) for name, given in calls[1:]] if calls else None
+    return [_call(name, given) for name, given in calls[:-1]] if calls else None
 
 
 def _extra_call(task: Task, calls: Right) -> list[Call] | None:
@@ -210,7 +212,7 @@ def _format(task: Task, calls: Right) -> list[Call] | None:
     if not calls:
         return None
     broken = [_call(name, given) for name, given in calls]
-    return [Call(name=broken[0].name, arguments=broken[0].arguments[:-1]), *broken[1:]]
+    return [*broken[:-1], Call(name=broken[-1].name, arguments=broken[-1].arguments[:-1])]
 
 
 def _with(calls: Right, index: int, name: str, given: Mapping[str, Any]) -> list[Call]:
@@ -230,7 +232,7 @@ def _spoilt(
         return None
     truths = task.reference["truth"]
     docs = {doc["name"]: doc for doc in reversed(_docs(task))}
-    for index, (name, given) in enumerate(calls):
+    for index, (name, given) in reversed(list(enumerate(calls))):
         for parameter in given:
             for variant in variants(given, parameter):
                 fault = _fault(docs[name], variant, truths[index])

@@ -59,8 +59,10 @@ def _official(task: Task, made: decode.Made) -> label.Found | None:
 def _relevance(task: Task, made: decode.Made) -> label.Found | None:
     """Judge by whether anything was called; which tool, and how, is not looked at."""
     if "irrelevance" not in task.category:
-        why = made.why or "no call"
-        return None if made.calls else ("missing_call", "relevance_error:decoder_failed", why)
+        if made.calls:
+            return None
+        cause: Cause = made.cause if made.native else "missing_call"
+        return cause, "relevance_error:decoder_failed", made.why or "no call"
     if not made.calls:
         return None
     names = ", ".join(name for name, _ in made.calls)

@@ -26,6 +26,7 @@ def load(*, category: tuple[str, ...] = ("single_turn",), seed: int = 0) -> Suit
     Args:
         category: Categories or groups of them: single_turn, live, non_live.
         seed: Kept in the run's record; published entries do not depend on it.
+
     """
     chosen = names(category)
     root = data.fetch()
@@ -43,10 +44,10 @@ def load(*, category: tuple[str, ...] = ("single_turn",), seed: int = 0) -> Suit
     )
 
 
-def names(asked: tuple[str, ...]) -> tuple[str, ...]:
+def names(asked: tuple[str, ...] | str) -> tuple[str, ...]:
     """Return the categories meant, each once, in the published order. Raises UsageError."""
     meant: set[str] = set()
-    for word in asked:
+    for word in (asked,) if isinstance(asked, str) else asked:
         if word not in data.CATEGORIES and word not in data.GROUPS:
             known = [*data.CATEGORIES, *data.GROUPS]
             raise UsageError(f"no category {word!r}{near(word, known)}")

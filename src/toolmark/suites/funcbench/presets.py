@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+import msgspec
 from msgspec import Struct
 
 from toolmark.errors import UsageError, near
-from toolmark.suites.funcbench.data import Variant
 from toolmark.suites.funcbench.graph import Knobs
 
 GRAPHS = 5
@@ -33,11 +33,12 @@ class Preset(Struct, frozen=True, kw_only=True):
     cores: tuple[int, ...] = (5, 10, 20)
     irrelevant: tuple[int, ...] = IRRELEVANT
     kinds: tuple[str, ...] = KINDS
-    variants: tuple[Variant, ...] = (Variant(),)
+    efforts: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ("",)
 
 
 _MAIN = Preset()
-_PROTOCOLS = (Variant(protocol="plain"), Variant(protocol="restate"))
+_PROTOCOLS = ("plain", "restate")
 PRESETS = {
     "main": _MAIN,
     "by-kind": _MAIN,
@@ -45,11 +46,9 @@ PRESETS = {
     "main-caption": Preset(irrelevant=(0, 5, 10, 20)),
     "no-extra": Preset(irrelevant=(0,)),
     "core40": Preset(cores=(40,)),
-    "effort": Preset(
-        cores=(5,), variants=(Variant(effort="minimal"), Variant(effort="medium"))
-    ),
-    "restate5": Preset(cores=(5,), kinds=("connected",), variants=_PROTOCOLS),
-    "restate10": Preset(cores=(10,), kinds=("connected",), variants=_PROTOCOLS),
+    "effort": Preset(cores=(5,), efforts=("minimal", "medium")),
+    "restate5": Preset(cores=(5,), kinds=("connected",), protocols=_PROTOCOLS),
+    "restate10": Preset(cores=(10,), kinds=("connected",), protocols=_PROTOCOLS),
 }
 
 
@@ -60,14 +59,17 @@ def find(name: str) -> Preset:
     return PRESETS[name]
 
 
-def settings(preset: Preset) -> Iterator[Knobs]:
-    """Go through the sizes of a preset: core, then depth, then irrelevant functions, then kind."""
+def settings(preset: Preset, rest: Knobs) -> Iterator[Knobs]:
+    """Go through the sizes of a preset: core, then depth, then irrelevant functions, then kind.
+
+    Knobs that a preset does not set are those of `rest`.
+    """
     for core in preset.cores:
         for depth, count in product(DEPTHS[core], preset.irrelevant):
             for kind in preset.kinds if count else ("connected",):
                 connected, disconnected = split(count, kind)
-                yield Knobs(
-                    core=core, depth=depth, connected=connected, disconnected=disconnected
+                yield msgspec.structs.replace(
+                    rest, core=core, depth=depth, connected=connected, disconnected=disconnected
                 )
 
 
@@ -82,12 +84,11 @@ def split(count: int, kind: str) -> tuple[int, int]:
             return count - count // 2, count // 2
 
 
-def efforts(listed: str) -> Sequence[str]:
-    """Read a comma-separated list of reasoning efforts; empty means the model's default."""
-    levels = [level.strip() for level in listed.split(",")] if listed.strip() else [""]
-    for level in levels:
-        if level and level not in EFFORTS:
+def efforts(levels: Sequence[str]) -> Sequence[str]:
+    """Return the reasoning efforts; an unknown or repeated one is a UsageError."""
+    for at, level in enumerate(levels):
+        if level not in EFFORTS:
             raise UsageError(f"no reasoning effort {level!r}{near(level, EFFORTS)}")
-    if "" in levels[1:] or len(set(levels)) < len(levels):
-        raise UsageError(f"efforts must be different levels, separated by commas; got {listed!r}")
+        if level in levels[:at]:
+            raise UsageError(f"efforts must differ; got {', '.join(levels)}")
     return levels

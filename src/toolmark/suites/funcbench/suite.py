@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
-
-import msgspec
 
 from toolmark.dialects.native import Native
 from toolmark.errors import UsageError
@@ -24,14 +22,15 @@ SCORER = Scorer(
     tables=report.tables,
     views=views.views,
 )
-_CORE, _DEPTH, _GRAPHS = 10, 5, 20
+_GRAPHS = 20
+_SIZE = (10, 5, 0, 0)  # the defaults of core, depth, connected and disconnected
 
 
 def load(
     *,
     preset: str = "",
-    core: int = _CORE,
-    depth: int = _DEPTH,
+    core: int = 10,
+    depth: int = 5,
     connected: int = 0,
     disconnected: int = 0,
     graphs: int | None = None,
@@ -40,9 +39,9 @@ def load(
     root_inputs: int = 1,
     known_distractor_inputs: bool = True,
     restate: bool = False,
-    efforts: str = "",
+    efforts: tuple[str, ...] = (),
     cap: bool = True,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> Suite:
     """Generate tasks of one size, or those of one of the paper's experiments.
 
@@ -66,31 +65,101 @@ def load(
         efforts: reasoning efforts to ask each task with, separated by commas, out of minimal,
             low, medium and high. Default the model's own; minimal,medium for the preset effort.
         cap: end an episode after 2 * core calls, as the paper does.
-        seed: same seed and knobs, same tasks.
+        seed: same seed and knobs, same tasks. Default a fresh one.
     """
-    given = Knobs(core=core, depth=depth, connected=connected, disconnected=disconnected)
-    if preset and given != Knobs(core=_CORE, depth=_DEPTH):
-        raise UsageError(
-            f"preset {preset!r} sets core, depth, connected and disconnected: leave them out"
-        )
+    knobs = dict(locals())
     chosen = presets.find(preset) if preset else None
-    sizes = tuple(presets.settings(chosen)) if chosen else (given,)
-    settings = tuple(
-        msgspec.structs.replace(
-            size,
-            types=types,
-            max_inputs=max_inputs,
-            root_inputs=root_inputs,
-            known_distractor_inputs=known_distractor_inputs,
-        )
-        for size in sizes
+    size = Knobs(
+        core=core,
+        depth=depth,
+        connected=connected,
+        disconnected=disconnected,
+        types=types,
+        max_inputs=max_inputs,
+        root_inputs=root_inputs,
+        known_distractor_inputs=known_distractor_inputs,
     )
-    for setting in settings:
-        check(setting)
     if graphs is None:
-        graphs = presets.GRAPHS if preset else _GRAPHS
+        graphs = presets.GRAPHS if chosen else _GRAPHS
     if graphs < 1:
         raise UsageError(f"graphs must be at least 1; got {graphs}")
-    variants = _variants(chosen, efforts, restate)
-    generated = Generated(settings, graphs, variants, seed, cap=cap)
-    return _suite(generated, {k: v for k, v in locals().items() if k in load.__kwdefaults__})
+    generated = Generated(
+        _settings(chosen, size),
+        graphs,
+        _variants(chosen, efforts, restate),
+        secrets.randbits(32) if seed is None else seed,
+        cap=cap,
+    )
+    return Suite(
+        name=SUITE,
+        tasks=generated,
+        scorer=SCORER,
+        site=_site,
+        dialects={"native": Native()},
+        knobs=knobs | {"graphs": graphs},
+        seed=generated.seed,
+        sampling=Sampling(temperature=0.0, top_p=1.0),
+        instruments={"oracle": instruments.oracle, "faulty": instruments.faulty},
+    )
+
+
+class Generated:
+    """Tasks made as they are asked for: nothing grows with their number."""
+
+    def __init__(
+        self,
+        settings: tuple[Knobs, ...],
+        graphs: int,
+        variants: tuple[Variant, ...],
+        seed: int,
+        *,
+        cap: bool,
+    ) -> None:
+        self.settings = settings
+        self.graphs = graphs
+        self.variants = variants
+        self.seed = seed
+        self.cap = cap
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return len(self.settings) * self.graphs * len(self.variants)
+
+    def __iter__(self) -> Iterator[Task]:
+        """Make the tasks: settings, then graphs, the variants of an item one after another."""
+        for setting in self.settings:
+            for graph in range(self.graphs):
+                yield from tasks(setting, graph, self.variants, self.seed, cap=self.cap)
+
+
+def _settings(chosen: presets.Preset | None, size: Knobs) -> tuple[Knobs, ...]:
+    """Return the sizes to generate, each of them possible."""
+    if chosen and (size.core, size.depth, size.connected, size.disconnected) != _SIZE:
+        raise UsageError("a preset sets core, depth, connected and disconnected: leave them out")
+    sizes = presets.settings(chosen, size) if chosen else (size,)
+    settings = tuple(sizes)
+    for setting in settings:
+        check(setting)
+    return settings
+
+
+def _variants(
+    chosen: presets.Preset | None, efforts: tuple[str, ...], restate: bool
+) -> tuple[Variant, ...]:
+    """Cross the ways to restate with the efforts; what the preset fixes comes from it."""
+    listed = presets.efforts(efforts or (chosen.efforts if chosen else ()))
+    protocols = chosen.protocols if chosen else ("",)
+    if restate and len(protocols) > 1:
+        raise UsageError("this preset asks each task plain and restated: leave restate out")
+    if restate:
+        protocols = ("restate",)
+    return tuple(
+        Variant(effort=effort, protocol=protocol)
+        for effort in listed or ("",)
+        for protocol in protocols
+    )
+
+
+@asynccontextmanager
+async def _site() -> AsyncIterator[Site]:
+    yield Dags()

@@ -1,0 +1,206 @@
+"""Probes of an endpoint before money is spent: what works, what does not, what to do about it."""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import tempfile
+import wave
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from toolmark.errors import EndpointError, Rejected, UsageError, near
+from toolmark.media import Media
+from toolmark.models.openai import OpenAI
+from toolmark.models.resolve import endpoint
+from toolmark.types import Message, Part, Record, Reply, Request, Sampling, Text, Tool
+
+_SETTINGS = Sampling(max_tokens=2048)  # enough for a model that thinks first
+_WEATHER = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+}
+
+
+class Check(Record, frozen=True, kw_only=True):
+    """What one probe found, and the next step where it is not well."""
+
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    detail: str
+    step: str = ""
+
+
+async def examine(
+    spec: str,
+    *,
+    base_url: str | None = None,
+    headers: Sequence[tuple[str, str]] = (),
+    timeout_s: float = 60.0,
+) -> list[Check]:
+    """Probe the endpoint that `spec` names. Raises UsageError if it names none."""
+    if spec.startswith(("baseline/", "test/")):
+        raise UsageError(f"{spec} is no endpoint: there is nothing to probe")
+    with tempfile.TemporaryDirectory() as folder:
+        media = Media(Path(folder))
+        model = endpoint(spec, base_url=base_url, headers=headers, timeout_s=timeout_s, media=media)
+        try:
+            return await probe(model, media)
+        finally:
+            await model.close()
+
+
+async def probe(model: OpenAI, media: Media) -> list[Check]:
+    """Probe a model that reads its media from `media`. Each probe fails by itself.
+
+    Ends early where nothing further can work: out of reach, key refused, no such model.
+    """
+    checks = await _door(model)
+    if any(check.status == "fail" for check in checks):
+        return checks
+    tools, reply = await _tools(model)
+    checks.append(tools)
+    if reply is None:
+        return checks
+    checks.append(await _parallel(model))
+    checks.append(await _dots(model))
+    checks.append(await _sees(model, "image", media.image(_png(), "image/png")))
+    checks.append(await _sees(model, "audio", media.audio(_wav(), "audio/wav")))
+    checks.append(_usage(reply))
+    return checks
+
+
+async def _door(model: OpenAI) -> list[Check]:
+    """Check that the endpoint answers, takes the key and knows the model."""
+    try:
+        names = await model.models()
+    except Rejected as error:
+        there = Check(name="reachable", status="ok", detail=model.url)
+        step = f"set {model.key_name} to a key that this endpoint knows"
+        return [there, Check(name="key", status="fail", detail=str(error), step=step)]
+    except EndpointError as error:
+        step = "is the server up, and is the address (it usually ends in /v1) right?"
+        return [Check(name="reachable", status="fail", detail=str(error), step=step)]
+    there = Check(name="reachable", status="ok", detail=model.url)
+    if names is None:
+        detail = "the endpoint does not list its models; the next probe will tell"
+        return [there, Check(name="model", status="warn", detail=detail)]
+    key = Check(name="key", status="ok", detail="accepted")
+    if model.model in names:
+        return [there, key, Check(name="model", status="ok", detail=f"{model.model} is offered")]
+    detail = f"{model.model!r} is not among the {len(names)} models{near(model.model, names[:50])}"
+    # some servers answer to names that they do not list, so this alone is no failure
+    step = "mend the name if the next probe fails"
+    return [there, key, Check(name="model", status="warn", detail=detail, step=step)]
+
+
+async def _tools(model: OpenAI) -> tuple[Check, Reply | None]:
+    name = "tool calls"
+    request = _ask("What is the weather in Paris? Use the tool.", "get_weather")
+    try:
+        reply = await model(request)
+    except EndpointError as error:
+        return Check(name=name, status="fail", detail=str(error), step=_next(error)), None
+    if [call.name for call in reply.calls] and reply.calls[0].name == "get_weather":
+        detail = f"{reply.calls[0].name}({reply.calls[0].arguments[:80]})"
+        return Check(name=name, status="ok", detail=detail), reply
+    detail = f"no call came back ({reply.stop}): {reply.text[:120]!r}"
+    step = (
+        "switch on the server's tool parser (vLLM: --enable-auto-tool-choice and"
+        " --tool-call-parser; llama.cpp: --jinja), or use a prompt dialect"
+    )
+    return Check(name=name, status="fail", detail=detail, step=step), reply
+
+
+async def _parallel(model: OpenAI) -> Check:
+    name = "parallel calls"
+    text = "What is the weather in Paris and in Rome? Call the tool once for each, at once."
+    try:
+        reply = await model(_ask(text, "get_weather"))
+    except EndpointError as error:
+        return Check(name=name, status="fail", detail=str(error), step=_next(error))
+    if len(reply.calls) > 1:
+        return Check(name=name, status="ok", detail=f"{len(reply.calls)} calls in one reply")
+    detail = f"{len(reply.calls)} calls in one reply where two were asked for"
+    return Check(name=name, status="warn", detail=detail, step="expect low parallel scores")
+
+
+async def _dots(model: OpenAI) -> Check:
+    """Try a name with a dot as it is; the wire changes such names unless the profile says not."""
+    name = "dots in names"
+    dotted = model.using(msgspec.structs.replace(model.quirks, dots=True))
+    try:
+        reply = await dotted(_ask("What is the weather in Paris? Use the tool.", "weather.get"))
+    except Rejected:
+        detail = "refused by the endpoint, so weather.get is sent as weather_get and mapped back"
+        return Check(name=name, status="ok", detail=detail)
+    except EndpointError as error:
+        return Check(name=name, status="warn", detail=str(error), step=_next(error))
+    if any(call.name == "weather.get" for call in reply.calls):
+        return Check(name=name, status="ok", detail="accepted")
+    detail = "accepted, but no call came back; they are sent with _ and mapped back"
+    return Check(name=name, status="ok", detail=detail)
+
+
+async def _sees(model: OpenAI, name: str, part: Part) -> Check:
+    said = Message(role="user", parts=(Text(f"Describe this {name} in one word."), part))
+    try:
+        reply = await model(Request(messages=(said,), sampling=_SETTINGS))
+    except Rejected as error:
+        step = f"suites with {name} input cannot run on this model"
+        return Check(name=name, status="warn", detail=str(error), step=step)
+    except EndpointError as error:
+        return Check(name=name, status="warn", detail=str(error), step=_next(error))
+    return Check(name=name, status="ok", detail=f"accepted; it said {reply.text[:60]!r}")
+
+
+def _usage(reply: Reply) -> Check:
+    used = reply.usage
+    if used.input and used.output:
+        detail = f"{used.input} tokens in, {used.output} out in the first probe"
+        return Check(name="usage", status="ok", detail=detail)
+    detail = "the endpoint does not count tokens"
+    return Check(name="usage", status="warn", detail=detail, step="spend will show as 0")
+
+
+def _ask(text: str, tool: str) -> Request:
+    return Request(
+        messages=(Message(role="user", parts=(Text(text),)),),
+        tools=(Tool(name=tool, description="Tell the weather in a city.", parameters=_WEATHER),),
+        sampling=_SETTINGS,
+    )
+
+
+def _next(error: EndpointError) -> str:
+    return "" if isinstance(error, Rejected) else "try again; raise --timeout if it was too slow"
+
+
+def _png(side: int = 64) -> bytes:
+    """Draw a red square; vision encoders refuse pictures smaller than one patch."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        checked = kind + data
+        return struct.pack(">I", len(data)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+    head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    rows = (b"\0" + b"\xff\0\0" * side) * side
+    body = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+def _wav(rate_hz: int = 16_000) -> bytes:
+    """Record one second of a 440 Hz tone."""
+    samples = [round(8000 * math.sin(2 * math.pi * 440 * i / rate_hz)) for i in range(rate_hz)]
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(rate_hz)
+        out.writeframes(struct.pack(f"<{rate_hz}h", *samples))
+    return file.getvalue()

@@ -1,0 +1,311 @@
+"""What the page says of one run, gathered from its scores in one pass per reading."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from toolmark import codec
+from toolmark.errors import UsageError
+from toolmark.report import chart, tables
+from toolmark.report.tables import Grid
+from toolmark.runs.store import Run
+from toolmark.runs.suite import Scorer
+from toolmark.stats.columns import Columns, columns
+from toolmark.stats.summary import noise
+from toolmark.svg import Markup
+from toolmark.types import Chart, Estimate, Label, Score, Table
+
+LISTED = 500  # episodes that were not run, by name
+REASONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One row of the failure table; `show` are the filters that list its episodes."""
+
+    cause: str
+    native: str
+    n: int
+    share: float
+    n_also: int
+    evidence: str
+    example: str
+    show: str
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """The failures of one reading."""
+
+    reading: str
+    rows: list[Cause]
+    n_failed: int
+    n_run: int
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One reading's numbers: the headline first, then its parts."""
+
+    name: str
+    estimates: list[Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Charts side by side, or one table: the suite's own, in its order."""
+
+    charts: list[tuple[Chart, Markup]]
+    table: Grid | None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One run as the page shows it."""
+
+    name: str
+    suite: str
+    model: str
+    about: str
+    head: Estimate
+    readings: list[Read]
+    noise: str
+    n_planned: int
+    n_not_run: int
+    settings: list[tuple[str, str]]
+    origins: list[tuple[str, str]]
+    groups: list[Group]
+    causes: list[Causes]
+    reasons: Grid
+    absent: Grid
+
+
+def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, Columns]:
+    """Gather a run's facts, and the columns of its headline reading.
+
+    Raises UsageError when the run has no scores.
+    """
+    by_reading = {reading: columns(run.scores(), reading) for reading in scorer.readings}
+    first = by_reading[scorer.readings[0]]
+    if not len(first):
+        raise UsageError(f"{run.path}: no scores; next: toolmark score {run.path}")
+    plan = run.info.plan
+    measured = [
+        Read(reading, [metric.measure(table) for metric in scorer.metrics(table)])
+        for reading, table in by_reading.items()
+    ]
+    reasons, absent = _absent(run.scores(), scorer.readings[0])
+    made = Side(
+        name=name,
+        suite=plan.suite,
+        model=tables.visible(plan.model),
+        about=_about(run),
+        head=measured[0].estimates[0],
+        readings=measured,
+        noise=_noise(first),
+        n_planned=run.info.n_planned,
+        n_not_run=int((~first.run).sum()),
+        settings=[(key, value) for key, value in _settings(run) if value],
+        origins=_origins(run),
+        groups=list(_groups(scorer.tables(by_reading))),
+        causes=[_causes(index, run.scores(), reading) for reading in scorer.readings],
+        reasons=reasons,
+        absent=absent,
+    )
+    return made, first
+
+
+def parts(sides: Sequence[Side]) -> Table:
+    """Return the table of every number of every reading, a column per run."""
+    several = any(len(side.readings) > 1 for side in sides)
+    found: dict[str, dict[int, Estimate]] = {}
+    for index, side in enumerate(sides):
+        for read in side.readings:
+            for estimate in read.estimates:
+                key = f"{estimate.name} ({read.name})" if several else estimate.name
+                found.setdefault(key, {})[index] = estimate
+    if len(found) < 2:
+        return Table(title="", head=(), rows=())
+    rows = tuple((name, *_across(by_run, len(sides))) for name, by_run in found.items())
+    if len(sides) == 1:
+        return Table(title="Scores", head=("", "value [95 % interval]", "n"), rows=rows)
+    heads = [word for side in sides for word in (side.name, "n")]
+    return Table(title="Scores, value [95 % interval]", head=("", *heads), rows=rows)
+
+
+def _across(by_run: Mapping[int, Estimate], n_runs: int) -> Iterator[str | int | None]:
+    for index in range(n_runs):
+        estimate = by_run.get(index)
+        yield tables.share(estimate) if estimate else None
+        yield estimate.n if estimate else None
+
+
+def _about(run: Run) -> str:
+    info = run.info
+    served = [name for name in info.served if name != info.plan.model]
+    return " · ".join(
+        part
+        for part in (
+            f"dialect {info.plan.dialect}",
+            f"{tables.count(info.n_tasks)} tasks",
+            f"{info.plan.repeats} repeats" if info.plan.repeats > 1 else "",
+            f"seed {info.seed}",
+            f"served as {tables.visible(', '.join(served))}" if served else "",
+            info.created,
+        )
+        if part
+    )
+
+
+def _noise(table: Columns) -> str:
+    """Word the noise floor; nothing without repeats."""
+    floor = noise(table)
+    if floor.value is None:
+        return ""
+    run_sd = floor.value / np.sqrt(max(1, int(table.run.sum())))
+    return (
+        f"Noise floor: repeats of one task scatter with a standard deviation of {floor.value:.3f} "
+        f"({tables.count(floor.n)} tasks), so the same model asked again would move this score by "
+        f"about ±{100 * 1.96 * np.sqrt(2) * run_sd:.1f} points for that reason alone."
+    )
+
+
+def _settings(run: Run) -> Iterator[tuple[str, str]]:
+    info, plan = run.info, run.info.plan
+    yield "suite", plan.suite
+    yield "model", tables.visible(plan.model)
+    yield "base URL", plan.base_url
+    yield "served as", tables.visible(", ".join(info.served))
+    yield "dialect", plan.dialect
+    yield "knobs", _pairs(plan.knobs)
+    yield "sampling", _pairs(msgspec.to_builtins(plan.sampling)) or "the endpoint's own"
+    yield "seed", str(info.seed)
+    yield "tasks × repeats", f"{tables.count(info.n_tasks)} × {plan.repeats}"
+    yield "selection", _selection(run)
+    yield "created", info.created
+    yield "command", tables.visible(info.command)
+    yield "folder", tables.visible(str(run.path))
+
+
+def _selection(run: Run) -> str:
+    plan = run.info.plan
+    chosen = {
+        "limit": plan.limit,
+        "sample": plan.sample,
+        "tasks": plan.tasks,
+        "ids": list(plan.ids),
+    }
+    return _pairs({key: value for key, value in chosen.items() if value})
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {_plain(value)}" for key, value in values.items())
+
+
+def _plain(value: Any) -> str:
+    text = value if isinstance(value, str) else codec.encode(codec.plain(value)).decode()
+    return tables.visible(text)
+
+
+def _origins(run: Run) -> list[tuple[str, str]]:
+    info = run.info
+    hashes = {"tasks": info.tasks_sha256, **info.hashes}
+    told = [(f"sha256 {name}", value) for name, value in hashes.items() if value]
+    return [*info.versions.items(), *told]
+
+
+def _groups(items: Iterable[Table | Chart]) -> Iterator[Group]:
+    """Keep the suite's order; charts that follow each other share a row."""
+    charts: list[tuple[Chart, Markup]] = []
+    for item in items:
+        if isinstance(item, Chart):
+            charts.append((item, chart.draw(item)))
+            continue
+        if charts:
+            yield Group(charts, None)
+            charts = []
+        yield Group([], tables.grid(item))
+    if charts:
+        yield Group(charts, None)
+
+
+def _causes(index: int, scores: Iterable[Score], reading: str) -> Causes:
+    primary: Counter[tuple[str, str]] = Counter()
+    also: Counter[tuple[str, str]] = Counter()
+    example: dict[tuple[str, str], tuple[Label, Score]] = {}
+    n_run = 0
+    for score in scores:
+        verdict = score.readings.get(reading)
+        if verdict is None:
+            continue
+        n_run += 1
+        chosen = [label for label in verdict.labels if label.primary]
+        mine = {(label.cause, label.native) for label in chosen}
+        primary.update(mine)
+        also.update({(label.cause, label.native) for label in verdict.labels} - mine)
+        for label in (*chosen, *verdict.labels):
+            example.setdefault((label.cause, label.native), (label, score))
+    total = primary.total()
+    keys = sorted(example, key=lambda key: (-primary[key], -also[key], key))
+    rows = [
+        _cause(index, reading, key, primary[key], total, also[key], *example[key]) for key in keys
+    ]
+    return Causes(reading, rows, total, n_run)
+
+
+def _cause(
+    index: int,
+    reading: str,
+    key: tuple[str, str],
+    n: int,
+    total: int,
+    n_also: int,
+    label: Label,
+    score: Score,
+) -> Cause:
+    native = tables.visible(label.native)
+    wanted = [label.cause, native] if native else [label.cause]
+    show = {"run": str(index), "reading": reading, "cause": codec.encode(wanted).decode()}
+    evidence = label.evidence if len(label.evidence) <= 300 else f"{label.evidence[:300]} …"
+    return Cause(
+        cause=label.cause,
+        native=native,
+        n=n,
+        share=n / total if total else 0.0,
+        n_also=n_also,
+        evidence=tables.visible(evidence),
+        example=tables.visible(score.task),
+        show=codec.encode(show).decode(),
+    )
+
+
+def _absent(scores: Iterable[Score], reading: str) -> tuple[Grid, Grid]:
+    """Return the reasons with their counts, and the first episodes that were not run."""
+    counts: Counter[str] = Counter()
+    rows: list[tuple[str, int, str]] = []
+    for score in scores:
+        if reading in score.readings:
+            continue
+        reason = score.not_run or "no verdict in this reading"
+        counts[reason[:300]] += 1
+        if len(rows) < LISTED:
+            rows.append((score.task, score.repeat, reason[:300]))
+    total = counts.total()
+    common = counts.most_common(REASONS)
+    rest = total - sum(n for _, n in common)
+    told = [(reason, n, tables.percent(n / total)) for reason, n in common]
+    if rest:
+        told.append((f"{len(counts) - REASONS} other reasons", rest, tables.percent(rest / total)))
+    note = f"the first {LISTED} of {tables.count(total)}" if total > LISTED else ""
+    return (
+        tables.grid(Table(title="Reasons", head=("reason", "episodes", "share"), rows=tuple(told))),
+        tables.grid(
+            Table(title="", head=("task", "repeat", "reason"), rows=tuple(rows), note=note)
+        ),
+    )

@@ -1,0 +1,224 @@
+"""The report: one HTML file that needs nothing else, of bounded size, made as a stream."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from toolmark.errors import DataError, UsageError
+from toolmark.report import compare, episode, facts, tables
+from toolmark.report.facts import Side
+from toolmark.report.shelf import Shelf
+from toolmark.runs.store import Run
+from toolmark.runs.suite import Scorer
+from toolmark.stats.columns import Columns
+from toolmark.types import Attempt, Task, Trajectory
+
+FLIPS = 100
+FOLDER = Path(__file__).parent
+SLACK_BYTES = 65_536  # for what is told only after the choice, such as how many are shown
+
+
+@dataclass(frozen=True, slots=True)
+class _Shelves:
+    failed: Shelf
+    solved: Shelf
+    absent: Shelf
+
+    @property
+    def all(self) -> tuple[Shelf, ...]:
+        return (self.failed, self.solved, self.absent)
+
+
+def write(
+    runs: Sequence[Run],
+    scorer_of: Callable[[str], Scorer],
+    path: Path,
+    *,
+    limit_bytes: int = 30_000_000,
+) -> Path:
+    """Write one self-contained page over scored runs and return its path.
+
+    Below `limit_bytes` everything is shown; beyond, all failures up to the limit and a seeded
+    sample of successes, and the page says so. Memory is bounded by the limit and by the columns
+    of the scores. Raises UsageError for no run or an unscored one, DataError when the file
+    cannot be written; a page that was there is replaced only by a whole one.
+    """
+    if not runs:
+        raise UsageError("no run to report on")
+    scorers = [scorer_of(run.info.plan.suite) for run in runs]
+    names = _names(runs)
+    gathered = [
+        facts.side(index, run, scorer, name)
+        for index, (run, scorer, name) in enumerate(zip(runs, scorers, names, strict=True))
+    ]
+    sides = [made for made, _ in gathered]
+    shelves = _Shelves(Shelf(limit_bytes), Shelf(limit_bytes), Shelf(limit_bytes // 10))
+    for index, (run, scorer, (_, table)) in enumerate(zip(runs, scorers, gathered, strict=True)):
+        _fill(shelves, index, run, scorer, table)
+    frame = _frame(runs, scorers, sides)
+    fixed = sum(len(piece.encode()) for piece in _render(frame, [], ""))
+    _share(shelves, limit_bytes - fixed - SLACK_BYTES)
+    blocks = [block for shelf in shelves.all for block in shelf.blocks()]
+    _save(path, _render(frame, blocks, _shown(shelves)))
+    return path
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """Name each run by its model, the dialect beside it where models are equal, else its folder."""
+    plans = [run.info.plan for run in runs]
+    for names in (
+        [plan.model for plan in plans],
+        [f"{plan.model} · {plan.dialect}" for plan in plans],
+        [f"{plan.model} · {plan.suite} · {plan.dialect}" for plan in plans],
+    ):
+        if len(set(names)) == len(names):
+            return [tables.visible(name) for name in names]
+    return [tables.visible(run.path.name) for run in runs]
+
+
+def _fill(shelves: _Shelves, index: int, run: Run, scorer: Scorer, table: Columns) -> None:
+    """Offer every episode of a run to the shelf it belongs on."""
+    keys = zip(table.task.tolist(), table.repeat.tolist(), strict=True)
+    solved = dict(zip(keys, table.correct.tolist(), strict=True))
+    for trajectory in run.trajectories():
+        key = (trajectory.task, trajectory.repeat)
+        if key not in solved:
+            continue  # a setup episode: it is not scored
+        shelf = shelves.solved if solved[key] else shelves.failed
+        shelf.offer((index, *key), _maker(index, run, scorer, trajectory))
+    missing = zip(table.task[~table.run].tolist(), table.repeat[~table.run].tolist(), strict=True)
+    wanted = set(missing)
+    last = {(a.task, a.repeat): n for n, a in enumerate(run.attempts())}
+    for n, attempt in enumerate(run.attempts()):
+        key = (attempt.task, attempt.repeat)
+        if key in wanted and last[key] == n:
+            shelves.absent.offer((index, *key), _ghost(index, run, scorer, attempt))
+
+
+def _maker(
+    index: int, run: Run, scorer: Scorer, trajectory: Trajectory
+) -> Callable[[], episode.Block]:
+    def make() -> episode.Block:
+        task: Task = run.task(trajectory.task)
+        verdicts = scorer.score(task, trajectory)
+        return episode.block(index, task, trajectory, verdicts, scorer.views(task, trajectory))
+
+    return make
+
+
+def _ghost(index: int, run: Run, scorer: Scorer, attempt: Attempt) -> Callable[[], episode.Block]:
+    return lambda: episode.absent(index, run.task(attempt.task), attempt, scorer.readings)
+
+
+def _share(shelves: _Shelves, room: int) -> None:
+    """Divide the room: nine tenths are for failures, if they need it, the rest for the others."""
+    room = max(0, room)
+    shelves.absent.shrink(min(shelves.absent.limit_bytes, room // 20))
+    shelves.failed.shrink(room * 9 // 10 - shelves.absent.size_bytes)
+    shelves.solved.shrink(room - shelves.absent.size_bytes - shelves.failed.size_bytes)
+
+
+def _shown(shelves: _Shelves) -> str:
+    failed, solved, absent = shelves.all
+    if all(shelf.n_kept == shelf.n_offered for shelf in shelves.all):
+        return "Every episode is on this page."
+    told = [
+        f"{tables.count(shelf.n_kept)} of {tables.count(shelf.n_offered)} {word}"
+        for shelf, word in ((failed, "failures"), (solved, "successes"), (absent, "not run"))
+        if shelf.n_offered
+    ]
+    return (
+        f"To keep this page small it holds {', '.join(told)}: a random sample with a fixed seed "
+        "where not all fit. The tables above count every episode; the rest is in the run folder."
+    )
+
+
+def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) -> dict[str, Any]:
+    """Gather what the template needs, but for the episodes."""
+    script = (FOLDER / "script.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    about = [
+        {
+            "name": side.name,
+            "readings": [read.name for read in side.readings],
+            "repeats": run.info.plan.repeats,
+        }
+        for side, run in zip(sides, runs, strict=True)
+    ]
+    return {
+        "title": _title(sides),
+        "sides": sides,
+        "parts": tables.grid(facts.parts(sides)),
+        "comparisons": [_compared(found) for found in _comparisons(runs, scorers)],
+        "n_not_run": sum(side.n_not_run for side in sides),
+        "runs": episode.embed(about).decode(),
+        "script": script,
+        "script_hash": Markup(f"sha256-{digest}"),
+        "style": Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
+        "version": metadata.version("toolmark"),
+        "dash": tables.DASH,
+        "share": tables.share,
+        "percent": tables.percent,
+        "interval": tables.interval,
+        "count": tables.count,
+    }
+
+
+def _title(sides: Sequence[Side]) -> str:
+    suites = ", ".join(dict.fromkeys(side.suite for side in sides))
+    return f"{sides[0].model} on {suites}" if len(sides) == 1 else f"{len(sides)} runs on {suites}"
+
+
+def _comparisons(runs: Sequence[Run], scorers: Sequence[Scorer]) -> Iterator[compare.Comparison]:
+    """Compare every pair of runs that can be compared."""
+    for (a, scorer), (b, _) in itertools.combinations(zip(runs, scorers, strict=True), 2):
+        with suppress(UsageError):  # other suites, or no item in common: side by side will do
+            yield compare.compare(a, b, scorer)
+
+
+def _compared(found: compare.Comparison) -> dict[str, Any]:
+    listed = [compare.summary(found), *compare.details(found, FLIPS)]
+    return {
+        "verdict": compare.verdict(found),
+        "warnings": found.warnings,
+        "grids": [tables.grid(table) for table in listed],
+    }
+
+
+def _render(frame: dict[str, Any], blocks: Sequence[episode.Block], shown: str) -> Iterator[str]:
+    """Go through the page's text piece by piece."""
+    loader = jinja2.FileSystemLoader(FOLDER)
+    environment = jinja2.Environment(
+        loader=loader,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    index = (f"{',' if i else ''}{block.line.decode()}\n" for i, block in enumerate(blocks))
+    bodies = ((f"e{i}", block.body.decode()) for i, block in enumerate(blocks))
+    template = environment.get_template("template.html.j2")
+    return template.generate(**frame, index=index, bodies=bodies, shown=shown)
+
+
+def _save(path: Path, pieces: Iterator[str]) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(pieces)
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise DataError(f"{path}: cannot write the report: {error.strerror}") from None

@@ -1,0 +1,328 @@
+"use strict";
+// Foreign text reaches the page through textContent only; drawings are the suite's own SVG.
+(() => {
+  const PAGE = 50;
+  const MARKS = { correct: "✓", incorrect: "✕", not_run: "○" };
+  const WORDS = { correct: "correct", incorrect: "incorrect", not_run: "not run" };
+  const by = (id) => document.getElementById(id);
+  const read = (id) => JSON.parse(by(id).textContent);
+
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const theme = by("theme");
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
+  const name = () => { theme.textContent = isDark() ? "Light" : "Dark"; };
+  theme.hidden = false;
+  theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; name(); });
+  dark.addEventListener("change", name);
+  name();
+
+  const el = (tag, props = {}, ...children) => {
+    const node = document.createElement(tag);
+    for (const [key, value] of Object.entries(props)) {
+      if (key === "class") node.className = value;
+      else if (key in node) node[key] = value;
+      else node.setAttribute(key, value);
+    }
+    node.append(...children.filter((child) => child !== null && child !== ""));
+    return node;
+  };
+  const bdi = (text) => el("bdi", {}, text);
+  const thousands = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+  const plural = (n, word) => `${thousands(n)} ${word}${n === 1 ? "" : "s"}`;
+  const seconds = (s) => (s < 10 ? `${s.toFixed(2)} s` : `${s.toFixed(0)} s`);
+
+  if (!by("index")) return;
+  const runs = read("runs");
+  const order = new Intl.Collator("en", { numeric: true });
+  const episodes = read("index").map((line, at) => ({ ...line, at }));
+  episodes.sort((a, b) => a.run - b.run || order.compare(a.id, b.id) || a.repeat - b.repeat);
+  const details = (episode) => read(`e${episode.at}`);
+
+  // --- filters -------------------------------------------------------------------------
+  const state = { run: "", reading: "", outcome: "", cause: "", category: "", find: "", axes: {} };
+  const readings = [...new Set(runs.flatMap((run) => run.readings))];
+  const reading = (e) => (state.reading in e.outcome ? state.reading : Object.keys(e.outcome)[0]);
+  const outcome = (e) => e.outcome[reading(e)].replace(" ", "_");
+  const cause = (e) => e.cause[reading(e)] || [];
+
+  const tally = (values) => {
+    const counts = new Map();
+    for (const value of values) counts.set(value, (counts.get(value) || 0) + 1);
+    return [...counts].sort((a, b) => order.compare(a[0], b[0]));
+  };
+  const pick = (label, options, set, all = "all") => {
+    const select = el("select", {}, el("option", { value: "" }, all),
+      ...options.map(([value, text]) => el("option", { value }, text)));
+    select.addEventListener("change", () => { set(select.value); update(); });
+    by("filters").append(el("label", {}, label, select));
+    return select;
+  };
+  const counted = (pairs, word = (value) => value) =>
+    pairs.map(([value, n]) => [value, `${word(value)} (${thousands(n)})`]);
+
+  const selects = {};
+  const refill = () => {
+    by("filters").replaceChildren();
+    if (runs.length > 1) {
+      selects.run = pick("run", runs.map((run, i) => [String(i), run.name]), (v) => { state.run = v; });
+    }
+    if (readings.length > 1) {
+      selects.reading = pick("reading", readings.slice(1).map((r) => [r, r]),
+        (v) => { state.reading = v || readings[0]; state.cause = ""; refill(); sync(); }, readings[0]);
+    }
+    selects.outcome = pick("outcome", counted(tally(episodes.map(outcome)), (v) => WORDS[v]),
+      (v) => { state.outcome = v; });
+    const failed = episodes.map(cause).filter((pair) => pair.length);
+    const whole = tally(failed.map(([first]) => first));
+    const causes = whole.flatMap(([first, n]) => {
+      const natives = tally(failed.filter((pair) => pair[0] === first && pair[1]).map((pair) => pair[1]));
+      return [[JSON.stringify([first]), `${first} (${thousands(n)})`],
+        ...natives.map(([own, k]) => [JSON.stringify([first, own]), `\u2003${own} (${thousands(k)})`])];
+    });
+    if (causes.length) selects.cause = pick("cause", causes, (v) => { state.cause = v; });
+    const categories = tally(episodes.map((e) => e.category));
+    if (categories.length > 1) {
+      selects.category = pick("category", counted(categories, (v) => v || "none"), (v) => { state.category = v; });
+    }
+    for (const axis of new Set(episodes.flatMap((e) => Object.keys(e.axes || {})))) {
+      const levels = tally(episodes.map((e) => (e.axes || {})[axis]).filter((v) => v !== undefined));
+      if (levels.length < 2 || levels.length > 200) continue;
+      selects[`axis ${axis}`] = pick(axis, counted(levels), (v) => { state.axes[axis] = v; });
+    }
+    const find = el("input", { type: "search", id: "find", placeholder: "text in id, calls, replies" });
+    find.value = state.find;
+    let wait;
+    find.addEventListener("input", () => {
+      clearTimeout(wait);
+      wait = setTimeout(() => { state.find = find.value; update(); }, 120);
+    });
+    by("filters").append(el("label", { class: "find" }, "search", find));
+    const reset = el("button", { type: "button", id: "reset" }, "Reset");
+    reset.addEventListener("click", () => show({}));
+    by("filters").append(reset);
+  };
+  const sync = () => {
+    const set = (key, value) => { if (selects[key]) selects[key].value = value; };
+    for (const key of ["run", "outcome", "cause", "category"]) set(key, state[key]);
+    set("reading", state.reading === readings[0] ? "" : state.reading);
+    for (const key of Object.keys(selects).filter((k) => k.startsWith("axis "))) {
+      set(key, state.axes[key.slice(5)] || "");
+    }
+    by("find").value = state.find;
+  };
+  // sets every filter at once; what is not named is cleared
+  const show = (wanted) => {
+    const blank = { run: "", reading: readings[0], outcome: "", cause: "", category: "", find: "" };
+    Object.assign(state, blank, wanted, { axes: {} });
+    refill();
+    sync();
+    update();
+  };
+
+  const texts = new Map();
+  const haystack = (e) => {
+    if (!texts.has(e.at)) {
+      const d = details(e);
+      const steps = d.steps.flatMap((s) => [s.text, s.reasoning, ...s.calls.flatMap((c) => [c.name, c.arguments])]);
+      texts.set(e.at, [e.id, d.answer || "", d.reason || "", ...steps].join("\n").toLowerCase());
+    }
+    return texts.get(e.at);
+  };
+  const fits = (e) => {
+    if (state.run !== "" && String(e.run) !== state.run) return false;
+    if (state.outcome && outcome(e) !== state.outcome) return false;
+    if (state.cause && !JSON.parse(state.cause).every((word, i) => cause(e)[i] === word)) return false;
+    if (state.category && e.category !== state.category) return false;
+    if (Object.entries(state.axes).some(([k, v]) => v && (e.axes || {})[k] !== v)) return false;
+    return !state.find || haystack(e).includes(state.find.toLowerCase());
+  };
+
+  // --- list ----------------------------------------------------------------------------
+  let found = [];
+  let page = 0;
+  let current = null;
+
+  const update = () => {
+    found = episodes.filter(fits);
+    page = 0;
+    by("count").textContent = `${thousands(found.length)} of ${plural(episodes.length, "episode")} on this page`;
+    draw();
+  };
+  const row = (e) => {
+    const kind = outcome(e);
+    const [first, own] = cause(e);
+    const about = [
+      runs.length > 1 ? runs[e.run].name : "",
+      first ? (own ? `${first} · ${own}` : first) : WORDS[kind],
+      e.category, plural(e.steps, "step"), plural(e.calls, "call"),
+      e.tokens ? `${thousands(e.tokens)} tokens` : "",
+    ].filter(Boolean).join(" · ");
+    const button = el("button", { type: "button", class: "row" },
+      el("span", { class: `mark ${kind}`, title: WORDS[kind], "aria-label": WORDS[kind] }, MARKS[kind]),
+      el("span", { class: "id" }, bdi(e.id), e.repeat ? ` #${e.repeat}` : ""),
+      el("small", {}, bdi(about)));
+    button.dataset.at = e.at;
+    if (e === current) button.setAttribute("aria-current", "true");
+    button.addEventListener("click", () => open(e, true));
+    return el("li", {}, button);
+  };
+  const draw = () => {
+    const last = Math.max(0, Math.ceil(found.length / PAGE) - 1);
+    page = Math.min(page, last);
+    const shown = found.slice(page * PAGE, (page + 1) * PAGE);
+    by("rows").replaceChildren(...shown.map(row));
+    by("rows").scrollTop = 0;
+    by("none").hidden = found.length > 0;
+    by("pages").hidden = last === 0;
+    by("earlier").disabled = page === 0;
+    by("later").disabled = page === last;
+    by("where").textContent = `${page * PAGE + 1}–${page * PAGE + shown.length} of ${thousands(found.length)}`;
+  };
+  const turn = (by_) => { page += by_; draw(); };
+  by("earlier").addEventListener("click", () => turn(-1));
+  by("later").addEventListener("click", () => turn(1));
+  by("rows").addEventListener("keydown", (event) => {
+    const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!way) return;
+    event.preventDefault();
+    const buttons = [...by("rows").querySelectorAll("button")];
+    const next = buttons[buttons.indexOf(document.activeElement) + way];
+    if (next) next.focus();
+  });
+
+  // --- one episode ---------------------------------------------------------------------
+  const fact = (label, value) => el("li", {}, `${label} `, el("b", {}, bdi(String(value))));
+  const box = (kind, role, text) => {
+    const body = el("pre", { tabIndex: 0, dir: "auto" }, text);
+    return el("div", { class: `box ${kind}` }, el("p", { class: "role" }, bdi(role)), body);
+  };
+  const fold = (title, ...inner) => el("details", { class: "box" }, el("summary", {}, title), ...inner);
+
+  const table = (view) => el("div", { class: "scroll" }, el("table", {},
+    el("thead", {}, el("tr", {}, ...view.head.map((h, i) =>
+      el("th", { class: view.numeric[i] ? "right" : "", scope: "col" }, h)))),
+    el("tbody", {}, ...view.rows.map((cells) => el("tr", {}, ...cells.map((cell, i) =>
+      el("td", { class: view.numeric[i] ? "right" : "text" }, bdi(cell))))))));
+
+  const drawing = (view) => {
+    const parsed = new DOMParser().parseFromString(view.svg, "image/svg+xml").documentElement;
+    const host = el("div", { class: "drawing", tabIndex: 0, role: "group", "aria-label": view.title });
+    // a shadow root keeps the drawing's style from the page and from other drawings
+    host.attachShadow({ mode: "open" }).append(document.importNode(parsed, true));
+    return host;
+  };
+  const shown = (view) => el("div", { class: "view" }, el("h4", {}, view.title),
+    view.svg ? drawing(view) : view.head ? table(view) : "",
+    view.note ? el("p", { class: "note" }, view.note) : "");
+
+  const verdict = (v) => {
+    const labels = [...v.labels].sort((a, b) => b.primary - a.primary);
+    const parts = Object.entries(v.parts || {});
+    return el("div", { class: "verdict" },
+      el("p", { class: "facts" }, el("span", {}, `${v.reading} reading: `,
+        el("b", { class: v.outcome }, `${MARKS[v.outcome]} ${v.outcome}`), `, value ${v.value}`)),
+      labels.length ? el("ul", { class: "labels" }, ...labels.map((l) => el("li", {},
+        el("strong", {}, l.cause), l.native ? ` · ${l.native}` : "",
+        l.primary && labels.length > 1 ? " (primary)" : "", l.evidence ? ": " : "",
+        l.evidence ? bdi(l.evidence) : ""))) : "",
+      parts.length ? fold("counts", table({ head: ["part", "value"], numeric: [false, true],
+        rows: parts.map(([k, n]) => [k, String(n)]) })) : "");
+  };
+
+  const step = (s, i) => {
+    const [input, output, reasoning, cached] = s.tokens;
+    const facts = [el("li", {}, el("b", {}, `Step ${i + 1}`)), fact("turn", s.turn + 1), fact("stop", s.stop)];
+    if (input || output) facts.push(fact("tokens", `${thousands(input)} in, ${thousands(output)} out`));
+    if (reasoning) facts.push(fact("reasoning", thousands(reasoning)));
+    if (cached) facts.push(fact("cached", thousands(cached)));
+    if (s.seconds) facts.push(fact("latency", seconds(s.seconds)));
+    const pairs = s.calls.flatMap((call, k) => {
+      const result = s.results[k];
+      return [box("call", `call ${k + 1}: ${call.name}`, call.arguments),
+        result ? box(result.error ? "result error" : "result", result.error ? "tool error" : "result", result.text)
+          : box("result error", "not executed", "the episode had ended")];
+    });
+    return el("li", { class: "step" }, el("ul", { class: "facts" }, ...facts),
+      ...s.said.map((m) => box("said", m.role, m.text)),
+      s.reasoning ? fold("reasoning", box("reply", "reasoning", s.reasoning)) : "",
+      s.text || !s.calls.length ? box("reply", "reply", s.text || "(empty)") : "",
+      s.fault ? box("error", "could not be read", s.fault) : "", ...pairs);
+  };
+
+  const head = (e, d) => {
+    const at = found.indexOf(e);
+    const move = (text, to, kind = "") => {
+      const button = el("button", { type: "button", class: kind, disabled: !to }, text);
+      button.addEventListener("click", () => (to === "list" ? back() : open(to, true)));
+      return button;
+    };
+    const kind = outcome(e);
+    const facts = [el("li", {}, el("b", { class: kind }, `${MARKS[kind]} ${WORDS[kind]}`))];
+    if (runs.length > 1) facts.push(fact("run", runs[e.run].name));
+    if (e.category) facts.push(fact("category", e.category));
+    if (runs[e.run].repeats > 1) facts.push(fact("repeat", e.repeat));
+    for (const [axis, level] of Object.entries(e.axes || {})) facts.push(fact(axis, level));
+    if (d.ending) facts.push(fact("ended by", d.ending));
+    facts.push(fact("steps", e.steps), fact("calls", e.calls));
+    if (e.tokens) facts.push(fact("tokens", thousands(e.tokens)));
+    if (e.seconds) facts.push(fact("latency", seconds(e.seconds)));
+    return [el("header", {}, el("h3", { tabIndex: -1, id: "opened" }, bdi(e.id)),
+      el("span", { class: "moves" }, move("Back to list", "list", "back"),
+        move("Previous", found[at - 1]), move("Next", at < 0 ? found[0] : found[at + 1]))),
+    el("ul", { class: "facts" }, ...facts)];
+  };
+
+  const open = (e, focus) => {
+    const d = details(e);
+    current = e;
+    by("detail").replaceChildren(...head(e, d),
+      ...(d.cut ? [el("p", { class: "note" }, d.cut)] : []),
+      ...(d.reason ? [el("h4", {}, "Why it was not run"), box("error", "reason", d.reason)] : []),
+      ...(d.verdicts.length ? [el("h4", {}, "Verdict"), ...d.verdicts.map(verdict)] : []),
+      ...d.views.map(shown),
+      el("h4", {}, d.steps.length ? "Steps" : "No step was made"),
+      el("ol", { class: "steps" }, ...d.steps.map(step)),
+      ...(d.answer ? [box("reply", "final answer", d.answer)] : []),
+      ...(d.state ? [fold("final state", box("", "as recorded", d.state))] : []),
+      ...(d.reference ? [fold("reference", box("", "what was right", d.reference))] : []),
+      ...(d.tools && d.tools.length ? [fold(`tools offered (${d.tools.length})`, box("", "name(parameters)", d.tools.join("\n")))] : []));
+    by("browser").classList.add("open");
+    for (const button of by("rows").querySelectorAll("button")) {
+      button.toggleAttribute("aria-current", false);
+      if (Number(button.dataset.at) === e.at) button.setAttribute("aria-current", "true");
+    }
+    history.replaceState(null, "", `#episode/${e.run}/${encodeURIComponent(e.id)}/${e.repeat}`);
+    if (!focus) return;
+    by("opened").focus({ preventScroll: true });
+    const top = by("detail").getBoundingClientRect().top;
+    if (top < 0 || top > innerHeight / 2) by("detail").scrollIntoView();
+  };
+  const back = () => {
+    by("browser").classList.remove("open");
+    const button = by("rows").querySelector("[aria-current]");
+    if (button) button.focus();
+  };
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-show]");
+    if (!button) return;
+    show(JSON.parse(button.dataset.show));
+    by("browser").classList.remove("open");
+    by("episodes").scrollIntoView();
+  });
+  const linked = () => {
+    const [kind, run, id, repeat] = location.hash.slice(1).split("/");
+    if (kind !== "episode") return;
+    const wanted = episodes.find((e) => String(e.run) === run && encodeURIComponent(e.id) === id && String(e.repeat) === repeat);
+    if (wanted) open(wanted, true);
+  };
+
+  for (const button of document.querySelectorAll("[data-show]")) button.hidden = false;
+  by("explorer").hidden = false;
+  state.reading = readings[0];
+  refill();
+  update();
+  linked();
+  addEventListener("hashchange", linked);
+})();

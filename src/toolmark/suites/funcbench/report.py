@@ -1,0 +1,241 @@
+"""Tables of a run beside the paper's, and the shapes of its figures.
+
+Only what the run has data for is shown. Rows that were not run are in no number here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from toolmark.runs.suite import Metric
+from toolmark.stats.columns import Columns
+from toolmark.stats.paired import paired
+from toolmark.stats.summary import mean, share
+from toolmark.suites.funcbench import charts, paper
+from toolmark.suites.funcbench.score import NATIVE
+from toolmark.suites.funcbench.slices import cores, only, variants
+from toolmark.types import Chart, Estimate, Table
+
+_SPACE = "\u00a0"
+_LIKE = (
+    "The paper's rows are its main experiment (all depths, 0 to 40 irrelevant functions):"
+    " compare them with a run of the preset main."
+)
+
+
+def metrics(columns: Columns) -> Sequence[Metric]:
+    """Return success and `derived`; with several core sizes also the success of each."""
+    found = [
+        Metric("success", lambda rows: mean(rows, "success")),
+        Metric("derived", lambda rows: mean(_as_value(rows, "derived"), "derived")),
+    ]
+    sizes = cores(columns)
+    if len(sizes) > 1:
+        found += [_success_of(core) for core in sizes]
+    return found
+
+
+def _success_of(core: int) -> Metric:
+    name = f"success, core {core}"
+    return Metric(name, lambda rows: mean(only(rows, core=core), name))
+
+
+def _as_value(columns: Columns, part: str) -> Columns:
+    return replace(columns, value=columns.part(part))
+
+
+def tables(by: Mapping[str, Columns]) -> Sequence[Table | Chart]:
+    """Return the tables, then the charts."""
+    columns = by["official"]
+    if not columns.run.any():
+        return ()
+    made = [_success(columns), _calls(columns), _failures(columns), *_rates(columns)]
+    made += [*_bare(columns), *_restate(columns), _work(columns), _settings(columns)]
+    return (*made, *charts.charts(columns))
+
+
+def _success(columns: Columns) -> Table:
+    sizes = cores(columns)
+    rows = [
+        (label, *(_share(mean(only(part, core=core), "")) for core in sizes))
+        for label, part in variants(columns)
+    ]
+    known = any(core in paper.CORES for core in sizes)
+    return Table(
+        title="Success by number of core functions",
+        head=("model", *(f"core {core}" for core in sizes)),
+        rows=(*rows, *_beside(paper.SUCCESS, sizes)),
+        note=_LIKE if known else "",
+    )
+
+
+def _beside(
+    figures: Mapping[str, Sequence[float]], sizes: Sequence[int]
+) -> Iterator[tuple[str | None, ...]]:
+    """Give the paper's rows for these sizes; none if it has no figure for any of them."""
+    if not any(core in paper.CORES for core in sizes):
+        return
+    for model, row in figures.items():
+        cells = dict(zip(paper.CORES, row, strict=True))
+        shown = (_percent(cells[core] / 100) if core in cells else None for core in sizes)
+        yield f"{model} (paper)", *shown
+
+
+def _calls(columns: Columns) -> Table:
+    sizes = cores(columns)
+    rows: list[tuple[str | float | None, ...]] = []
+    for label, part in variants(columns):
+        cells = [_made(only(part, core=core)) for core in sizes]
+        rows.append((label, *(x for pair in cells for x in pair)))
+    if any(core in paper.CORES for core in sizes):
+        for model, figures in paper.CALLS.items():
+            known = dict(zip(paper.CORES, figures, strict=True))
+            pairs = [known.get(core, (None, None)) for core in sizes]
+            rows.append((f"{model} (paper)", *(x for pair in pairs for x in pair)))
+    return Table(
+        title="Calls per trial, in successful and in failed trials (paper: Table 2)",
+        head=("model", *(f"core {core}, {end}" for core in sizes for end in ("success", "failure"))),
+        rows=tuple(rows),
+        note="A dash: no such trial. Every executed call counts, ill-formed ones too.",
+    )
+
+
+def _made(columns: Columns) -> tuple[float | None, float | None]:
+    calls = columns.part("calls")
+    ends = (columns.run & columns.correct, columns.run & ~columns.correct)
+    good, bad = (float(calls[end].mean()) if end.any() else None for end in ends)
+    return good, bad
+
+
+def _failures(columns: Columns) -> Table:
+    rows: list[tuple[str | int, ...]] = []
+    for label, part in variants(columns):
+        total = _sum(part, "errors")
+        shares = (_percent(_sum(part, name) / total) if total else "-" for name in NATIVE)
+        rows.append((label, round(total), *shares))
+    for model, (errors, *figures) in paper.FAILURES.items():
+        rows.append((f"{model} (paper)", round(errors), *(_percent(x / 100) for x in figures)))
+    return Table(
+        title="Bad calls by class (paper: Table 3)",
+        head=("model", "errors", *NATIVE.values()),
+        rows=tuple(rows),
+        note="Counted over all trials, successful and failed. A call is in the first class whose"
+        " condition it fails. Ill-typed arguments are wrong inputs.",
+    )
+
+
+def _rates(columns: Columns) -> Iterator[Table]:
+    """Give bad calls per call made, per class: of those where the class was possible."""
+    names = [*NATIVE, "ill_typed"]
+    for label, part in variants(columns):
+        rows = []
+        for name in names:
+            possible = part.part("open" if name == "not_known" else "calls")
+            rate = share(name, part.part(name), possible, part.item)
+            shown = NATIVE.get(name, "2 wrong inputs: ill-typed")
+            rows.append((shown, rate.n, round(_sum(part, name)), _share(rate)))
+        yield Table(
+            title=f"Rate of bad calls, {label}",
+            head=("class", "calls where possible", "bad calls", "rate"),
+            rows=tuple(rows),
+            note="Class 3 is possible as long as the value of some parameter is still unknown.",
+        )
+
+
+def _bare(columns: Columns) -> Iterator[Table]:
+    bare = only(columns, irrelevant=0)
+    if not bare.run.any():
+        return
+    sizes = cores(bare)
+    rows = [
+        (label, *(_share(mean(only(part, core=core), "")) for core in sizes))
+        for label, part in variants(bare)
+    ]
+    yield Table(
+        title="Success without irrelevant functions (paper: Table 5)",
+        head=("model", *(f"core {core}" for core in sizes)),
+        rows=(*rows, *_beside(paper.BARE, sizes)),
+    )
+
+
+def _restate(columns: Columns) -> Iterator[Table]:
+    """Give success plain and restated on the same graphs."""
+    rows: list[tuple[str | int | None, ...]] = []
+    for core in cores(columns):
+        size = only(columns, core=core)
+        plain, restate = only(size, protocol="plain"), only(size, protocol="restate")
+        if not plain.run.any() or not restate.run.any():
+            continue
+        pair = paired(restate, plain, name="restate - plain")
+        estimates = _share(mean(plain, "")), _share(mean(restate, ""))
+        rows.append((f"this run, core {core}", pair.n_pairs, *estimates, _points(pair.difference)))
+        if core in paper.RESTATE:
+            model, before, after = paper.RESTATE[core]
+            rates = _percent(before / 100), _percent(after / 100)
+            rows.append((f"{model} (paper), core {core}", None, *rates, f"{after - before:+.1f}"))
+    if rows:
+        yield Table(
+            title="Known values restated with every result (paper: Fig. 8)",
+            head=("model", "pairs", "plain", "restate", "difference (points)"),
+            rows=tuple(rows),
+        )
+
+
+def _work(columns: Columns) -> Table:
+    """Give what the calls of a trial were, on average."""
+    names = ("correct_core", "correct_irrelevant", "errors", "redundant", "steps", "levels")
+    rows = []
+    for label, part in variants(columns):
+        for core in cores(part):
+            size = only(part, core=core)
+            cells = (float(np.nanmean(size.part(name))) for name in names if size.run.any())
+            rows.append((label, core, int(size.run.sum()), *cells))
+    return Table(
+        title="What a trial was made of (means)",
+        head=("model", "core", "trials", "right, core", "right, irrelevant", "bad", "repeated",
+              "steps with calls", "steps at best"),
+        rows=tuple(rows),
+    )  # fmt: skip
+
+
+def _settings(columns: Columns) -> Table:
+    """Give success for each core, number and kind of irrelevant functions, and effort."""
+    rows = []
+    for label, part in variants(columns):
+        keys = sorted(
+            set(zip(part.axis("core"), part.axis("irrelevant"), part.axis("kind"), strict=True)),
+            key=lambda key: (int(key[0]), int(key[1]), key[2]),
+        )
+        for core, count, kind in keys:
+            found = mean(only(part, core=core, irrelevant=count, kind=kind), "")
+            rows.append((label, int(core), int(count), kind, found.n, _share(found)))
+    return Table(
+        title="Success by setting",
+        head=("model", "core", "irrelevant", "kind", "trials", "success"),
+        rows=tuple(rows),
+    )
+
+
+def _sum(columns: Columns, part: str) -> float:
+    return float(np.nansum(columns.part(part)))
+
+
+def _share(estimate: Estimate) -> str | None:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return None
+    span = f"[{100 * estimate.low:.1f},{_SPACE}{100 * estimate.high:.1f}]"
+    return f"{_percent(estimate.value)} {span}"
+
+
+def _points(estimate: Estimate) -> str | None:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return None
+    span = f"[{100 * estimate.low:+.1f},{_SPACE}{100 * estimate.high:+.1f}]"
+    return f"{100 * estimate.value:+.1f} {span}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}{_SPACE}%"

@@ -1,0 +1,224 @@
+"""Right answers, damaged: within literals, keywords, order, names, wrappers and format."""
+
+from __future__ import annotations
+
+import copy
+from random import Random
+from typing import Any
+
+from toolmark import seeds
+from toolmark.types import Task
+
+Calls = list[tuple[str, dict[Any, Any]]]
+
+LITERALS: tuple[Any, ...] = (
+    0, 1, -1, 5, 5.0, 0.1, True, False, None, "", "x", "true", "None", "5", [], {}, (), [1], [1.0],
+    ["a"], [""], [None], [True], [[1]], [{}], [{"a": 1}], {"a": 1}, {"a": {"b": [1]}}, ("a", 1),
+    "var_name", b"x", 10**30, "...",
+)  # fmt: skip
+
+
+def calls(made: Calls, task: Task, rng: Random) -> Calls:
+    """Damage the calls one to three times."""
+    made = copy.deepcopy(made)
+    for _ in range(seeds.between(rng, 1, 3)):
+        step = seeds.choice(rng, (literal,) * 6 + (option,) * 3 + (keyword,) * 3 + (order, name))
+        made = step(made, task, rng)
+    return made
+
+
+def literal(made: Calls, task: Task, rng: Random) -> Calls:
+    """Change one value, or one value inside a value."""
+    name_, given = _pick(made, rng)
+    if given:
+        key = seeds.choice(rng, list(given))
+        given[key] = value(given[key], rng)
+    return made
+
+
+def value(old: Any, rng: Random) -> Any:
+    """Return another value, mostly one that comes near."""
+    if seeds.below(rng, 4) == 0:
+        return copy.deepcopy(seeds.choice(rng, LITERALS))
+    match old:
+        case bool():
+            return seeds.choice(rng, (not old, int(old), str(old), [old]))
+        case int() | float():
+            return seeds.choice(
+                rng, (old + 1, float(old), int(old), str(old), [old], -old, old * 1)
+            )
+        case str():
+            return text(old, rng)
+        case list() | tuple():
+            return _sequence(list(old), rng)
+        case dict():
+            return _mapping(dict(old), rng)
+        case _:
+            return seeds.choice(rng, ("None", None, "null", [], 0))
+
+
+def text(old: str, rng: Random) -> Any:
+    """Return text that differs in what is normalised away, or in what is not."""
+    at = seeds.between(rng, 0, len(old))
+    return seeds.choice(
+        rng,
+        (
+            old.upper(), old.lower(), old.title(), old.replace(" ", "_"), old.replace(",", ""),
+            f" {old}. ", f"{old}\n", f"\t{old}", f"({old})", old.replace("'", '"'), f'"{old}"',
+            old[:at] + seeds.choice(rng, " ,./-_*^xX0'\"()") + old[at:], old[:-1], [old], (old,),
+            {old: old}, old.encode("utf-8"), f"{old} {old}",
+        ),
+    )  # fmt: skip
+
+
+def _sequence(old: list[Any], rng: Random) -> Any:
+    kind = seeds.below(rng, 7)
+    if kind == 0:
+        return tuple(old)
+    if kind == 1:
+        return old[::-1]
+    if kind == 2:
+        return old[:-1]
+    if kind == 3:
+        return [*old, *old[:1]]
+    if kind == 4:
+        return seeds.choice(rng, ([old], str(old), old[0] if old else None))
+    if old:
+        at = seeds.below(rng, len(old))
+        old[at] = value(old[at], rng)
+    return old
+
+
+def _mapping(old: dict[Any, Any], rng: Random) -> Any:
+    kind = seeds.below(rng, 6)
+    key = seeds.choice(rng, list(old)) if old else "a"
+    if kind == 0:
+        old.pop(key, None)
+    elif kind == 1:
+        old["unasked"] = 1
+    elif kind == 2:
+        return seeds.choice(rng, ([old], str(old), list(old), list(old.values())))
+    elif kind == 3:
+        return dict(reversed(old.items()))
+    else:
+        old[key] = value(old.get(key), rng)
+    return old
+
+
+def option(made: Calls, task: Task, rng: Random) -> Calls:
+    """Set a parameter to one of its published options, as it is written there."""
+    truth = seeds.choice(rng, task.reference["truth"])
+    wanted = next(iter(truth.values()))
+    _, given = _pick(made, rng)
+    if wanted:
+        key = seeds.choice(rng, list(wanted))
+        options = wanted[key] or [""]
+        given[key] = copy.deepcopy(seeds.choice(rng, options))
+    return made
+
+
+def keyword(made: Calls, task: Task, rng: Random) -> Calls:
+    """Drop, add, rename or reorder the keywords of a call."""
+    at = seeds.below(rng, len(made)) if made else 0
+    if not made:
+        return made
+    name_, given = made[at]
+    keys = list(given)
+    doc = seeds.choice(rng, task.tools).source["parameters"]["properties"]
+    match seeds.below(rng, 5):
+        case 0 if keys:
+            given.pop(seeds.choice(rng, keys))
+        case 1:
+            given["unasked"] = seeds.choice(rng, LITERALS)
+        case 2 if doc:
+            given.setdefault(seeds.choice(rng, list(doc)), seeds.choice(rng, LITERALS))
+        case 3 if keys:
+            key = seeds.choice(rng, keys)
+            given[key.upper()] = given.pop(key)
+        case _:
+            made[at] = (name_, dict(reversed(given.items())))
+    return made
+
+
+def order(made: Calls, task: Task, rng: Random) -> Calls:
+    """Reorder, drop or repeat calls."""
+    match seeds.below(rng, 5):
+        case 0:
+            return made[:-1]
+        case 1:
+            return made + copy.deepcopy(made[:1])
+        case 2:
+            return made[::-1]
+        case _:
+            seeds.shuffle(rng, made)
+            return made
+
+
+def name(made: Calls, task: Task, rng: Random) -> Calls:
+    """Call something else."""
+    if not made:
+        return made
+    at = seeds.below(rng, len(made))
+    old, given = made[at]
+    new = (old.replace(".", "_"), old + "_v2", seeds.choice(rng, task.tools).name, old.upper(), "")
+    made[at] = (seeds.choice(rng, new), given)
+    return made
+
+
+def _pick(made: Calls, rng: Random) -> tuple[str, dict[Any, Any]]:
+    return seeds.choice(rng, made) if made else ("", {})
+
+
+# --- text -------------------------------------------------------------------------------
+
+PIECES = (
+    "-1", "+1", "not True", "~1", "-x", "-'a'", "...", "None", "true", "null", "b'x'", "1j", "1e400",
+    "(1, 2)", "()", "{}", "{1: 2}", "{None: 1}", "{[1]: 2}", "{**x}", "{1, 2}", "[*x]", "*x", "**x",
+    "g()", "g(1)", "g(a=1)", "g(1, a=1)", "x[0]", "x['a'][1:2]", "x.y", "f'{x}'", "'a' 'b'", "r'\\d'",
+    "'\\d'", "lambda: 1", "x if y else z", "1 < 2", "x and y", "x := 1", "[i for i in x]", "0x1F",
+    "1_000", "01", "1and 2", "'''a\nb'''", "'\\ud800'", "é", "a.b.c(d=1)", "- -1", "-(1)", "-(1,)",
+    "await x", "yield", "'it''s'", '"', "'", "#c", "\\", "\x00", "9" * 5000, "print(a=1)", "1if 1else 2",
+)  # fmt: skip
+
+WRAPPERS = (
+    "```python\n{}\n```", "```\n{}\n```", "`{}`", "'{}'", "\"{}\"", "Sure! {}", "{}\nDone.", "[{}]",
+    "({})", "{{{}}}", "<TOOLCALL>{}</TOOLCALL>", "<think>x</think>{}", "{} # note", "{},", "{};", " {} ",
+    "\n\n{}\n", "\t{}", "calls = {}", "print({})", "{0}, {0}", "{0}\n{0}", "{}[0]", "-{}", "''{}''",
+)  # fmt: skip
+
+
+def damage(text_: str, rng: Random) -> str:
+    """Damage a written reply one to three times."""
+    for _ in range(seeds.between(rng, 1, 3)):
+        text_ = _damaged(text_, rng)
+    return text_
+
+
+def _damaged(old: str, rng: Random) -> str:
+    at = seeds.between(rng, 0, len(old))
+    match seeds.below(rng, 9):
+        case 0:
+            return old[:at] + old[at + 1 :]
+        case 1:
+            return old[:at] + seeds.choice(rng, "()[]{}'\"=,.:*\\ \n#`-+") + old[at:]
+        case 2:
+            return seeds.choice(rng, WRAPPERS).format(old)
+        case 3:
+            return old[:at]
+        case 4:
+            return old.replace("=", seeds.choice(rng, (": ", " = ", "==", ":=")), 1)
+        case 5:
+            return old.replace("(", f"({seeds.choice(rng, PIECES)}, ", 1)
+        case 6:
+            return old.replace(")", f", k={seeds.choice(rng, PIECES)})", 1)
+        case 7:
+            start = old.find("=", at)
+            return old if start < 0 else _replaced(old, start, rng)
+        case _:
+            return old[1:-1]
+
+
+def _replaced(old: str, start: int, rng: Random) -> str:
+    """Put a piece in place of the value that begins after `start`."""
+    ends = [i for i in (old.find(",", start), old.find(")", start)) if i > 0]
+    return old[: start + 1] + seeds.choice(rng, PIECES) + old[min(ends, default=len(old)) :]

@@ -1,0 +1,153 @@
+"""The official BFCL code as an oracle, run in a process of its own.
+
+Usage: `python official.py WHEEL_FOLDER < jobs > answers`, both JSON lists. What the wheel imports
+and this oracle does not use (servers, file locks, grammars) is stubbed, so nothing is installed.
+"""
+
+import ast
+import copy
+import hashlib
+import importlib
+import json
+import os
+import sys
+import tempfile
+import time
+import types
+import warnings
+from typing import Any, NoReturn
+
+
+class Evaluated(BaseException):
+    """The official code was about to evaluate model text."""
+
+
+def stub(name: str, **members: Any) -> None:
+    module = types.ModuleType(name)
+    module.__dict__.update(members)
+    sys.modules[name] = module
+
+
+def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
+    raise Evaluated
+
+
+class Official:
+    """The parts of the wheel that are compared."""
+
+    def __init__(self, wheel: str, scratch: str) -> None:
+        os.environ["BFCL_PROJECT_ROOT"] = scratch  # the wheel makes folders when imported
+        sys.path.insert(0, wheel)
+        stub(
+            "tenacity",
+            retry=None,
+            retry_if_exception_message=None,
+            retry_if_exception_type=None,
+            wait_random_exponential=None,
+        )
+        stub("filelock", FileLock=object)
+        plain = types.SimpleNamespace(underscore_to_dot=False)
+        stub("bfcl_eval.constants.model_config", MODEL_CONFIG_MAPPING={"any": plain})
+        parsers = "bfcl_eval.model_handler.parser"
+        stub(f"{parsers}.java_parser", parse_java_function_call=refuse)
+        stub(f"{parsers}.js_parser", parse_javascript_function_call=refuse)
+        if not hasattr(ast, "NameConstant"):  # gone in Python 3.14; the wheel still names them
+            vars(ast).update(NameConstant=ast.Constant, Ellipsis=ast.Constant)
+        self.utils = importlib.import_module("bfcl_eval.utils")
+        self.handler = importlib.import_module("bfcl_eval.model_handler.utils")
+        vars(self.handler)["eval"] = refuse
+        self.enums = importlib.import_module("bfcl_eval.constants.enums")
+        self.types = importlib.import_module("bfcl_eval.constants.type_mappings")
+        self.checker = importlib.import_module("bfcl_eval.eval_checker.ast_eval.ast_checker")
+        self.data = os.path.join(wheel, "bfcl_eval", "data")
+        self.files: dict[str, list[Any]] = {}
+
+    def rows(self, name: str) -> list[Any]:
+        if name not in self.files:
+            with open(os.path.join(self.data, name), encoding="utf-8") as file:
+                self.files[name] = [json.loads(line) for line in file if line.strip()]
+        return self.files[name]
+
+    def checked(self, category: str, row: int, made: list[Any]) -> dict[str, Any]:
+        docs = self.rows(f"BFCL_v4_{category}.json")[row]["function"]
+        truth = self.rows(f"possible_answer/BFCL_v4_{category}.json")[row]["ground_truth"]
+        python = self.enums.Language.PYTHON
+        verdict: dict[str, Any] = self.checker.ast_checker(
+            docs, made, truth, python, category, "any"
+        )
+        return verdict
+
+    def match(self, category: str, row: int, made: str) -> list[Any]:
+        """Check calls, given as the repr of a list of one-key dicts.
+
+        Returns valid, error type, and the error types of the calls tried for a parallel truth.
+        """
+        try:
+            verdict = self.checked(category, row, ast.literal_eval(made))
+        except Exception as error:
+            return ["crash", repr(error), []]
+        if verdict["valid"]:
+            return [True, "", []]
+        tried = [list(x.values())[0] for x in verdict["error"] if isinstance(x, dict)]
+        return [False, verdict["error_type"], [x["sub_error_type"] for x in tried]]
+
+    def time(self, outputs: list[Any], rounds: int) -> float:
+        """Return the best time in seconds to check all outputs, each as in `match`."""
+        read = [(category, row, ast.literal_eval(made)) for category, row, made in outputs]
+        best = float("inf")
+        for _ in range(rounds):
+            start = time.perf_counter()
+            for category, row, made in read:
+                self.checked(category, row, made)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    def text(self, text: str) -> list[Any]:
+        """Decode a text reply: [what happened, repr of the calls, whether they count as none]."""
+        try:
+            found = self.handler.default_decode_ast_prompting(text)
+        except Evaluated:
+            return ["evaluated", "", True]
+        except Exception as error:
+            return ["failed", repr(error), True]
+        shaped = self.utils.is_function_calling_format_output(found)
+        return [
+            "read" if shaped else "misshapen",
+            repr([(name, given) for call in found for name, given in call.items()]),
+            self.utils.is_empty_output(found),
+        ]
+
+    def asked(self, category: str) -> list[Any]:
+        """Return per entry the digests of its prompt and of its tools."""
+        entries = copy.deepcopy(self.rows(f"BFCL_v4_{category}.json"))
+        entries = self.utils.add_language_specific_hint_to_function_doc(entries)
+        answers = []
+        for entry in entries:
+            tools = self.handler.convert_to_tool(
+                entry["function"],
+                self.types.GORILLA_TO_OPENAPI,
+                self.enums.ModelStyle.OPENAI_COMPLETIONS,
+            )
+            messages = self.handler.system_prompt_pre_processing_chat_model(
+                entry["question"][0], entry["function"], entry["id"]
+            )
+            answers.append([entry["id"], digest(messages), digest(tools)])
+        return answers
+
+
+def digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    jobs = json.load(sys.stdin)
+    with tempfile.TemporaryDirectory() as scratch:
+        official = Official(sys.argv[1], scratch)
+        answers = [getattr(official, job[0])(*job[1:]) for job in jobs]
+    json.dump(answers, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""The official BFCL code and ours, side by side on the official data."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolmark import codec, seeds
+from toolmark.dialects.parse import python
+from toolmark.score import match
+from toolmark.score.values import Unsound
+from toolmark.suites.bfcl import data, instruments, suite
+from toolmark.types import Call, Task
+
+spec = importlib.util.spec_from_file_location("mutate", Path(__file__).with_name("mutate.py"))
+assert spec is not None and spec.loader is not None
+mutate = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(mutate)
+
+Ask = Callable[[Sequence[Sequence[Any]]], list[Any]]
+EACH = 10
+
+
+@pytest.fixture(scope="module")
+def tasks() -> list[Task]:
+    return list(suite.load())
+
+
+def answered(tasks: list[Task]) -> list[tuple[Task, int]]:
+    """Return the tasks that have a truth, each with its row in its file."""
+    rows: Counter[str] = Counter()
+    found = []
+    for task in tasks:
+        if task.reference is not None:
+            found.append((task, rows[task.category]))
+        rows[task.category] += 1
+    return found
+
+
+def ours(task: Task, made: list[tuple[str, dict[Any, Any]]]) -> list[Any]:
+    docs: list[Any] = [tool.source for tool in task.tools]
+    try:
+        fault = match.check(docs, made, task.reference["truth"], task.category)
+    except Unsound as error:
+        return ["crash", str(error), []]
+    if fault is None:
+        return [True, "", []]
+    return [False, fault.native, [near.native for near in fault.near]]
+
+
+def test_matcher_agrees_with_the_official_checker(official: Ask, tasks: list[Task]) -> None:
+    outputs = []
+    for task, row in answered(tasks):
+        made = instruments.right(task)
+        outputs.append((task, row, made))
+        for repeat in range(EACH):
+            rng = seeds.of(0, task.id, repeat, "mutate")
+            outputs.append((task, row, mutate.calls(made, task, rng)))
+    theirs = official(
+        [
+            ("match", task.category, row, repr([{name: given} for name, given in made]))
+            for task, row, made in outputs
+        ]
+    )
+    kinds: Counter[str] = Counter()
+    apart: Counter[str] = Counter()
+    wrong = []
+    for (task, _, made), answer in zip(outputs, theirs, strict=True):
+        mine = ours(task, made)
+        if answer[0] == "crash":
+            apart[answer[1][:40]] += 1
+            wrong += [] if mine[0] is not True else [(task.id, made, answer, mine)]
+            continue
+        kinds[answer[1] or "valid"] += 1
+        if mine != answer:
+            wrong.append((task.id, made, answer, mine))
+    print(f"\n{kinds.total()} verdicts compared, {len(wrong)} disagreements; {dict(kinds)}")
+    print(f"official checker crashed on {apart.total()}, not compared: {dict(apart)}")
+    assert wrong == []
+    assert kinds.total() >= 22_000
+    assert len(kinds) >= 14
+    assert apart.total() < 0.02 * kinds.total()
+
+
+def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Task]) -> None:
+    prompt = suite.load().dialects["prompt"]
+    texts = ["", "[]", "hello", "[f(a=1)], [g(b=2)]", "f(a=1), g(b=2)", "[{}]", "f(x)(y=2)"]
+    texts += [f"f(k={piece})" for piece in mutate.PIECES]
+    texts += [wrapper.format("f(a=1)") for wrapper in mutate.WRAPPERS]
+    for task, _ in answered(tasks):
+        calls = [
+            Call(name=name, arguments=json.dumps(given)) for name, given in instruments.right(task)
+        ]
+        written = prompt.write(calls).text
+        texts.append(written)
+        for repeat in range(3):
+            rng = seeds.of(0, task.id, repeat, "damage")
+            texts.append(mutate.damage(written, rng))
+    kinds: Counter[str] = Counter()
+    wrong = []
+    for text, answer in zip(texts, official([("text", text) for text in texts]), strict=True):
+        kinds[answer[0]] += 1
+        if answer[0] == "evaluated":
+            continue
+        try:
+            mine = ["read", repr(python.calls(text))]
+        except python.Unreadable as error:
+            mine = ["failed", str(error)]
+        if mine[0] != answer[0] or (mine[0] == "read" and mine[1] != answer[1]):
+            wrong.append((text, answer, mine))
+    print(f"\n{len(texts)} texts, {len(wrong)} disagreements; {dict(kinds)}")
+    assert wrong == []
+    assert len(texts) - kinds["evaluated"] >= 9_000
+    assert min(kinds["read"], kinds["failed"]) > 1_000
+
+
+def test_prompts_and_tools_equal_the_official_ones(official: Ask, tasks: list[Task]) -> None:
+    prompt = suite.load().dialects["prompt"]
+    theirs = official([("asked", category) for category in data.CATEGORIES])
+    expected = {row[0]: (row[1], row[2]) for rows in theirs for row in rows}
+    assert len(expected) == len(tasks) == 3491
+    for task in tasks:
+        messages, offered = prompt.open(task.turns[0].messages, task.tools)
+        assert offered == ()
+        said = [{"role": message.role, "content": message.text} for message in messages]
+        tools = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name.replace(".", "_"),
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                },
+            }
+            for tool in task.tools
+        ]
+        assert (digest(said), digest(tools)) == expected[task.id], task.id
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def test_published_prompt_vector(tasks: list[Task]) -> None:
+    task = next(task for task in tasks if task.id == "simple_python_19")
+    messages, _ = suite.load().dialects["prompt"].open((), task.tools)
+    text = codec.restore(messages[0].text)
+    assert len(text) == 1692
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "2d6b2171b016adab"

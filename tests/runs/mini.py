@@ -1,0 +1,149 @@
+"""A suite of n sums: small, exact, and made lazily. Used by the tests of the runner."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+
+from toolmark.dialects.native import Native
+from toolmark.errors import ToolmarkError, WorldError
+from toolmark.runs.suite import Metric, Scorer, Suite
+from toolmark.stats.summary import mean
+from toolmark.types import (
+    Call,
+    Label,
+    Limits,
+    Message,
+    Reply,
+    Request,
+    Result,
+    Task,
+    Text,
+    Tool,
+    Trajectory,
+    Turn,
+    Usage,
+    Verdict,
+)
+
+ADD = Tool(name="add", description="Add two integers.", parameters={"type": "object"})
+
+
+class Sums:
+    """Item i asks for i + 1."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __iter__(self) -> Iterator[Task]:
+        for i in range(self.n):
+            said = Message(role="user", parts=(Text(f"What is {i} + 1?"),))
+            yield Task(
+                id=f"sum-{i}", item=f"sum-{i}", suite="mini", category="even" if i % 2 else "odd",
+                tools=(ADD,), turns=(Turn(messages=(said,)),), reference=i + 1,
+                limits=Limits(steps=5, calls=3),
+            )  # fmt: skip
+
+
+class World:
+    """Adds; `dead` loses its transport."""
+
+    def __init__(self, *, dead: bool = False) -> None:
+        self.dead = dead
+
+    async def tools(self) -> tuple[Tool, ...]:
+        return (ADD,)
+
+    async def call(self, call: Call, /) -> Result:
+        if self.dead:
+            raise WorldError("the adder died")
+        return Result(parts=(Text(str(sum(json.loads(call.arguments)["of"]))),))
+
+    async def final_state(self) -> None:
+        return None
+
+
+class Site:
+    """Gives worlds; the tasks named in `dead` get dead ones."""
+
+    def __init__(self, dead: tuple[str, ...] = ()) -> None:
+        self.dead = dead
+
+    @asynccontextmanager
+    async def world(self, task: Task, /) -> AsyncIterator[World]:
+        yield World(dead=task.id in self.dead)
+
+
+def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
+    if trajectory.answer == "break the scorer":
+        raise RuntimeError("the scorer broke")
+    if trajectory.answer == str(task.reference):
+        return {"exact": Verdict(outcome="correct", value=1.0)}
+    label = Label(cause="wrong_answer", evidence=trajectory.answer[:50], primary=True)
+    return {"exact": Verdict(outcome="incorrect", value=0.0, labels=(label,))}
+
+
+SCORER = Scorer(
+    readings=("exact",),
+    score=score,
+    metrics=lambda columns: (Metric("accuracy", lambda c: mean(c, "accuracy")),),
+    tables=lambda by_reading: (),
+)
+
+
+def load(*, n: int = 20, dead: tuple[str, ...] = ()) -> Suite:
+    """Mini: sums.
+
+    Args:
+        n: how many.
+        dead: tasks whose world dies.
+    """
+
+    @asynccontextmanager
+    async def site() -> AsyncIterator[Site]:
+        yield Site(dead)
+
+    return Suite(
+        name="mini", tasks=Sums(n), scorer=SCORER, site=site, dialects={"native": Native()},
+        knobs={"n": n, "dead": list(dead)},
+    )  # fmt: skip
+
+
+Trouble = Callable[[int, int], ToolmarkError | str | None]
+
+
+class Adder:
+    """Calls add, then says what came back; `trouble(item, repeat)` may raise or answer instead."""
+
+    name = "adder"
+
+    def __init__(self, trouble: Trouble = lambda item, repeat: None, *, wait_s: float = 0) -> None:
+        self.trouble = trouble
+        self.wait_s = wait_s
+        self.asked: list[tuple[int, int]] = []
+        self.flying = self.most = 0
+
+    async def __call__(self, request: Request, /) -> Reply:
+        item = int(re.findall(r"\d+", request.messages[0].text)[0])
+        if request.messages[-1].role == "tool":
+            return Reply(text=request.messages[-1].text, usage=Usage(input=7, output=2))
+        self.asked.append((item, request.repeat))
+        self.flying += 1
+        self.most = max(self.most, self.flying)
+        try:
+            await asyncio.sleep(self.wait_s)
+        finally:
+            self.flying -= 1
+        trouble = self.trouble(item, request.repeat)
+        if isinstance(trouble, ToolmarkError):
+            raise trouble
+        if trouble is not None:
+            return Reply(text=trouble)
+        call = Call(name="add", arguments=json.dumps({"of": [item, 1]}), id="c")
+        return Reply(calls=(call,), usage=Usage(input=5, output=3))

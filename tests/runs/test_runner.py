@@ -1,0 +1,205 @@
+"""Three outcomes; exactly once; stop at any time; bounded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import mini
+import msgspec
+import pytest
+
+import toolmark as tm
+from toolmark.errors import Rejected, Timeout, ToolmarkError, Unavailable, UsageError
+from toolmark.runs.runner import BREAKER, Progress
+from toolmark.runs.store import Run
+
+
+def run(model: mini.Adder, folder: Path, *, n: int = 20, **more: Any) -> Run:
+    return tm.run(mini.load(n=n), model, log_dir=folder, **more)
+
+
+def pairs(found: Run) -> list[tuple[str, int]]:
+    return [(t.task, t.repeat) for t in found.trajectories()]
+
+
+def test_a_run_keeps_every_episode_and_its_score(tmp_path: Path) -> None:
+    found = run(mini.Adder(), tmp_path, repeats=2)
+    summary = found.summary()
+    assert sorted(pairs(found)) == sorted((f"sum-{i}", r) for i in range(20) for r in range(2))
+    assert summary["score"]["value"] == 1.0
+    assert (summary["n_planned"], summary["n_run"], summary["n_not_run"]) == (40, 40, 0)
+    first = next(found.trajectories())
+    assert [len(step.calls) for step in first.steps] == [1, 0]
+    assert first.usage.input == 12
+
+
+def test_wrong_is_incorrect_with_a_cause(tmp_path: Path) -> None:
+    found = run(mini.Adder(lambda i, r: "no idea"), tmp_path)
+    assert found.summary()["score"]["value"] == 0.0
+    assert {s.readings["exact"].labels[0].cause for s in found.scores()} == {"wrong_answer"}
+
+
+def test_a_failing_endpoint_is_never_an_answer(tmp_path: Path) -> None:
+    found = run(mini.Adder(lambda i, r: Timeout("slow") if i % 4 == 0 else None), tmp_path)
+    summary = found.summary()
+    assert (summary["n_run"], summary["n_not_run"]) == (15, 5)
+    assert summary["score"]["value"] == 1.0
+    assert summary["score"]["worst"] == 0.75
+    assert summary["score"]["best"] == 1.0
+    assert Counter(a.stage for a in found.attempts()) == {"model": 5}
+    assert all(s.not_run.startswith("model: Timeout") for s in found.scores() if not s.readings)
+
+
+def test_a_dead_world_is_not_run_and_keeps_its_steps(tmp_path: Path) -> None:
+    suite = mini.load(n=5, dead=("sum-3",))
+    found = tm.run(suite, mini.Adder(), log_dir=tmp_path)
+    (attempt,) = found.attempts()
+    assert (attempt.task, attempt.stage) == ("sum-3", "world")
+    assert found.summary()["n_not_run"] == 1
+
+
+def test_a_dead_server_scores_nothing(tmp_path: Path) -> None:
+    model = mini.Adder(lambda i, r: Unavailable("refused"))
+    summary = run(model, tmp_path, n=100, max_connections=4).summary()
+    assert (summary["n_run"], summary["n_not_run"]) == (0, 100)
+    assert summary["score"] | {"n": 0} == {
+        "name": "accuracy", "value": None, "low": None, "high": None, "n": 0, "worst": None,
+        "best": None,
+    }  # fmt: skip
+    assert len(model.asked) < BREAKER + 4
+
+
+def test_the_breaker_counts_failures_in_a_row_only(tmp_path: Path) -> None:
+    model = mini.Adder(lambda i, r: Unavailable("flaky") if i % 20 else None)
+    run(model, tmp_path, n=100, max_connections=1)
+    assert len(model.asked) == 100
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refused_key_stops_the_run_at_once(tmp_path: Path, status: int) -> None:
+    def trouble(item: int, repeat: int) -> ToolmarkError | None:
+        return Rejected("check OPENAI_API_KEY", status) if item >= 10 else None
+
+    model = mini.Adder(trouble)
+    with pytest.raises(Rejected, match="OPENAI_API_KEY"):
+        run(model, tmp_path, n=500, max_connections=1)
+    assert len(model.asked) == 11
+    (path,) = tmp_path.iterdir()
+    assert Run(path).summary()["n_run"] == 10
+
+
+def test_one_item_that_a_server_refuses_does_not_end_the_run(tmp_path: Path) -> None:
+    model = mini.Adder(lambda i, r: Rejected("bad schema", 400) if i == 7 else None)
+    assert run(model, tmp_path).summary()["n_not_run"] == 1
+    with pytest.raises(Rejected):
+        run(mini.Adder(lambda i, r: Rejected("bad", 400)), tmp_path, n=21)
+
+
+def test_a_fault_of_ours_is_named_and_contained(tmp_path: Path) -> None:
+    found = run(mini.Adder(lambda i, r: "break the scorer" if i == 2 else None), tmp_path)
+    (attempt,) = found.attempts()
+    assert attempt.stage == "score"
+    assert "the scorer broke" in attempt.reason
+    assert found.summary()["n_not_run"] == 1
+
+
+def test_the_same_command_completes_exactly_what_is_missing(tmp_path: Path) -> None:
+    broken = mini.Adder(lambda i, r: Timeout("slow") if (i + r) % 3 == 0 else None)
+    first = run(broken, tmp_path, repeats=2)
+    healthy = mini.Adder()
+    second = run(healthy, tmp_path, repeats=2)
+    assert second.path == first.path
+    assert sorted(healthy.asked) == sorted(
+        (i, r) for i in range(20) for r in range(2) if (i + r) % 3 == 0
+    )
+    assert max(Counter(pairs(second)).values()) == 1
+    assert second.summary()["n_run"] == 40
+    assert len(list(second.scores())) == 40
+    third = run(mini.Adder(), tmp_path, repeats=2)
+    assert third.path != first.path  # nothing was missing: a new run
+
+
+def test_fresh_starts_a_new_run(tmp_path: Path) -> None:
+    first = run(mini.Adder(lambda i, r: Timeout("slow")), tmp_path)
+    assert run(mini.Adder(), tmp_path, resume=False).path != first.path
+
+
+def test_other_settings_are_another_run(tmp_path: Path) -> None:
+    first = run(mini.Adder(lambda i, r: Timeout("slow")), tmp_path, temperature=0.0)
+    assert run(mini.Adder(), tmp_path, temperature=0.5).path != first.path
+
+
+def test_no_more_than_max_connections_are_in_flight(tmp_path: Path) -> None:
+    model = mini.Adder(wait_s=0.001)
+    run(model, tmp_path, n=100, max_connections=7)
+    assert model.most == 7
+
+
+def test_stopping_is_clean_and_resumable(tmp_path: Path) -> None:
+    async def main() -> Run:
+        stop = asyncio.Event()
+
+        def watch(progress: Progress) -> None:
+            if progress.n_run == 30:
+                stop.set()
+
+        return await tm.arun(
+            mini.load(n=200), mini.Adder(wait_s=0.001), log_dir=tmp_path, stop=stop, watch=watch,
+            max_connections=5,
+        )  # fmt: skip
+
+    found = asyncio.run(main())
+    n_run = found.summary()["n_run"]
+    assert 30 <= n_run < 60
+    assert len(pairs(found)) == n_run
+    done = run(mini.Adder(), tmp_path, n=200)
+    assert done.path == found.path
+    assert done.summary()["n_run"] == 200
+
+
+def test_rescoring_gives_the_same_scores_and_asks_nobody(tmp_path: Path) -> None:
+    found = run(mini.Adder(lambda i, r: Timeout("x") if i == 3 else "7"), tmp_path)
+    before = sorted(map(msgspec.json.encode, found.scores()))
+    summary = found.summary()
+    (found.path / "scores.jsonl").unlink()
+    (found.path / "summary.json").unlink()
+    with pytest.raises(UsageError, match="toolmark score"):
+        found.summary()
+    tm.rescore(found, mini.SCORER)
+    assert sorted(map(msgspec.json.encode, found.scores())) == before
+    assert found.summary() == summary
+
+
+def test_a_run_folder_cannot_make_us_import_its_suite(tmp_path: Path) -> None:
+    found = run(mini.Adder(), tmp_path)
+    with pytest.raises(UsageError, match="not a built-in suite"):
+        tm.rescore(found)
+
+
+def test_own_tasks_are_asked_instead_of_the_suites(tmp_path: Path) -> None:
+    found = run(mini.Adder(), tmp_path, n=5)
+    again = run(mini.Adder(), tmp_path, n=5, tasks=found.path / "tasks.jsonl", limit=2)
+    assert [t.id for t in again.tasks()] == ["sum-0", "sum-1"]
+
+
+@pytest.mark.parametrize("wrong", [{"repeats": 0}, {"max_connections": 0}, {"dialect": "nativ"}])
+def test_impossible_settings_are_refused_before_a_folder_is_made(
+    tmp_path: Path, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(UsageError):
+        run(mini.Adder(), tmp_path, **wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_counts_and_scores_as_it_goes(tmp_path: Path) -> None:
+    seen: list[tuple[int, int, float]] = []
+    run(
+        mini.Adder(lambda i, r: "no" if i % 2 else None),
+        tmp_path,
+        watch=lambda p: seen.append((p.n_run, p.n_not_run, p.value)),
+    )
+    assert seen[-1] == (20, 0, 10.0)
+    assert [s[0] for s in seen] == list(range(1, 21))
