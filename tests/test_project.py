@@ -15,7 +15,7 @@ import toolmark
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "toolmark"
-BASE = {"types", "errors", "codec", "seeds", "media", "svg", "fetch"}
+BASE = {"types", "errors", "codec", "seeds", "media", "svg", "fetch", "plugin"}
 RANKS = {
     "dialects": 1, "perturb": 1, "models": 1, "worlds": 1, "score": 1, "stats": 1,
     "diagnose": 1, "agents": 2, "runs": 3, "suites": 4, "report": 5, "api": 6, "cli": 7, "__main__": 8,

@@ -88,7 +88,7 @@ class Official:
             return ["crash", repr(error), []]
         if verdict["valid"]:
             return [True, "", []]
-        tried = [list(x.values())[0] for x in verdict["error"] if isinstance(x, dict)]
+        tried = [next(iter(x.values())) for x in verdict["error"] if isinstance(x, dict)]
         return [False, verdict["error_type"], [x["sub_error_type"] for x in tried]]
 
     def time(self, outputs: list[Any], rounds: int) -> float:

@@ -10,8 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-import mini
 import msgspec
+from tests.runs import mini
 
 import toolmark as tm
 from toolmark.runs.store import Run
@@ -20,7 +20,8 @@ KILLS = 50
 N, REPEATS = 600, 2
 CHILD = f"""
 import sys
-import mini, toolmark as tm, toolmark.api
+from tests.runs import mini
+import toolmark as tm, toolmark.api
 print("ready", flush=True)
 tm.run(mini.load(n={N}), mini.Adder(wait_s=0.02), log_dir=sys.argv[1], repeats={REPEATS},
        max_connections=8)
@@ -28,7 +29,7 @@ tm.run(mini.load(n={N}), mini.Adder(wait_s=0.02), log_dir=sys.argv[1], repeats={
 
 
 def _start(folder: Path) -> subprocess.Popen[str]:
-    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, str(folder)],
         env={**os.environ, "PYTHONPATH": paths},

@@ -9,7 +9,8 @@ from pathlib import Path
 
 CHILD = """
 import resource, sys
-import mini, toolmark as tm
+from tests.runs import mini
+import toolmark as tm
 run = tm.run(mini.load(n=100_000), mini.Adder(), log_dir=sys.argv[1])
 assert run.summary()["n_run"] == 100_000
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
@@ -18,7 +19,7 @@ LIMIT_MB = 300
 
 
 def test_a_hundred_thousand_tasks_stay_under_300_mb(tmp_path: Path) -> None:
-    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-c", CHILD, str(tmp_path)],
         env={**os.environ, "PYTHONPATH": paths},

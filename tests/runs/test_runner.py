@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import mini
 import msgspec
 import pytest
+from tests.runs import mini
 
 import toolmark as tm
 from toolmark.errors import Rejected, Timeout, ToolmarkError, Unavailable, UsageError

@@ -14,17 +14,19 @@ import typer
 import uvloop
 from rich.console import Console
 
-from toolmark import __version__, api, codec, suites
+from toolmark import __version__, api, codec, plugin, suites
 from toolmark.cli import options as o
 from toolmark.cli import terminal
-from toolmark.errors import ToolmarkError, UsageError
+from toolmark.errors import ToolmarkError, UsageError, near
 from toolmark.runs.plan import Plan, select
 from toolmark.runs.store import Run, write_tasks
+from toolmark.runs.suite import Suite
 
 app = typer.Typer(
     name="toolmark",
     help="Measure how well models act: function calls, tool workflows, actions.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -35,6 +37,7 @@ err = Console(stderr=True)
 
 
 RUNS = Path("runs")
+DATA = {"bfcl": "toolmark.suites.bfcl.data:fetch"}
 
 
 @app.command(
@@ -111,7 +114,7 @@ def run(
     raise typer.Exit(_verdict(found, fail_under, stopped=stopped))
 
 
-def _execute(loaded: api.Suite, model: str, settings: dict[str, Any]) -> tuple[Run, bool]:
+def _execute(loaded: Suite, model: str, settings: dict[str, Any]) -> tuple[Run, bool]:
     """Run with live progress; Ctrl-C asks it to stop cleanly, a second one kills."""
 
     async def main() -> tuple[Run, bool]:
@@ -152,7 +155,7 @@ def _verdict(found: dict[str, Any], fail_under: float | None, *, stopped: bool) 
 
 
 def _preview(
-    loaded: api.Suite, limit: int | None, ids: str | None, sample: int | None, tasks: Path | None
+    loaded: Suite, limit: int | None, ids: str | None, sample: int | None, tasks: Path | None
 ) -> None:
     plan = Plan(suite=loaded.name, model="", dialect="", limit=limit, ids=_words(ids),
                 sample=sample, tasks=str(tasks or ""))  # fmt: skip
@@ -207,7 +210,7 @@ def compare(
     if as_json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
         return
-    out.print(found.text(), highlight=False, markup=False, soft_wrap=True)
+    out.print(str(found), highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command(epilog="Example: `toolmark show runs/A live_simple_3-2-0`")
@@ -247,12 +250,7 @@ def list_(
             out.print(f"[bold]{name}[/]  {suites.summary(name)}", highlight=False)
         out.print("next: toolmark list SUITE shows its knobs", highlight=False)
         return
-    out.print(suites.summary(suite), highlight=False, markup=False)
-    for knob in suites.knobs(suite):
-        kind = getattr(knob.kind, "__name__", None) if isinstance(knob.kind, type) else None
-        default = ",".join(knob.default) if isinstance(knob.default, tuple) else knob.default
-        out.print(f"  -T {knob.name}={default!s}  ({kind or knob.kind})  {knob.help}",
-                  highlight=False, markup=False)  # fmt: skip
+    terminal.knobs(out, suites.summary(suite), suites.knobs(suite))
 
 
 @app.command(epilog="Example: `toolmark doctor -m http://localhost:8000/v1#my-model`")
@@ -302,11 +300,9 @@ def fetch(
     data: Annotated[str, typer.Argument(help="Which data: bfcl.")],
 ) -> None:
     """Fetch published data into the cache, check its sha256, and say where it is."""
-    from toolmark.suites.bfcl import data as bfcl
-
-    if data != "bfcl":
-        raise UsageError(f"no data {data!r}; known: bfcl")
-    out.print(str(bfcl.fetch()), highlight=False, soft_wrap=True)
+    if data not in DATA:
+        raise UsageError(f"no data {data!r}{near(data, DATA)}")
+    out.print(str(plugin.attribute(DATA[data])()), highlight=False, soft_wrap=True)
 
 
 @app.command(epilog="Example: `toolmark demo`")
@@ -319,7 +315,7 @@ def demo(
     showcase.play(out, err, log_dir)
 
 
-def _load(name: str, knobs: list[str] | None, seed: int | None) -> api.Suite:
+def _load(name: str, knobs: list[str] | None, seed: int | None) -> Suite:
     given: dict[str, Any] = {}
     for word in knobs or ():
         key, equals, value = word.partition("=")

@@ -37,7 +37,7 @@ def play(out: Console, err: Console, log_dir: Path) -> None:
     for run in runs:
         terminal.summary(out, run.summary())
     out.print("\n[bold]3. Is one better than the other?[/]\n")
-    out.print(api.compare(runs[0], runs[1]).text(), markup=False, highlight=False, soft_wrap=True)
+    out.print(str(api.compare(runs[0], runs[1])), markup=False, highlight=False, soft_wrap=True)
     page = api.write_report(*runs, words, path=log_dir / "demo.html")
     out.print(f"\n[bold]4. Report[/]  {escape(str(page.resolve()))}", highlight=False,
               soft_wrap=True)  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,16 +11,20 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 from rich.markup import escape
-from rich.table import Table as RichTable
+from rich.table import Table
 from rich.text import Text
 
+from toolmark.models.doctor import Check
+from toolmark.report import tables
+from toolmark.report.tables import visible
 from toolmark.runs.runner import Progress
 from toolmark.stats.interval import wilson
-from toolmark.types import Score, Step, Table, Task, Trajectory
+from toolmark.suites import Knob
+from toolmark.types import Drawing, Score, Step, Task, Trajectory
+from toolmark.types import Table as Data
 
 PLAIN_EVERY_S = 10.0
 WIDTH = 2_000  # characters of one text that `show` prints
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def interval(progress: Progress) -> str:
@@ -131,31 +134,41 @@ def _bounds(found: Mapping[str, Any]) -> str:
     return escape(f"; with those between {number(head['worst'])} and {number(head['best'])}")
 
 
-def table(console: Console, data: Table) -> None:
-    """Print a table of a report."""
-    shown = RichTable(title=escape(data.title), title_justify="left", header_style="bold")
-    for index, head in enumerate(data.head):
-        numeric = all(not isinstance(row[index], str) for row in data.rows)
-        shown.add_column(escape(head), justify="right" if numeric else "left")
-    for row in data.rows:
-        shown.add_row(*(_cell(cell) for cell in row))
-    console.print(shown)
-    if data.note:
-        console.print(f"[dim]{escape(data.note)}[/]", highlight=False)
+def knobs(console: Console, about: str, found: Sequence[Knob]) -> None:
+    """Print the knobs of a suite as a table."""
+    console.print(about, highlight=False, markup=False)
+    table = Table.grid(padding=(0, 2))
+    for knob in found:
+        kind = str(getattr(knob.kind, "__name__", knob.kind)).removesuffix(" | None")
+        default = ",".join(knob.default) if isinstance(knob.default, tuple) else knob.default
+        shown = "" if default is None else str(default)
+        table.add_row(
+            f"[bold]-T {knob.name}=[/]{escape(shown)}", f"[dim]{'list' if kind.startswith('tuple') else kind}[/]",
+            escape(knob.help),
+        )  # fmt: skip
+    console.print(table, highlight=False)
 
 
-def _cell(value: str | float | None) -> str:
-    match value:
-        case None:
-            return "-"
-        case float():
-            return f"{value:.3f}"
-        case _:
-            return escape(_short(str(value)))
+def checks(console: Console, found: Sequence[Check]) -> None:
+    """Print what the doctor found, and what to do about it."""
+    colours = {"ok": "green", "warn": "yellow", "fail": "red"}
+    for check in found:
+        console.print(
+            f"[{colours[check.status]}]{check.status:4}[/]  [bold]{escape(check.name):18}[/] "
+            f"{escape(visible(check.detail))}",
+            highlight=False,
+            soft_wrap=True,
+        )
+        if check.step:
+            console.print(f"      next: {check.step}", markup=False, highlight=False)
 
 
 def episode(
-    console: Console, task: Task, trajectory: Trajectory, score: Score | None, tables: Sequence[Any]
+    console: Console,
+    task: Task,
+    trajectory: Trajectory,
+    score: Score | None,
+    views: Sequence[Data | Drawing],
 ) -> None:
     """Print one episode step by step, then what it was worth and why."""
     console.rule(escape(f"{trajectory.task}  repeat {trajectory.repeat}"))
@@ -169,9 +182,9 @@ def episode(
             mark = "*" if label.primary else " "
             text = f"  {mark} {label.cause}  {label.native}  {label.evidence}"
             console.print(_short(text), markup=False, highlight=False)
-    for each in tables:
-        if isinstance(each, Table):
-            table(console, each)
+    for each in views:
+        if isinstance(each, Data):
+            console.print("\n" + tables.text(each), markup=False, highlight=False, soft_wrap=True)
 
 
 def _step(console: Console, number_: int, step: Step) -> None:
@@ -192,5 +205,5 @@ def _step(console: Console, number_: int, step: Step) -> None:
 
 def _short(text: str) -> str:
     """Cut long text, and show control characters instead of sending them to the terminal."""
-    shown = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text[:WIDTH])
+    shown = visible(text[:WIDTH])
     return shown if len(text) <= WIDTH else f"{shown} ... ({len(text):,} characters)"

@@ -13,7 +13,7 @@ from toolmark.svg import Markup
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#a8559b", "#b07a00", "#3a9bd1", "#7a7a7a", "#5b4bc4",
 )  # fmt: skip
-LETTER = 6.6  # mean width of a character at 12 px
+LETTER = 7.2  # mean width of a character at 13 px
 ROW = 18.0
 
 

@@ -12,13 +12,13 @@ from toolmark.report.axes import Scale
 from toolmark.svg import Markup
 from toolmark.types import Chart, Series
 
-WIDTH = 640.0
-HEIGHT = 300.0
+WIDTH = 480.0
+HEIGHT = 280.0
 BAR = 14.0
 
 # scoped to its group: a style element in a page reaches beyond its drawing
 CSS = (
-    ".chart text{font:12px system-ui,sans-serif;fill:currentColor}"
+    ".chart text{font:13px system-ui,sans-serif;fill:currentColor}"
     ".chart .grid{stroke:currentColor;stroke-opacity:.14}"
     ".chart .axis{stroke:currentColor;stroke-opacity:.55}"
     ".chart .name{fill-opacity:.75}.chart .whisker{stroke-width:1.4}"
@@ -156,7 +156,7 @@ def _whisker(index: int, x1: float, y1: float, x2: float, y2: float) -> Markup:
     else:
         caps = f"M{x1:.1f} {y1 - 3:.1f}v6M{x2:.1f} {y1 - 3:.1f}v6"
     path = f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}{caps}"
-    paint = "stroke:currentColor;stroke-opacity:.6" if index < 0 else f"stroke:{axes.colour(index)}"
+    paint = "stroke:currentColor" if index < 0 else f"stroke:{axes.colour(index)}"
     return svg.tag("path", d=path, fill="none", class_="whisker", style=paint)
 
 

@@ -87,7 +87,9 @@ def text(comparison: Comparison) -> str:
     """Return the comparison for a terminal."""
     parts = [tables.text(table) for table in (summary(comparison), *details(comparison))]
     told = [f"warning: {warning}" for warning in comparison.warnings]
-    return "\n\n".join(["\n".join([verdict(comparison), *told]), *parts])
+    flips = "\n".join(_flips(comparison.paired))
+    blocks = ["\n".join([verdict(comparison), *told]), *parts, flips]
+    return "\n\n".join(block for block in blocks if block)
 
 
 def verdict(comparison: Comparison) -> str:
@@ -96,14 +98,20 @@ def verdict(comparison: Comparison) -> str:
     difference = found.difference
     if difference.value is None or found.p is None:
         return "No episode ran in both runs: nothing can be compared."
-    size = f"{tables.points(difference)} points, p = {tables.chance(found.p)}"
-    size = size.replace("p = <", "p <")
+    p = f"p = {tables.chance(found.p)}".replace("= <", "<")
     if found.p > 0.05:
+        size = f"{tables.points(difference)} points (A minus B), {p}"
         return f"No clear difference between {comparison.a} and {comparison.b}: {size}."
-    better, worse = (comparison.a, comparison.b)
-    if difference.value < 0:
-        better, worse = worse, better
-    return f"{better} is better than {worse}: {size} (A minus B)."
+    if difference.value > 0:
+        return f"{comparison.a} is better than {comparison.b} by {_size(difference, 1)}, {p}."
+    return f"{comparison.b} is better than {comparison.a} by {_size(difference, -1)}, {p}."
+
+
+def _size(difference: Estimate, sign: int) -> str:
+    """Word a difference seen from the better side."""
+    ends = sorted(100 * sign * (end or 0.0) for end in (difference.low, difference.high))
+    value = 100 * sign * (difference.value or 0.0)
+    return f"{value:.1f} points [{ends[0]:.1f}, {ends[1]:.1f}]".replace("-", "−")
 
 
 def summary(comparison: Comparison) -> Table:
@@ -143,28 +151,21 @@ def _between(found: Paired) -> str:
     return f"bounds {low} to {high} points"
 
 
-def details(comparison: Comparison, shown: int = SHOWN) -> Iterator[Table]:
-    """Go through the further tables: by category, flipped items, settings that differ.
-
-    At most `shown` items of each way are named.
-    """
+def details(comparison: Comparison) -> Iterator[Table]:
+    """Go through the further tables: by category, settings that differ."""
     if len(comparison.categories) > 1:
         yield _by_category(comparison)
-    found = comparison.paired
-    if found.only_a or found.only_b:
-        yield flips(comparison, shown)
     if comparison.settings:
         yield Table(title="Settings that differ", head=("", "A", "B"), rows=comparison.settings)
 
 
-def flips(comparison: Comparison, shown: int) -> Table:
-    """Return the items that flipped, at most this many of each way."""
-    found = comparison.paired
-    rows = [(name, "right", "wrong") for name in found.only_a[:shown]]
-    rows += [(name, "wrong", "right") for name in found.only_b[:shown]]
-    left = max(0, len(found.only_a) - shown) + max(0, len(found.only_b) - shown)
-    note = f"and {left} more" if left else ""
-    return Table(title="Items that flipped", head=("item", "A", "B"), rows=tuple(rows), note=note)
+def _flips(found: Paired) -> Iterator[str]:
+    """Name the items that flipped, a line for each way."""
+    for word, items in (("only A", found.only_a), ("only B", found.only_b)):
+        if not items:
+            continue
+        rest = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+        yield f"{word} right: {', '.join(items[:SHOWN])}{rest}"
 
 
 def _by_category(comparison: Comparison) -> Table:

@@ -182,7 +182,7 @@ def _verdict(name: str, verdict: Verdict) -> dict[str, Any]:
 
 def _view(view: Table | Drawing) -> dict[str, Any]:
     if isinstance(view, Drawing):
-        return {"title": view.title, "svg": view.svg, "note": view.note}
+        return {"title": view.title, "svg": str(view.svg), "note": view.note}
     made = tables.grid(view)
     return {
         "title": made.title,

@@ -23,6 +23,7 @@ from toolmark.types import Chart, Estimate, Label, Score, Table
 
 LISTED = 500  # episodes that were not run, by name
 REASONS = 20
+SPREAD = "Value and 95 % interval."
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,29 +122,37 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, Columns
     return made, first
 
 
-def parts(sides: Sequence[Side]) -> Table:
-    """Return the table of every number of every reading, a column per run."""
-    several = any(len(side.readings) > 1 for side in sides)
-    found: dict[str, dict[int, Estimate]] = {}
-    for index, side in enumerate(sides):
-        for read in side.readings:
-            for estimate in read.estimates:
-                key = f"{estimate.name} ({read.name})" if several else estimate.name
-                found.setdefault(key, {})[index] = estimate
-    if len(found) < 2:
-        return Table(title="", head=(), rows=())
-    rows = tuple((name, *_across(by_run, len(sides))) for name, by_run in found.items())
+def parts(sides: Sequence[Side]) -> Iterator[Table]:
+    """Go through the tables of every number: a column per reading of one run, or per run.
+
+    A single number needs no table: none.
+    """
     if len(sides) == 1:
-        return Table(title="Scores", head=("", "value [95 % interval]", "n"), rows=rows)
-    heads = [word for side in sides for word in (side.name, "n")]
-    return Table(title="Scores, value [95 % interval]", head=("", *heads), rows=rows)
+        yield from _numbers(
+            "Scores", [(f"{read.name} reading", read) for read in sides[0].readings]
+        )
+        return
+    for name in dict.fromkeys(read.name for side in sides for read in side.readings):
+        found = [(side.name, read) for side in sides for read in side.readings if read.name == name]
+        yield from _numbers(f"Scores, {name} reading", found)
 
 
-def _across(by_run: Mapping[int, Estimate], n_runs: int) -> Iterator[str | int | None]:
-    for index in range(n_runs):
-        estimate = by_run.get(index)
-        yield tables.share(estimate) if estimate else None
-        yield estimate.n if estimate else None
+def _numbers(title: str, reads: Sequence[tuple[str, Read]]) -> Iterator[Table]:
+    names = dict.fromkeys(estimate.name for _, read in reads for estimate in read.estimates)
+    if len(names) < 2 and len(reads) < 2:
+        return
+    by_name = [{estimate.name: estimate for estimate in read.estimates} for _, read in reads]
+    rows = tuple(tuple(_across(name, by_name)) for name in names)
+    head = ("", *(name for name, _ in reads), "n")
+    yield Table(title=title, head=head, rows=rows, note=SPREAD)
+
+
+def _across(name: str, by_name: Sequence[Mapping[str, Estimate]]) -> Iterator[str]:
+    found = [estimates.get(name, Estimate(name=name)) for estimates in by_name]
+    yield name
+    yield from map(tables.share, found)
+    sizes = [tables.count(estimate.n) for estimate in found]
+    yield sizes[0] if len(set(sizes)) == 1 else " / ".join(sizes)
 
 
 def _about(run: Run) -> str:
@@ -157,10 +166,17 @@ def _about(run: Run) -> str:
             f"{info.plan.repeats} repeats" if info.plan.repeats > 1 else "",
             f"seed {info.seed}",
             f"served as {tables.visible(', '.join(served))}" if served else "",
-            info.created,
+            _when(info.created),
         )
         if part
     )
+
+
+def _when(created: str) -> str:
+    """Shorten "2026-01-02T03:04:05+00:00" to minutes, leaving other forms alone."""
+    if not created.endswith("+00:00"):
+        return created
+    return f"{created[:16].replace('T', ' ')} UTC"
 
 
 def _noise(table: Columns) -> str:

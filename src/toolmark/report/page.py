@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from toolmark import codec
 from toolmark.errors import DataError, UsageError
 from toolmark.report import compare, episode, facts, tables
 from toolmark.report.facts import Side
@@ -25,7 +26,7 @@ from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import Columns
 from toolmark.types import Attempt, Task, Trajectory
 
-FLIPS = 100
+FLIPS = 100  # flipped items of each way that the page names
 FOLDER = Path(__file__).parent
 SLACK_BYTES = 65_536  # for what is told only after the choice, such as how many are shown
 
@@ -160,7 +161,7 @@ def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) ->
     return {
         "title": _title(sides),
         "sides": sides,
-        "parts": tables.grid(facts.parts(sides)),
+        "parts": [tables.grid(table) for table in facts.parts(sides)],
         "comparisons": [_compared(found) for found in _comparisons(runs, scorers)],
         "n_not_run": sum(side.n_not_run for side in sides),
         "runs": episode.embed(about).decode(),
@@ -189,12 +190,23 @@ def _comparisons(runs: Sequence[Run], scorers: Sequence[Scorer]) -> Iterator[com
 
 
 def _compared(found: compare.Comparison) -> dict[str, Any]:
-    listed = [compare.summary(found), *compare.details(found, FLIPS)]
+    listed = [compare.summary(found), *compare.details(found)]
+    flips = (
+        (f"Items that only {found.a} got right", found.paired.only_a),
+        (f"Items that only {found.b} got right", found.paired.only_b),
+    )
     return {
         "verdict": compare.verdict(found),
         "warnings": found.warnings,
         "grids": [tables.grid(table) for table in listed],
+        "flips": [(title, len(items), _links(items[:FLIPS])) for title, items in flips],
     }
+
+
+def _links(items: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair each item with the filters that list its episodes."""
+    names = [tables.visible(item) for item in items]
+    return [(name, codec.encode({"find": name}).decode()) for name in names]
 
 
 def _render(frame: dict[str, Any], blocks: Sequence[episode.Block], shown: str) -> Iterator[str]:

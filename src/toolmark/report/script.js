@@ -157,7 +157,7 @@
       first ? (own ? `${first} · ${own}` : first) : WORDS[kind],
       e.category, plural(e.steps, "step"), plural(e.calls, "call"),
       e.tokens ? `${thousands(e.tokens)} tokens` : "",
-    ].filter(Boolean).join(" · ");
+    ].filter(Boolean).map((piece) => piece.replaceAll(" ", "\u00a0")).join(" · ");
     const button = el("button", { type: "button", class: "row" },
       el("span", { class: `mark ${kind}`, title: WORDS[kind], "aria-label": WORDS[kind] }, MARKS[kind]),
       el("span", { class: "id" }, bdi(e.id), e.repeat ? ` #${e.repeat}` : ""),
@@ -203,10 +203,12 @@
     el("thead", {}, el("tr", {}, ...view.head.map((h, i) =>
       el("th", { class: view.numeric[i] ? "right" : "", scope: "col" }, h)))),
     el("tbody", {}, ...view.rows.map((cells) => el("tr", {}, ...cells.map((cell, i) =>
-      el("td", { class: view.numeric[i] ? "right" : "text" }, bdi(cell))))))));
+      el("td", { class: view.numeric[i] ? "right" : cell.length > 48 ? "long" : cell.length < 25 ? "short" : "" }, bdi(cell))))))));
 
   const drawing = (view) => {
     const parsed = new DOMParser().parseFromString(view.svg, "image/svg+xml").documentElement;
+    const width = Number(parsed.getAttribute("width")) || 700;
+    parsed.setAttribute("style", `max-width:100%;min-width:${Math.min(width, 680)}px;height:auto;display:block`);
     const host = el("div", { class: "drawing", tabIndex: 0, role: "group", "aria-label": view.title });
     // a shadow root keeps the drawing's style from the page and from other drawings
     host.attachShadow({ mode: "open" }).append(document.importNode(parsed, true));
@@ -283,7 +285,7 @@
       ...d.views.map(shown),
       el("h4", {}, d.steps.length ? "Steps" : "No step was made"),
       el("ol", { class: "steps" }, ...d.steps.map(step)),
-      ...(d.answer ? [box("reply", "final answer", d.answer)] : []),
+      ...(d.answer && d.answer !== d.steps.at(-1)?.text ? [box("reply", "final answer", d.answer)] : []),
       ...(d.state ? [fold("final state", box("", "as recorded", d.state))] : []),
       ...(d.reference ? [fold("reference", box("", "what was right", d.reference))] : []),
       ...(d.tools && d.tools.length ? [fold(`tools offered (${d.tools.length})`, box("", "name(parameters)", d.tools.join("\n")))] : []));

@@ -56,6 +56,17 @@ class Key(Record, frozen=True, kw_only=True):
     repeat: int = 0
 
 
+class Summary(dict[str, Any]):
+    """The object that `--json` prints; as text, one line."""
+
+    def __str__(self) -> str:
+        """Return `success 0.38 [0.26, 0.52], n=50, not run 0`."""
+        score = self["score"]
+        value, low, high = (score[name] for name in ("value", "low", "high"))
+        shown = "-" if value is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+        return f"{score['name']} {shown}, n={self['n_run']}, not run {self['n_not_run']}"
+
+
 class Run:
     """A run folder, read only. Raises UsageError if it is none, DataError if it is damaged."""
 
@@ -112,11 +123,11 @@ class Run:
             pairs.add(pair)
         return pairs
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """Return `summary.json`: counts, score with interval, parts."""
         path = self.path / "summary.json"
         try:
-            return dict(msgspec.json.decode(path.read_bytes()))
+            return Summary(msgspec.json.decode(path.read_bytes()))
         except OSError:
             raise UsageError(f"{path}: missing; next: toolmark score {self.path}") from None
         except (msgspec.DecodeError, ValueError) as error:

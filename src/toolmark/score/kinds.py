@@ -11,7 +11,12 @@ Typed: TypeAlias = tuple[type, type | None, Any, str]
 
 
 class Kinds(Protocol):
-    """What a doc's language makes of its types."""
+    """What a doc's language makes of its types.
+
+    `scalars`: the types whose values stand for themselves, that is, are not converted.
+    """
+
+    scalars: Mapping[str, type]
 
     def read(self, spec: Mapping[str, Any], value: Any, /) -> Typed:
         """Return expected type, expected element type or None, the value, an error type or ""."""
@@ -32,6 +37,10 @@ _PYTHON: dict[str, type] = {
 
 class Python:
     """Values arrive with their Python types; only int for float and tuple for tuple give way."""
+
+    scalars: Mapping[str, type] = {
+        name: kind for name, kind in _PYTHON.items() if kind not in (list, dict)
+    }
 
     def read(self, spec: Mapping[str, Any], value: Any, /) -> Typed:
         """Return the types the doc asks for, and the value after the two conversions."""

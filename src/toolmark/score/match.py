@@ -7,8 +7,9 @@ functions on plain values, fast because whatever equals an option as it stands i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from toolmark.score import values
 from toolmark.score.kinds import PYTHON, Kinds
@@ -18,11 +19,14 @@ Doc: TypeAlias = Mapping[str, Any]
 Truth: TypeAlias = Mapping[str, Mapping[str, Sequence[Any]]]
 
 _SIMPLE = "simple_function_checker"
+_UNEXPECTED = f"{_SIMPLE}:unexpected_param"
+_MISSING = f"{_SIMPLE}:missing_required"
+_OMITTED = f"{_SIMPLE}:missing_optional"
+_NAME = f"{_SIMPLE}:wrong_func_name"
 _PARALLEL = "parallel_function_checker_no_order"
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """Why calls do not match: the official error type and where.
 
     `call` is the index of the call made, or of the expected one where none was found (`expected`);
@@ -37,7 +41,7 @@ class Fault:
     got: Any = None
     want: Any = None
     expected: int = -1
-    near: tuple[Fault, ...] = field(default=())
+    near: tuple[Fault, ...] = ()
 
 
 def check(
@@ -59,10 +63,10 @@ def check(
     if "multiple" in kind:
         if len(made) != len(truth):
             return Fault("multiple_function_checker:wrong_count", got=len(made), want=len(truth))
-        return one(_doc(docs, truth[0]), made[0], truth[0], kinds=kinds)
+        return one(_doc(docs, truth[0]), made[0], truth[0], 0, kinds)
     if len(made) != 1:
         return Fault(f"{_SIMPLE}:wrong_count", got=len(made), want=1)
-    return one(docs[0], made[0], truth[0], kinds=kinds)
+    return one(docs[0], made[0], truth[0], 0, kinds)
 
 
 def _parallel(
@@ -76,7 +80,7 @@ def _parallel(
         doc = _doc(docs, expected)
         tried: list[Fault] = []
         for index in left:
-            fault = one(doc, made[index], expected, index, kinds=kinds)
+            fault = one(doc, made[index], expected, index, kinds)
             if fault is None:
                 left.remove(index)
                 break
@@ -100,32 +104,33 @@ def _doc(docs: Sequence[Doc], truth: Truth) -> Doc:
     raise values.Unsound(f"the truth names {name!r}, which no doc describes")
 
 
-def one(
-    doc: Doc, made: Made, truth: Truth, index: int = 0, *, kinds: Kinds = PYTHON
-) -> Fault | None:
+def one(doc: Doc, made: Made, truth: Truth, index: int = 0, kinds: Kinds = PYTHON) -> Fault | None:
     """Match one call: name, required, then each parameter in the model's order, then the rest."""
     name, given = made
     if name != doc["name"]:
-        return Fault(f"{_SIMPLE}:wrong_func_name", index, name, got=name, want=doc["name"])
+        return Fault(_NAME, index, name, got=name, want=doc["name"])
     wanted = next(iter(truth.values()))
     schema = doc["parameters"]
     for parameter in schema["required"]:
         if parameter not in given:
             want = wanted.get(parameter)
-            return Fault(f"{_SIMPLE}:missing_required", index, name, parameter, want=want)
+            return Fault(_MISSING, index, name, parameter, want=want)
     properties = schema["properties"]
+    scalars = kinds.scalars
     for parameter, value in given.items():
         if parameter not in properties or parameter not in wanted:
-            return Fault(
-                f"{_SIMPLE}:unexpected_param", index, name, str(parameter), value, list(wanted)
-            )
-        options = wanted[parameter]
-        native = _argument(properties[parameter], value, options, kinds)
+            return Fault(_UNEXPECTED, index, name, str(parameter), value, list(wanted))
+        spec, options = properties[parameter], wanted[parameter]
+        if type(value) is scalars.get(spec["type"]) and value in options:
+            continue  # passes as a value and as a variable alike
+        native = _argument(spec, value, options, kinds)
         if native:
             return Fault(native, index, name, parameter, value, options)
+    if len(given) == len(wanted):
+        return None
     for parameter, options in wanted.items():
         if parameter not in given and "" not in options:
-            return Fault(f"{_SIMPLE}:missing_optional", index, name, parameter, want=options)
+            return Fault(_OMITTED, index, name, parameter, want=options)
     return None
 
 
@@ -169,6 +174,9 @@ def _inner(value: Sequence[Any], options: Sequence[Any], inner: type) -> bool:
         if type(option) is not list:
             return True
         first = _first(option)
-        if all(type(x) is inner or (first is not None and type(x) is first) for x in value):
+        for item in value:
+            if type(item) is not inner and type(item) is not first:
+                break
+        else:
             return True
     return False

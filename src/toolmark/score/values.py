@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_DELETED = str.maketrans("", "", " ,./-_*^")
+_QUOTES = bytes.maketrans(b"'", b'"')
+_DELETED = b" ,./-_*^"
 
 
 class Unsound(Exception):
@@ -18,7 +19,8 @@ class Unsound(Exception):
 
 def normal(text: str) -> str:
     """Delete blanks and `,./-_*^`, lower the case, make quotes double."""
-    return text.translate(_DELETED).lower().replace("'", '"')
+    raw = text.encode("utf-8", "surrogatepass")  # bytes are translated far faster than text
+    return raw.translate(_QUOTES, _DELETED).decode("utf-8", "surrogatepass").lower()
 
 
 def _loose(value: Any) -> Any:
@@ -30,8 +32,9 @@ def text(value: str, options: Sequence[Any]) -> str:
     if value in options:
         return ""
     wanted = normal(value)
-    if any(type(option) is str and normal(option) == wanted for option in options):
-        return ""
+    for option in options:
+        if type(option) is str and normal(option) == wanted:
+            return ""
     return "value_error:string"
 
 

@@ -11,18 +11,17 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import Any, get_type_hints
 
 import msgspec
 
+from toolmark import plugin
 from toolmark.errors import UsageError, near
 from toolmark.runs.suite import Scorer, Suite
 
 SUITES = {
-    "bfcl": "toolmark.suites.bfcl.suite",
-    "funcbench": "toolmark.suites.funcbench.suite",
+    "bfcl": "toolmark.suites.bfcl.suite:load",
+    "funcbench": "toolmark.suites.funcbench.suite:load",
 }
 
 
@@ -47,9 +46,10 @@ def load(name: str, **knobs: Any) -> Suite:
 
 def scorer(name: str) -> Scorer:
     """Return the scorer of a suite. Only built-in names, or names that the user gave."""
-    found = getattr(_module(name), "SCORER", None)
+    module = _spec(name).partition(":")[0]
+    found = plugin.attribute(f"{module}:SCORER")
     if not isinstance(found, Scorer):
-        raise UsageError(f"suite {name!r}: its module needs SCORER, a toolmark Scorer")
+        raise UsageError(f"suite {name!r}: SCORER in {module} is no toolmark Scorer")
     return found
 
 
@@ -70,23 +70,18 @@ def knobs(name: str) -> list[Knob]:
 
 
 def _maker(name: str) -> Callable[..., Suite]:
-    attribute = name.partition(":")[2] or "load"
-    make = getattr(_module(name), attribute, None)
+    make = plugin.attribute(_spec(name))
     if not callable(make):
-        raise UsageError(f"suite {name!r}: the module has no function {attribute!r}")
+        raise UsageError(f"suite {name!r}: not a function that returns a Suite")
     return make  # type: ignore[no-any-return]
 
 
-def _module(name: str) -> ModuleType:
-    where = SUITES.get(name) or (name.partition(":")[0] if ":" in name else "")
-    if not where:
-        raise UsageError(f"no suite {name!r}{near(name, SUITES)}")
-    try:
-        return import_module(where)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (where == error.name or where.startswith(f"{error.name}.")):
-            raise UsageError(f"suite {name!r}: no module {where!r} on the Python path") from None
-        raise
+def _spec(name: str) -> str:
+    if name in SUITES:
+        return SUITES[name]
+    if plugin.named(name):
+        return name
+    raise UsageError(f"no suite {name!r}{near(name, SUITES)}; your own: module:load")
 
 
 def _settle(name: str, make: Callable[..., Suite], given: Mapping[str, Any]) -> dict[str, Any]:

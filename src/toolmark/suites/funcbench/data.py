@@ -255,15 +255,22 @@ def _letters(count: int, least: int) -> int:
 
 def _words(rng: Random, count: int, letters: int, prefix: str = "") -> list[str]:
     """Draw distinct words of random letters; none occurs in our own wording."""
-    chunks = _chunks()
-    rounds = -(-letters // _CHUNK)
     words: dict[str, None] = {}
     while len(words) < count:
-        parts = [chunks[seeds.below(rng, len(chunks))] for _ in range(rounds)]
-        word = prefix + "".join(parts)[:letters]
+        word = prefix + _spell(seeds.below(rng, 26**letters), letters)
         if word not in _WORDING:
             words[word] = None
     return list(words)
+
+
+def _spell(number: int, letters: int) -> str:
+    """Write a number in base 26, three letters at a time."""
+    chunks = _chunks()
+    word = ""
+    for _ in range(0, letters, _CHUNK):
+        number, at = divmod(number, len(chunks))
+        word = chunks[at] + word
+    return word[-letters:]
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from random import Random
 from typing import Any
@@ -140,7 +140,7 @@ def _call(name: str, inputs: Mapping[str, Any]) -> Call:
     return Call(name=name, arguments=json.dumps(inputs))
 
 
-def _numbered(step: int, calls: list[Call]) -> tuple[Call, ...]:
+def _numbered(step: int, calls: Iterable[Call]) -> tuple[Call, ...]:
     return tuple(
         Call(name=call.name, arguments=call.arguments, id=f"call_{step}_{at}")
         for at, call in enumerate(calls)
@@ -157,7 +157,7 @@ def _options(name: str, options: Mapping[str, str], known: dict[str, str]) -> di
     for option in options:
         if option not in known:
             raise UsageError(f"{name}: no option {option!r}{near(option, known)}")
-    return known | options
+    return {**known, **options}
 
 
 def _rate(text: str) -> float:

@@ -20,6 +20,8 @@ from toolmark.suites.funcbench.slices import cores, only, variants
 from toolmark.types import Chart, Estimate, Table
 
 _SPACE = "\u00a0"
+_ENDS = ("success", "failure")
+_CLASSES = (*NATIVE.items(), ("ill_typed", "2 wrong inputs: ill-typed"))
 _LIKE = (
     "The paper's rows are its main experiment (all depths, 0 to 40 irrelevant functions):"
     " compare them with a run of the preset main."
@@ -97,7 +99,10 @@ def _calls(columns: Columns) -> Table:
             rows.append((f"{model} (paper)", *(x for pair in pairs for x in pair)))
     return Table(
         title="Calls per trial, in successful and in failed trials (paper: Table 2)",
-        head=("model", *(f"core {core}, {end}" for core in sizes for end in ("success", "failure"))),
+        head=(
+            "model",
+            *(f"core {core}, {end}" for core in sizes for end in ("success", "failure")),
+        ),
         rows=tuple(rows),
         note="A dash: no such trial. Every executed call counts, ill-formed ones too.",
     )
@@ -129,13 +134,11 @@ def _failures(columns: Columns) -> Table:
 
 def _rates(columns: Columns) -> Iterator[Table]:
     """Give bad calls per call made, per class: of those where the class was possible."""
-    names = [*NATIVE, "ill_typed"]
     for label, part in variants(columns):
         rows = []
-        for name in names:
+        for name, shown in _CLASSES:
             possible = part.part("open" if name == "not_known" else "calls")
             rate = share(name, part.part(name), possible, part.item)
-            shown = NATIVE.get(name, "2 wrong inputs: ill-typed")
             rows.append((shown, rate.n, round(_sum(part, name)), _share(rate)))
         yield Table(
             title=f"Rate of bad calls, {label}",
@@ -186,8 +189,8 @@ def _restate(columns: Columns) -> Iterator[Table]:
 
 def _work(columns: Columns) -> Table:
     """Give what the calls of a trial were, on average."""
+    rows: list[tuple[str | float, ...]] = []
     names = ("correct_core", "correct_irrelevant", "errors", "redundant", "steps", "levels")
-    rows = []
     for label, part in variants(columns):
         for core in cores(part):
             size = only(part, core=core)

@@ -1,0 +1,67 @@
+"""An endpoint in its own thread, and the command line as a function."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+from asyncio import StreamWriter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.servers import fake
+from tests.servers.mind import Command, Mind, Said, play
+
+from toolmark.cli import app
+
+
+@pytest.fixture
+def mind() -> Iterator[Mind]:
+    found = Mind()
+    ready, over = threading.Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def behave(asked: fake.Asked, writer: StreamWriter) -> None:
+        found.asked.append(asked)
+        plain = found.body if found.body is not None else await play(asked)
+        data = plain if isinstance(plain, bytes) else json.dumps(plain).encode()
+        writer.write(fake.raw(found.status, data))
+        await writer.drain()
+
+    async def main() -> None:
+        async with fake.serve(behave) as server:
+            found.url = server.url
+            ready.set()
+            await over.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(main(),))
+    thread.start()
+    ready.wait(5)
+    yield found
+    loop.call_soon_threadsafe(over.set)
+    thread.join(5)
+    loop.close()
+
+
+@pytest.fixture
+def toolmark(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Command:
+    """Run a command line in the test's own folder and return what it said."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+    def run(*words: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["toolmark", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        said = capsys.readouterr()
+        code = ended.value.code
+        return Said(code if isinstance(code, int) else 0, said.out, said.err)
+
+    return run

@@ -1,0 +1,285 @@
+"""The command line: what it prints, what it leaves behind, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.servers.mind import Command, Mind
+
+from toolmark import codec
+from toolmark.runs.store import Run
+
+
+def first(found: dict[str, str]) -> str:
+    return next(Run(Path(found["run_dir"])).tasks()).id
+
+
+SMALL = ("-T", "core=4", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=6", "--seed", "5")
+
+
+def test_a_run_over_http_scores_and_says_what_is_next(toolmark: Command, mind: Mind) -> None:
+    said = toolmark("run", "funcbench", "-m", mind.model, *SMALL)
+    assert said.code == 0
+    assert "success 1.000 [0.610, 1.000]" in said.out
+    assert "n=6, not run 0" in said.out
+    assert "next: toolmark report runs/funcbench-" in said.out
+    body = mind.asked[0].json
+    assert (body["temperature"], body["top_p"]) == (0.0, 1.0)
+    assert len(body["tools"]) == 6
+
+
+def test_json_is_the_only_thing_on_stdout(toolmark: Command, mind: Mind) -> None:
+    said = toolmark("run", "funcbench", "-m", mind.model, *SMALL, "--json")
+    found = json.loads(said.out)
+    assert said.code == 0
+    assert {"suite", "model", "dialect", "n_planned", "n_run", "n_not_run", "score", "parts",
+            "run_dir"} <= found.keys()  # fmt: skip
+    assert found["score"].keys() >= {"name", "value", "low", "high"}
+    assert Path(found["run_dir"], "trajectories.jsonl").exists()
+
+
+def test_a_dead_server_is_not_scored(toolmark: Command) -> None:
+    said = toolmark("run", "funcbench", "-m", "http://127.0.0.1:9/v1#x", *SMALL,
+                    "--max-retries", "0", "--json")  # fmt: skip
+    found = json.loads(said.out)
+    assert said.code == 1
+    assert (found["n_run"], found["n_not_run"]) == (0, 6)
+    assert found["score"]["value"] is None
+    assert found["score"]["low"] is None
+
+
+@pytest.mark.parametrize("body", [b"<html>busy</html>", b'{"choices": [', b""])
+def test_a_body_that_is_not_json_is_the_endpoints_fault(
+    toolmark: Command, mind: Mind, body: bytes
+) -> None:
+    mind.body = body
+    said = toolmark("run", "funcbench", "-m", mind.model, *SMALL, "--max-retries", "0", "--json")
+    assert said.code == 1
+    assert json.loads(said.out)["n_not_run"] == 6
+
+
+def test_a_refused_key_ends_at_once_with_the_next_step(toolmark: Command, mind: Mind) -> None:
+    mind.status, mind.body = 401, {"error": {"message": "bad key"}}
+    said = toolmark("run", "funcbench", "-m", mind.model, *SMALL)
+    assert said.code == 1
+    assert "TOOLMARK_API_KEY" in said.err
+    assert len(mind.asked) <= 16
+
+
+def test_the_same_command_completes_an_incomplete_run(toolmark: Command, mind: Mind) -> None:
+    mind.status, mind.body = 500, {}
+    words = ("run", "funcbench", "-m", mind.model, "-T", "core=4", "-T", "depth=2",
+             "-T", "graphs=6", "--max-retries", "0", "--json")  # fmt: skip
+    first = json.loads(toolmark(*words).out)
+    mind.status, mind.body = 200, None
+    second = json.loads(toolmark(*words).out)
+    assert first["run_dir"] == second["run_dir"]  # the drawn seed is kept
+    assert (first["n_run"], second["n_run"]) == (0, 6)
+
+
+def test_keys_never_reach_the_disk(
+    toolmark: Command, mind: Mind, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TOOLMARK_API_KEY", "sk-secret-1234567890")
+    said = toolmark("run", "funcbench", "-m", mind.model, *SMALL, "--header", "X-Auth: hush-hush",
+                    "--cache", "cache")  # fmt: skip
+    assert said.code == 0
+    assert mind.asked[0].headers["authorization"] == "Bearer sk-secret-1234567890"
+    assert mind.asked[0].headers["x-auth"] == "hush-hush"
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"sk-secret" not in kept
+    assert b"hush-hush" not in kept
+
+
+def test_the_cache_asks_nothing_twice(toolmark: Command, mind: Mind) -> None:
+    words = ("run", "funcbench", "-m", mind.model, *SMALL, "--cache", "cache")
+    assert toolmark(*words).code == 0
+    asked = len(mind.asked)
+    assert toolmark(*words).code == 0
+    assert len(mind.asked) == asked
+    assert toolmark(*words, "--repeats", "2").code == 0
+    assert len(mind.asked) == 2 * asked  # the second repeat is another question
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "funcbnch", "-m", "test/null"), "no suite 'funcbnch'; did you mean: funcbench"),
+        (("run", "funcbench", "-m", "test/nul"), "no test instrument 'nul'; did you mean: null"),
+        (("run", "funcbench", "-m", "opnai/gpt-5"), "did you mean: openai/"),
+        (("run", "funcbench", "-m", "test/null", "-T", "cor=3"), "did you mean: core"),
+        (("run", "funcbench", "-m", "test/null", "-T", "core"), "expected KNOB=VALUE"),
+        (("run", "funcbench", "-m", "test/null", "-T", "core=x"), "knob core: expected int"),
+        (("run", "funcbench", "-m", "test/null", "-T", "core=5", "-T", "depth=5"),
+         "depth must be at most core - 1 = 4; got 5"),
+        (("run", "bfcl", "-m", "test/null", "-T", "category=simple_pyton"), "simple_python"),
+        (("run", "funcbench", "-m", "test/null", "--extra-body", "[1]"), "expected a JSON object"),
+        (("run", "funcbench", "-m", "test/null", "--extra-body", "{"), "not JSON"),
+        (("run", "funcbench", "-m", "test/null", "--header", "sekrit"), "expected 'NAME: VALUE'"),
+        (("run", "funcbench", "-m", "test/null", "--dialect", "nativ"), "did you mean: native"),
+        (("run", "funcbench", "-m", "test/null", "--tasks", "none.jsonl"), "cannot read tasks"),
+        (("run", "nowhere_at_all:load", "-m", "test/null"), "cannot import nowhere_at_all"),
+        (("score", "nowhere"), "not a run folder"),
+        (("compare", "nowhere", "there"), "not a run folder"),
+        (("fetch", "bfc"), "did you mean: bfcl"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_the_nearest_right(
+    toolmark: Command, words: tuple[str, ...], said: str
+) -> None:
+    found = toolmark(*words)
+    assert found.code == 2
+    assert said in found.err
+    assert "Traceback" not in found.err
+    assert "sekrit" not in found.err
+    assert not Path("runs").exists() or list(Path("runs").iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [("run",), ("run", "funcbench"), ("run", "funcbench", "-m")])
+def test_missing_words_are_usage_errors(toolmark: Command, words: tuple[str, ...]) -> None:
+    assert toolmark(*words).code == 2
+
+
+def test_every_flag_of_run_has_an_environment_twin(
+    toolmark: Command, mind: Mind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = toolmark("run", "--help").out
+    flags = set(re.findall(r"--[a-z][a-z-]+", text)) - {"--help"}
+    assert len(flags) > 20
+    monkeypatch.setenv("TOOLMARK_MODEL", mind.model)
+    monkeypatch.setenv("TOOLMARK_T", "core=4 depth=2 graphs=3")
+    monkeypatch.setenv("TOOLMARK_LIMIT", "2")
+    monkeypatch.setenv("TOOLMARK_JSON", "1")
+    assert json.loads(toolmark("run", "funcbench").out)["n_planned"] == 2
+
+
+def test_make_writes_tasks_that_run_asks(toolmark: Command) -> None:
+    said = toolmark("make", "funcbench", *SMALL, "-o", "made")
+    assert said.code == 0
+    lines = Path("made/tasks.jsonl").read_bytes().splitlines()
+    assert len(lines) == 6
+    graph = msgspec.json.decode(lines[0])["reference"]["graph"]
+    assert {"target", "nodes", "given"} <= graph.keys()
+    said = toolmark(
+        "run", "funcbench", "-m", "test/oracle", "--tasks", "made/tasks.jsonl", "--json"
+    )
+    assert json.loads(said.out)["score"]["value"] == 1.0
+
+
+def test_dry_run_asks_nothing(toolmark: Command, mind: Mind) -> None:
+    said = toolmark("run", "funcbench", "-m", mind.model, *SMALL, "--dry-run")
+    assert said.code == 0
+    assert "6 tasks of funcbench, seed 5" in said.out
+    assert mind.asked == []
+    assert not Path("runs").exists()
+
+
+def test_score_show_report_and_compare_work_on_what_run_left(toolmark: Command) -> None:
+    a = json.loads(toolmark("run", "funcbench", "-m", "test/oracle", *SMALL, "--json").out)
+    b = json.loads(toolmark("run", "funcbench", "-m", "test/null", *SMALL, "--json").out)
+    assert toolmark("score", a["run_dir"], "--json").code == 0
+    shown = toolmark("show", b["run_dir"], first(b))
+    assert shown.code == 0
+    assert "no_answer" in shown.out
+    assert toolmark("show", b["run_dir"], "nothing").code == 2
+    compared = toolmark("compare", a["run_dir"], b["run_dir"])
+    assert "test/oracle is better than test/null" in compared.out
+    assert json.loads(toolmark("compare", a["run_dir"], b["run_dir"], "--json").out)["paired"]
+    page = toolmark("report", a["run_dir"], b["run_dir"], "-o", "page.html")
+    assert page.code == 0
+    assert Path("page.html").stat().st_size > 10_000
+
+
+def test_fail_under_is_an_exit_code(toolmark: Command) -> None:
+    words = ("run", "funcbench", "-m", "test/null", *SMALL)
+    assert toolmark(*words, "--fail-under", "0.5").code == 1
+    assert toolmark(*words, "--fresh", "--fail-under", "0").code == 0
+
+
+def test_a_corrupt_folder_is_named_by_line_and_left_alone(toolmark: Command) -> None:
+    words = ("run", "funcbench", "-m", "test/null", *SMALL, "--json")
+    path = Path(json.loads(toolmark(*words).out)["run_dir"])
+    lines = (path / "trajectories.jsonl").read_bytes().splitlines(keepends=True)
+    damaged = lines[0][:20] + b"\n" + b"".join(lines[1:])
+    (path / "trajectories.jsonl").write_bytes(damaged)
+    for again in (words, ("score", str(path))):
+        said = toolmark(*again)
+        assert said.code == 1
+        assert "trajectories.jsonl, line 1" in said.err
+    assert (path / "trajectories.jsonl").read_bytes() == damaged
+
+
+def test_control_characters_of_a_model_do_not_reach_the_terminal(
+    toolmark: Command, mind: Mind
+) -> None:
+    mind.body = {"choices": [{"message": {"role": "assistant", "content": "\x1b[2J\x07gone"}}]}
+    words = ("run", "funcbench", "-m", mind.model, *SMALL, "--json")
+    found = json.loads(toolmark(*words).out)
+    shown = toolmark("show", found["run_dir"], first(found)).out
+    assert "\x1b" not in shown
+    assert "gone" in shown
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("arguments", '{"x": '), ("arguments", "1e400"), ("arguments", '{"x": 1e400}'),
+        ("arguments", "9" * 5_000), ("arguments", '{"x": "\\ud800"}'),
+        ("arguments", '{"x": "412"}'),
+        ("arguments", "[" * 10_000 + "]" * 10_000), ("arguments", "x" * 10_000_000),
+        ("name", "no_such_tool"), ("name", "\ud800"), ("content", "\ud83d lone"),
+        ("content", "y" * 10_000_000),
+    ],
+)  # fmt: skip
+def test_foreign_replies_are_incorrect_and_kept_as_sent(
+    toolmark: Command, mind: Mind, field: str, value: str
+) -> None:
+    call = {"name": "no_such_tool", "arguments": "{}"}
+    message: dict[str, object] = {"role": "assistant", "content": None}
+    if field == "content":
+        message["content"] = value
+    else:
+        function = {**call, field: value}
+        message["tool_calls"] = [{"id": "a", "type": "function", "function": function},
+                                 {"id": "a", "type": "function", "function": function}]  # fmt: skip
+    mind.body = {"choices": [{"message": message, "finish_reason": "stop"}]}
+    said = toolmark("run", "funcbench", "-m", mind.model, "-T", "core=3", "-T", "depth=1", "-T",
+                    "graphs=1", "--json")  # fmt: skip
+    found = json.loads(said.out)
+    assert (found["n_run"], found["score"]["value"]) == (1, 0.0)
+    run = Run(Path(found["run_dir"]))
+    (trajectory,) = run.trajectories()
+    reply = trajectory.steps[0].reply
+    kept = reply.text if field == "content" else getattr(reply.calls[0], field)
+    assert codec.restore(kept) == value
+    (score,) = run.scores()
+    assert sum(label.primary for label in score.readings["official"].labels) == 1
+
+
+def test_ctrl_c_stops_cleanly_with_a_summary(mind: Mind, tmp_path: Path) -> None:
+    mind.body = {"choices": [{"message": {"role": "assistant", "content": "hm"}}]}
+    words = ["run", "funcbench", "-m", mind.model, "-T", "core=40", "-T", "depth=20", "-T",
+             "graphs=3000", "--max-connections", "2"]  # fmt: skip
+    environment = {k: v for k, v in os.environ.items() if "proxy" not in k.lower()}
+    child = subprocess.Popen(
+        [sys.executable, "-m", "toolmark", *words], cwd=tmp_path, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env=environment,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("runs/*/trajectories.jsonl")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert re.search(r"not run [1-9]", out)
+    assert "give the same command again" in out

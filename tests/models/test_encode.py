@@ -1,0 +1,221 @@
+"""The request as it goes out: names, arguments, settings, media."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmark.codec import escape
+from toolmark.errors import DataError, UsageError
+from toolmark.media import Media
+from toolmark.models.encode import Encoder
+from toolmark.models.profile import PLAIN, Profile, of
+from toolmark.types import Audio, Call, Image, Message, Part, Request, Sampling, Text, Tool
+
+LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def encoder(profile: Profile = PLAIN, extra: dict[str, Any] | None = None) -> Encoder:
+    return Encoder("m", profile, extra or {}, None)
+
+
+def sent(request: Request, writer: Encoder | None = None, *, mended: bool = False) -> Any:
+    return json.loads((writer or encoder()).body(request, mended=mended)[0])
+
+
+def said(role: Any, *parts: Part) -> Message:
+    return Message(role=role, parts=parts)
+
+
+def test_no_tools_and_no_settings_are_left_out() -> None:
+    body = sent(Request(messages=(said("user", Text("hi")),)))
+    assert body == {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+
+
+def test_settings_go_out_under_the_endpoints_names_and_zero_is_a_setting() -> None:
+    sampling = Sampling(
+        temperature=0.0, top_p=0.5, max_tokens=9, reasoning_effort="low", extra={"seed": 3}
+    )
+    newer = encoder(of("https://api.openai.com/v1"))
+    body = sent(Request(messages=(), sampling=sampling), newer)
+    body.pop("model"), body.pop("messages")
+    assert body == {
+        "temperature": 0.0,
+        "top_p": 0.5,
+        "max_completion_tokens": 9,
+        "reasoning_effort": "low",
+        "seed": 3,
+    }
+    assert sent(Request(messages=(), sampling=sampling))["max_tokens"] == 9
+
+
+def test_what_a_task_fixes_beats_the_extra_body() -> None:
+    writer = encoder(extra={"temperature": 1.0, "seed": 1, "top_k": 5})
+    body = sent(Request(messages=(), sampling=Sampling(temperature=0.0, extra={"seed": 2})), writer)
+    assert (body["temperature"], body["seed"], body["top_k"]) == (0.0, 2, 5)
+
+
+@pytest.mark.parametrize("name", ["messages", "model", "stream", "tools"])
+def test_extra_may_not_set_what_toolmark_sets(name: str) -> None:
+    with pytest.raises(UsageError, match=name):
+        encoder(extra={name: 1})
+    with pytest.raises(UsageError, match=name):
+        encoder().body(Request(messages=(), sampling=Sampling(extra={name: 1})))
+
+
+def test_a_tools_schema_goes_as_it_is_and_empty_parts_are_left_out() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 10**30}}}
+    tools = (Tool(name="a", description="does a", parameters=schema, source="x"), Tool(name="b"))
+    body = sent(Request(messages=(), tools=tools))
+    assert body["tools"] == [
+        {
+            "type": "function",
+            "function": {"name": "a", "description": "does a", "parameters": schema},
+        },
+        {"type": "function", "function": {"name": "b"}},
+    ]
+
+
+@given(st.lists(st.text(max_size=80), max_size=8, unique=True))
+def test_any_names_become_legal_distinct_and_map_back(names: list[str]) -> None:
+    kit = encoder().kit(tuple(Tool(name=escape(name)) for name in names))
+    tools = json.loads(b"{" + kit.encoded[1:] + b"}")["tools"] if names else []
+    out = [tool["function"]["name"] for tool in tools]
+    assert all(LEGAL.fullmatch(name) for name in out)
+    assert len(set(out)) == len(out)
+    assert [kit.meant.get(name, name) for name in out] == [escape(name) for name in names]
+
+
+def test_a_legal_name_keeps_itself_when_a_mangled_one_collides() -> None:
+    names = ("a.b", "a_b", "a b", "x" * 70, "x" * 71)
+    kit = encoder().kit(tuple(Tool(name=name) for name in names))
+    assert kit.sent == {
+        "a.b": "a_b_2",
+        "a b": "a_b_3",
+        "x" * 70: "x" * 64,
+        "x" * 71: "x" * 62 + "_2",
+    }
+
+
+def test_dots_stay_where_the_profile_takes_them() -> None:
+    assert encoder(Profile(dots=True)).kit((Tool(name="a.b"),)).sent == {}
+
+
+def test_the_history_uses_the_same_names_and_made_up_ones_are_legal() -> None:
+    calls = (Call(name="a.b", id="1"), Call(name="no such/tool", id="2"))
+    request = Request(messages=(Message(role="assistant", calls=calls),), tools=(Tool(name="a.b"),))
+    made = sent(request)["messages"][0]["tool_calls"]
+    assert [call["function"]["name"] for call in made] == ["a_b", "no_such_tool"]
+
+
+def test_a_tools_tuple_is_encoded_once() -> None:
+    writer = encoder()
+    tools = (Tool(name="a"),)
+    assert writer.kit(tools) is writer.kit(tools)
+
+
+def test_tools_beyond_the_kept_ones_are_still_right() -> None:
+    writer = encoder()
+    for i in range(600):
+        assert f'"t{i}"'.encode() in writer.kit((Tool(name=f"t{i}"),)).encoded
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"a": 1e400}',
+        "not json",
+        "",
+        '{"a": ' + "1" * 5000 + "}",
+        "[" * 10_000,
+        '"\ud800"',
+        "\ufdd0",
+    ],
+)
+def test_arguments_go_back_exactly_as_the_model_sent_them(arguments: str) -> None:
+    call = Call(name="f", id="c", arguments=escape(arguments))
+    result = Message(role="tool", call_id="c", parts=(Text("ok"),))
+    body = sent(Request(messages=(Message(role="assistant", calls=(call,)), result)))
+    first, second = body["messages"]
+    assert first["tool_calls"][0]["function"]["arguments"] == arguments
+    assert first["content"] is None
+    assert second == {"role": "tool", "tool_call_id": "c", "content": "ok"}
+
+
+def test_mending_replaces_only_arguments_that_are_no_object() -> None:
+    given_ = ('{"a": 1e400}', "[1]", "{", "[" * 10_000)
+    calls = tuple(Call(name="f", id=str(k), arguments=a) for k, a in enumerate(given_))
+    body = sent(Request(messages=(Message(role="assistant", calls=calls),)), mended=True)
+    made = [c["function"]["arguments"] for c in body["messages"][0]["tool_calls"]]
+    assert made == ['{"a": 1e400}', "{}", "{}", "{}"]
+
+
+def test_lone_surrogates_in_text_survive() -> None:
+    body = sent(Request(messages=(said("user", Text(escape("a\ud800b"))),)))
+    assert body["messages"][0]["content"] == "a\ud800b"
+
+
+def test_images_are_data_urls_and_audio_is_input_audio(tmp_path: Path) -> None:
+    media = Media(tmp_path)
+    parts = (
+        Text("look"),
+        media.image(b"png bytes", "image/png"),
+        media.audio(b"wav bytes", "audio/x-wav"),
+        media.audio(b"mp3 bytes", "audio/mpeg"),
+    )
+    writer = Encoder("m", PLAIN, {}, media)
+    content = sent(Request(messages=(said("user", *parts),)), writer)["messages"][0]["content"]
+    png, wav, mp3 = (
+        base64.b64encode(b).decode() for b in (b"png bytes", b"wav bytes", b"mp3 bytes")
+    )
+    assert content == [
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png}"}},
+        {"type": "input_audio", "input_audio": {"data": wav, "format": "wav"}},
+        {"type": "input_audio", "input_audio": {"data": mp3, "format": "mp3"}},
+    ]
+
+
+def test_media_of_tool_results_follow_the_last_result(tmp_path: Path) -> None:
+    media = Media(tmp_path)
+    image = media.image(b"x", "image/png")
+    messages = (
+        Message(role="assistant", calls=(Call(name="f", id="1"), Call(name="f", id="2"))),
+        Message(role="tool", call_id="1", parts=(image,)),
+        Message(role="tool", call_id="2", parts=(Text("two"),)),
+    )
+    for more in ((), (said("user", Text("go on")),)):
+        request = Request(messages=messages + more)
+        out = sent(request, Encoder("m", PLAIN, {}, media))["messages"]
+        assert [m["role"] for m in out] == [
+            "assistant",
+            "tool",
+            "tool",
+            "user",
+            *("user" for _ in more),
+        ]
+        assert isinstance(out[1]["content"], str)
+        assert out[3]["content"][0]["type"] == "image_url"
+    kept = sent(Request(messages=messages), Encoder("m", Profile(media=True), {}, media))[
+        "messages"
+    ]
+    assert kept[1]["content"][0]["type"] == "image_url"
+
+
+def test_media_that_cannot_be_sent_say_why(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="media store"):
+        encoder().body(
+            Request(
+                messages=(said("user", Image(sha256="0" * 64, mime="image/png", size_bytes=1)),)
+            )
+        )
+    odd = Audio(sha256="0" * 64, mime="audio/flac", size_bytes=1)
+    with pytest.raises(DataError, match="audio/flac"):
+        Encoder("m", PLAIN, {}, Media(tmp_path)).body(Request(messages=(said("user", odd),)))

@@ -1,0 +1,254 @@
+"""The wire: which status is whose fault, and what a user is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.servers import fake
+
+from toolmark.errors import (
+    EndpointError,
+    RateLimited,
+    Rejected,
+    Timeout,
+    Torn,
+    Unavailable,
+)
+from toolmark.models.openai import OpenAI
+from toolmark.types import Call, Message, Reply, Request, Sampling, Text, Tool
+
+KEY = "sk-very-secret-key"
+HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
+
+
+def wire(url: str, **more: Any) -> OpenAI:
+    return OpenAI(url, "fake-1", key=KEY, **({"timeout_s": 5.0} | more))
+
+
+async def asked(
+    behaviour: fake.Behaviour, request: Request = HELLO, **more: Any
+) -> tuple[Reply, list[fake.Asked]]:
+    async with fake.serve(behaviour) as server:
+        model = wire(server.url, **more)
+        try:
+            return await model(request), server.asked
+        finally:
+            await model.close()
+
+
+def reply(behaviour: fake.Behaviour, request: Request = HELLO) -> Reply:
+    return asyncio.run(asked(behaviour, request))[0]
+
+
+def error(behaviour: fake.Behaviour) -> EndpointError:
+    with pytest.raises(EndpointError) as caught:
+        reply(behaviour)
+    assert KEY not in str(caught.value)
+    return caught.value
+
+
+def test_a_request_carries_the_key_the_headers_and_the_tools() -> None:
+    request = Request(
+        messages=HELLO.messages,
+        tools=(Tool(name="get.weather"),),
+        sampling=Sampling(temperature=0.0),
+    )
+    done, seen = asyncio.run(
+        asked(
+            fake.answer(200, fake.calls(("get_weather", '{"city": "Paris"}'))),
+            request,
+            headers={"X-Team": "blue", "accept": "*/*"},
+            extra={"seed": 1},
+        )
+    )
+    assert done.calls == (Call(name="get.weather", arguments='{"city": "Paris"}', id="call_0"),)
+    assert seen[0].target == "/v1/chat/completions"
+    assert seen[0].headers["authorization"] == f"Bearer {KEY}"
+    assert seen[0].headers["x-team"] == "blue"
+    assert seen[0].headers["accept"] == "*/*"
+    assert seen[0].headers["content-type"] == "application/json"
+    assert seen[0].json == {
+        "model": "fake-1",
+        "messages": [{"role": "user", "content": "hello"}],
+        "tools": [{"type": "function", "function": {"name": "get_weather"}}],
+        "temperature": 0.0,
+        "seed": 1,
+    }
+
+
+def test_without_a_key_none_is_sent_and_a_given_authorization_replaces_ours() -> None:
+    ok = fake.answer(200, fake.says("x"))
+    assert "authorization" not in asyncio.run(asked(ok, key=""))[1][0].headers
+    own = asyncio.run(asked(ok, headers={"Authorization": "Basic abc"}))[1][0].headers
+    assert own["authorization"] == "Basic abc"
+
+
+def test_the_key_is_in_no_repr_and_no_identity() -> None:
+    model = wire("http://localhost/v1", headers={"api-key": KEY})
+    assert KEY not in repr(model) + str(model) + model.identity
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 500, 502, 503, 504, 529])
+def test_what_may_pass_is_unavailable(status: int) -> None:
+    assert type(error(fake.answer(status, b"busy"))) is Unavailable
+
+
+def test_429_is_rate_limited_with_the_servers_wait() -> None:
+    found = error(fake.answer(429, {"error": {"message": "slow"}}, {"retry-after": "3"}))
+    assert isinstance(found, RateLimited)
+    assert found.wait_s == 3
+    waiting = error(fake.answer(503, b"", {"retry-after": "4"}))
+    assert isinstance(waiting, Unavailable)
+    assert waiting.wait_s == 4
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 402, 403, 404, 405, 413, 422, 451])
+def test_what_will_not_pass_is_rejected_with_its_status(status: int) -> None:
+    found = error(fake.answer(status, {"error": {"message": "no"}}))
+    assert isinstance(found, Rejected)
+    assert found.status == status
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (401, {"error": {"message": f"bad key {KEY}"}}, "401: bad key [key]; check OPENAI_API_KEY"),
+        (400, {"error": "plain"}, "400: plain"),
+        (400, {"message": "top"}, "400: top"),
+        (422, {"detail": [{"msg": "field required"}]}, "field required"),
+        (400, b"<html>\n  oops</html>", "400: <html> oops</html>"),
+        (400, [{"error": {"message": "listed"}}], "400: listed"),
+        (307, b"", "give that address"),
+        (413, b"big", "too large"),
+    ],
+)
+def test_a_rejection_says_what_the_server_said_and_the_next_step(
+    status: int, body: Any, words: str
+) -> None:
+    assert words in str(error(fake.answer(status, body, {"location": "http://x/?token=t"})))
+
+
+def test_a_long_message_is_cut() -> None:
+    assert len(str(error(fake.answer(400, {"error": {"message": "x" * 10_000}})))) < 700
+
+
+def test_a_404_names_the_models_that_the_server_offers() -> None:
+    async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
+        models = {"data": [{"id": "fake-2"}, {"id": "other"}]}
+        known = asked.target == "/v1/models"
+        body = models if known else {"error": {"message": "no such model"}}
+        writer.write(fake.raw(200 if known else 404, json.dumps(body).encode()))
+
+    text = str(error(behave))
+    assert "no such model" in text
+    assert "did you mean: fake-2" in text
+
+
+def test_an_account_without_credit_is_not_asked_again() -> None:
+    found = error(fake.answer(429, {"error": {"message": "x", "code": "insufficient_quota"}}))
+    assert isinstance(found, Rejected)
+    assert "credit" in str(found)
+
+
+LONG = [
+    {"error": {"message": "no", "code": "context_length_exceeded"}},
+    {"error": {"message": "This model's maximum context length is 8192 tokens. However, you ..."}},
+    {"object": "error", "message": "The decoder prompt (length 9000) is longer than the maximum"
+     " model length of 8192", "code": 400},
+    {"error": {"code": 400, "message": "the request exceeds the available context size",
+               "type": "exceed_context_size_error"}},
+    {"error": {"message": "The input (9 tokens) is longer than the model's context length (8)"}},
+    {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096"},
+    {"error": {"message": "'max_tokens' or 'max_completion_tokens' is too large: 4000. This model's"
+     " maximum context length is 8192 tokens and your request has 6000 input tokens"}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", LONG)
+@pytest.mark.parametrize("status", [400, 422, 500])
+def test_a_conversation_too_long_is_the_models_limit(body: Any, status: int) -> None:
+    found = reply(fake.answer(status, body))
+    assert found.stop == "over_long"
+    assert found.latency_s > 0
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "max_tokens is too large: 100000. This model supports at most 16384 completion tokens",
+        "'max_tokens' is too large: 100000. This model's maximum context length is 8192 tokens",
+    ],
+)
+def test_a_limit_beyond_the_model_is_a_wrong_setting(message: str) -> None:
+    assert isinstance(error(fake.answer(400, {"error": {"message": message}})), Rejected)
+
+
+def test_a_filter_is_refused_and_an_unparsable_call_is_malformed() -> None:
+    filtered = reply(fake.answer(400, {"error": {"code": "content_filter", "message": "no"}}))
+    assert (filtered.stop, filtered.text) == ("refused", "no")
+    body = {"error": {"code": "tool_use_failed", "failed_generation": "<f>{", "message": "m"}}
+    failed = reply(fake.answer(400, body))
+    assert (failed.stop, failed.text) == ("malformed", "<f>{")
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        ({"code": 429, "message": "slow"}, RateLimited),
+        ({"code": "rate_limit_exceeded"}, RateLimited),
+        ({"code": 401, "message": "who"}, Rejected),
+        ({"code": 503}, Unavailable),
+        ({"message": "something"}, Unavailable),
+        ("something", Unavailable),
+    ],
+)
+def test_an_error_under_status_200_is_what_it_says(failure: Any, kind: type) -> None:
+    assert type(error(fake.answer(200, {"error": failure}))) is kind
+
+
+def test_a_context_overflow_under_status_200_is_over_long() -> None:
+    body = {"error": {"code": 400, "message": "maximum context length is 10 tokens"}}
+    assert reply(fake.answer(200, body)).stop == "over_long"
+
+
+@pytest.mark.parametrize("body", [b"<html>busy</html>", b'{"choices": [{"mess', b"", b"null"])
+def test_a_200_that_is_no_completion_is_torn(body: bytes) -> None:
+    assert type(error(fake.answer(200, body))) is Torn
+
+
+def test_a_stalled_server_is_a_timeout() -> None:
+    async def go() -> None:
+        await asked(fake.send(b"", then="stall"), timeout_s=0.1)
+
+    with pytest.raises(Timeout):
+        asyncio.run(go())
+
+
+def test_a_reply_of_ten_megabytes_is_read() -> None:
+    assert len(reply(fake.answer(200, fake.says("x" * (10 * 2**20)))).text) == 10 * 2**20
+
+
+def test_a_server_that_refuses_odd_arguments_gets_them_mended() -> None:
+    async def strict(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
+        call = asked.json["messages"][0]["tool_calls"][0]
+        try:
+            json.loads(call["function"]["arguments"])
+            writer.write(fake.raw(200, json.dumps(fake.says("fine")).encode()))
+        except ValueError:
+            writer.write(fake.raw(400, b'{"error": {"message": "Expecting value"}}'))
+
+    broken = Message(role="assistant", calls=(Call(name="f", arguments="{oops", id="1"),))
+    assert reply(strict, Request(messages=(broken,))).text == "fine"
+
+
+def test_a_rejected_request_without_odd_arguments_is_sent_once() -> None:
+    async def go() -> int:
+        async with fake.serve(fake.answer(400, b"no")) as server:
+            with pytest.raises(Rejected):
+                await wire(server.url)(HELLO)
+            return len(server.asked)
+
+    assert asyncio.run(go()) == 1

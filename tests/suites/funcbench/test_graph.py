@@ -1,0 +1,241 @@
+"""Laws of the graphs (arXiv 2509.26553, section 3) over random knobs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from toolmark import codec, seeds
+from toolmark.errors import UsageError
+from toolmark.suites.funcbench import data, graph
+from toolmark.suites.funcbench.data import Variant
+from toolmark.suites.funcbench.graph import Knobs
+from toolmark.types import Task
+from toolmark.worlds.dag import Graph, Truth
+from toolmark.worlds.dag import graph as read
+
+MANY = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@st.composite
+def knobs(draw: st.DrawFn) -> Knobs:
+    core = draw(st.integers(2, 24))
+    root_inputs = draw(st.sampled_from([1, 1, 2, 3]))
+    drawn = Knobs(
+        core=core,
+        depth=draw(st.integers(1, core - 1)),
+        connected=draw(st.integers(0, 12)),
+        disconnected=draw(st.integers(0, 12)),
+        max_inputs=draw(st.none() | st.integers(root_inputs, 6)),
+        root_inputs=root_inputs,
+        known_distractor_inputs=draw(st.booleans()),
+        types=draw(st.none() | st.integers(1, core)),
+    )
+    try:
+        graph.check(drawn)
+    except UsageError:
+        assume(False)
+    return drawn
+
+
+def make(knobs: Knobs, seed: int) -> Task:
+    return next(data.tasks(knobs, 0, (Variant(),), seed))
+
+
+def solvable(found: Graph, without: str = "") -> bool:
+    """Compute everything that can be computed, one function taken away."""
+    known = set(found.given)
+    waiting = [node for node in found.nodes if node.function != without]
+    while ready := [node for node in waiting if all(x.source in known for x in node.inputs)]:
+        known |= {node.function for node in ready}
+        waiting = [node for node in waiting if node.function not in known]
+    target = next(node for node in found.nodes if node.output.name == found.target)
+    return target.function in known
+
+
+def below(found: Graph) -> dict[str, set[str]]:
+    consumers: dict[str, set[str]] = defaultdict(set)
+    for node in found.nodes:
+        for x in node.inputs:
+            consumers[x.source].add(node.function)
+    return consumers
+
+
+def reached(found: Graph, start: str) -> set[str]:
+    consumers, seen, stack = below(found), set[str](), [start]
+    while stack:
+        name = stack.pop()
+        stack += consumers[name] - seen
+        seen |= consumers[name]
+    return seen
+
+
+def longest(truth: Truth, name: str, heights: dict[str, int]) -> int:
+    if name not in heights:
+        nodes = truth.nodes.values()
+        after = [node.function for node in nodes if any(x.source == name for x in node.inputs)]
+        heights[name] = max((1 + longest(truth, x, heights) for x in after if x != name), default=0)
+    return heights[name]
+
+
+@MANY
+@given(knobs(), st.integers(0, 2**32))
+def test_the_core_reaches_the_target_and_nothing_else_does(knobs: Knobs, seed: int) -> None:
+    found = read(make(knobs, seed))
+    kinds = Counter(node.kind for node in found.nodes)
+    target = next(node for node in found.nodes if node.output.name == found.target)
+    assert kinds["core"] == knobs.core
+    assert kinds["connected"] == knobs.connected
+    assert kinds["disconnected"] == knobs.disconnected
+    assert target.kind == "core"
+    for node in found.nodes:
+        leads = node is target or target.function in reached(found, node.function)
+        assert leads == (node.kind == "core")
+
+
+@MANY
+@given(knobs(), st.integers(0, 2**32))
+def test_the_longest_path_to_the_target_is_the_depth(knobs: Knobs, seed: int) -> None:
+    found = read(make(knobs, seed))
+    core = Graph(found.target, tuple(x for x in found.nodes if x.kind == "core"), found.given)
+    truth = Truth(core)
+    heights: dict[str, int] = {}
+    assert max(longest(truth, node.function, heights) for node in core.nodes) == knobs.depth
+    assert len(truth.levels()) == knobs.depth + 1
+
+
+@MANY
+@given(knobs(), st.integers(0, 2**32))
+def test_every_core_function_is_needed_and_the_core_suffices(knobs: Knobs, seed: int) -> None:
+    found = read(make(knobs, seed))
+    core = [node for node in found.nodes if node.kind == "core"]
+    assert solvable(Graph(found.target, tuple(core), found.given))
+    assert not any(solvable(found, without=node.function) for node in core)
+    levels = Truth(found).levels()
+    # the fewest calls: every core function once, and each when its inputs are there
+    assert sorted(x.function for level in levels for x in level) == sorted(x.function for x in core)
+
+
+@MANY
+@given(knobs(), st.integers(0, 2**32))
+def test_irrelevant_functions_keep_to_themselves(knobs: Knobs, seed: int) -> None:
+    found = read(make(knobs, seed))
+    kind: dict[str, str] = {node.function: node.kind for node in found.nodes}
+    consumed = below(found)
+    edges = 0
+    for node in found.nodes:
+        sources = [kind[x.source] for x in node.inputs if x.source in kind]
+        match node.kind:
+            case "core":
+                assert set(sources) <= {"core"}
+            case "connected":
+                assert set(sources) == {"core"}
+                assert len(sources) <= min(3, knobs.core)
+                assert not consumed[node.function]
+            case "disconnected":
+                assert set(sources) <= {"disconnected"}
+                assert not any(kind[x] != "disconnected" for x in consumed[node.function])
+                edges += len(sources)
+    assert edges <= knobs.disconnected // 2
+
+
+@MANY
+@given(knobs(), st.integers(0, 2**32))
+def test_only_functions_without_a_producer_have_given_inputs(knobs: Knobs, seed: int) -> None:
+    found = read(make(knobs, seed))
+    functions = {node.function for node in found.nodes}
+    used = Counter[str]()
+    for node in found.nodes:
+        outside = [x for x in node.inputs if x.source not in functions]
+        assert len({x.source for x in node.inputs}) == len(node.inputs)
+        assert len(outside) in (0, len(node.inputs))
+        assert len(node.inputs) <= (knobs.max_inputs or len(functions) + knobs.root_inputs)
+        assert not outside or len(outside) == knobs.root_inputs
+        for x in outside:
+            assert x.parameter == x.source
+            known = node.kind == "core" or knobs.known_distractor_inputs
+            assert (x.source in found.given) == known
+        used.update(x.source for x in outside)
+    assert set(found.given) <= set(used)
+    assert set(used.values()) <= {1}
+
+
+@MANY
+@given(knobs(), st.integers(0, 2**32))
+def test_same_seed_same_bytes(knobs: Knobs, seed: int) -> None:
+    one, other = make(knobs, seed), make(knobs, seed)
+    assert codec.encode(one) == codec.encode(other)
+    assert codec.encode(make(knobs, seed + 1)) != codec.encode(one)
+
+
+@pytest.mark.parametrize("most", [9, 2])
+def test_extra_edges_are_as_many_as_were_drawn_or_all(most: int) -> None:
+    for seed in range(300):
+        rng = seeds.of(seed, "extra", 0, "test")
+        n, depth = 9, (3 if most == 2 else 1) + seed % 5
+        parents, height = graph._tree(n, depth, most, rng)
+        before = sum(map(len, parents))
+        pairs = [[b for b in range(n) if height[b] > height[child]] for child in range(n)]
+        room = sum(min(most, len(higher)) for higher in pairs) - before
+        k = seeds.below(rng, 2 * n + 1)
+        graph._extra(parents, height, k, most, rng)
+        assert sum(map(len, parents)) - before == min(k, room)
+        for child, producers in enumerate(parents):
+            assert len(set(producers)) == len(producers) <= most
+            assert set(producers) <= set(pairs[child])
+
+
+@pytest.mark.parametrize("k", [1, 5, 7])
+def test_extra_edges_are_uniform_over_the_pairs(k: int) -> None:
+    """Of 12 pairs up to five edges are drawn and redrawn, more are listed: both are uniform."""
+    parents = [[1, 3, 4], [2, 5, 6], [], [7], [], [], [], []]
+    height = [0, 1, 2, 1, 1, 2, 2, 2]
+    pairs = {(b, a) for a, b in combinations(range(8), 2) if height[b] > height[a]}
+    pairs |= {(a, b) for a, b in combinations(range(8), 2) if height[a] > height[b]}
+    free = pairs - {(b, a) for a in range(8) for b in parents[a]}
+    counts = Counter[Any]()
+    draws = 6000
+    for seed in range(draws):
+        mine = [list(producers) for producers in parents]
+        graph._extra(mine, height, k, 8, seeds.of(seed, "uniform", k, "test"))
+        counts.update((b, a) for a in range(8) for b in mine[a][len(parents[a]) :])
+    assert set(counts) == free
+    expected = draws * k / len(free)
+    spread = sum((count - expected) ** 2 / expected for count in counts.values())
+    # chi-squared with len(free) - 1 degrees of freedom; 1e-4 quantile of 11 is 36
+    assert len(free) == 12
+    assert spread < 36
+
+
+@pytest.mark.parametrize(
+    ("wrong", "bound"),
+    [
+        ({"core": 1}, "core must be at least 2; got 1"),
+        ({"core": 5, "depth": 5}, "depth must be at most core - 1 = 4; got 5"),
+        ({"depth": 0}, "depth must be at least 1; got 0"),
+        ({"connected": -1}, "connected must be at least 0; got -1"),
+        ({"disconnected": -1}, "disconnected must be at least 0; got -1"),
+        ({"root_inputs": 0}, "root_inputs must be at least 1; got 0"),
+        ({"types": 6}, "types must be from 1 to the number of functions = 5; got 6"),
+        ({"types": 0}, "types must be from 1 to the number of functions = 5; got 0"),
+        ({"max_inputs": 1, "root_inputs": 2}, "max_inputs must be at least root_inputs = 2; got 1"),
+        ({"max_inputs": 1}, "core must be at most 3 with depth 2 and max_inputs 1; got 5"),
+        (
+            {"core": 8, "max_inputs": 2},
+            "core must be at most 7 with depth 2 and max_inputs 2; got 8",
+        ),
+    ],
+)
+def test_impossible_knobs_name_the_bound(wrong: dict[str, int], bound: str) -> None:
+    with pytest.raises(UsageError, match=bound):
+        graph.check(Knobs(**({"core": 5, "depth": 2} | wrong)))
+
+
+def test_the_largest_possible_core_is_filled() -> None:
+    full = read(make(Knobs(core=15, depth=3, max_inputs=2), 0))
+    assert len(full.nodes) == 15

@@ -1,0 +1,122 @@
+"""Presets have the paper's numbers of tasks; knobs that cannot be are refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from toolmark import suites
+from toolmark.errors import UsageError
+from toolmark.suites.funcbench.presets import PRESETS
+from toolmark.suites.funcbench.suite import load
+
+SIZES = {
+    "main": 1150,
+    "by-kind": 1150,
+    "by-depth": 1150,
+    "main-caption": 1150,
+    "no-extra": 115,
+    "core40": 500,
+    "effort": 400,
+    "restate5": 160,
+    "restate10": 360,
+}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_has_the_papers_number_of_tasks(preset: str) -> None:
+    suite = load(preset=preset, seed=0)
+    assert len(suite) == SIZES[preset]
+    small = load(preset=preset, graphs=1, seed=0)
+    ids = [task.id for task in small]
+    assert len(set(ids)) == len(ids) == len(small) == SIZES[preset] // 5
+
+
+def test_main_crosses_size_depth_number_and_kind() -> None:
+    found = Counter[tuple[str, str]]()
+    cores = Counter[str]()
+    for task in load(preset="main", graphs=1, seed=0):
+        found[task.axes["irrelevant"], task.axes["kind"]] += 1
+        cores[task.axes["core"]] += 1
+    assert cores == {"5": 40, "10": 90, "20": 100}
+    assert found["0", "none"] == 23
+    for count in ("10", "20", "40"):
+        for kind in ("connected", "disconnected", "half"):
+            assert found[count, kind] == 23
+
+
+def test_an_odd_number_of_irrelevant_functions_has_one_more_connected() -> None:
+    tasks = [t for t in load(preset="main-caption", graphs=1, seed=0) if t.axes["kind"] == "half"]
+    five = next(task for task in tasks if task.axes["irrelevant"] == "5")
+    assert "-k3-m2-" in five.item
+
+
+def test_slices_of_main_hold_the_same_tasks() -> None:
+    main = [task.id for task in load(preset="main", graphs=1, seed=0)]
+    assert [task.id for task in load(preset="by-kind", graphs=1, seed=0)] == main
+    bare = {task.id: task for task in load(preset="no-extra", graphs=1, seed=0)}
+    for task in load(preset="main", graphs=1, seed=0):
+        if task.id in bare:
+            assert bare.pop(task.id) == task
+    assert not bare
+
+
+@pytest.mark.parametrize(
+    ("preset", "axis", "levels"),
+    [("restate5", "protocol", ["plain", "restate"]), ("effort", "effort", ["minimal", "medium"])],
+)
+def test_paired_presets_ask_every_item_both_ways(preset: str, axis: str, levels: list[str]) -> None:
+    asked: dict[str, list[str]] = {}
+    for task in load(preset=preset, graphs=1, seed=0):
+        asked.setdefault(task.item, []).append(task.axes[axis])
+    assert all(found == levels for found in asked.values())
+
+
+def test_other_efforts_replace_those_of_the_preset() -> None:
+    suite = load(preset="effort", efforts=("low", "high"), graphs=1, seed=0)
+    assert {task.sampling.reasoning_effort for task in suite} == {"low", "high"}
+
+
+def test_tasks_can_be_gone_through_twice() -> None:
+    suite = load(graphs=3, seed=5)
+    assert list(suite) == list(suite)
+    assert len(list(suite)) == len(suite) == 3
+
+
+def test_without_a_seed_the_tasks_are_fresh() -> None:
+    one, other = load(graphs=1), load(graphs=1)
+    assert list(one) != list(other)
+    assert list(load(graphs=1, seed=one.seed)) == list(one)
+    assert one.knobs["seed"] is None
+
+
+def test_the_limit_is_twice_the_core_and_can_be_lifted() -> None:
+    (task,) = load(graphs=1, seed=0)
+    assert task.limits.calls == 20
+    assert task.limits.steps == 21
+    (free,) = load(graphs=1, seed=0, cap=False)
+    assert free.limits.calls is None
+
+
+@pytest.mark.parametrize(
+    ("knobs", "said"),
+    [
+        ({"preset": "mian"}, "no preset 'mian'; did you mean: main"),
+        ({"preset": "main", "core": 5}, "a preset sets core, depth"),
+        ({"depth": 10}, "depth must be at most core - 1 = 9; got 10"),
+        ({"graphs": 0}, "graphs must be at least 1; got 0"),
+        ({"efforts": "hgih"}, "no reasoning effort 'hgih'; did you mean: high"),
+        ({"efforts": "low,low"}, "efforts must differ"),
+        ({"preset": "restate5", "restate": True}, "leave restate out"),
+        ({"preset": "main", "max_inputs": 1}, "core must be at most 2 with depth 1"),
+        ({"conected": 3}, "did you mean: connected"),
+    ],
+)
+def test_impossible_knobs_are_refused_with_the_bound(knobs: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        suites.load("funcbench", **knobs)
+
+
+def test_every_knob_has_its_help() -> None:
+    assert all(knob.help for knob in suites.knobs("funcbench"))
