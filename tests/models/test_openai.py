@@ -25,7 +25,8 @@ HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 
 
 def wire(url: str, **more: Any) -> OpenAI:
-    return OpenAI(url, "fake-1", key=KEY, **({"timeout_s": 5.0} | more))
+    settings: dict[str, Any] = {"key": KEY, "timeout_s": 5.0} | more
+    return OpenAI(url, "fake-1", **settings)
 
 
 async def asked(

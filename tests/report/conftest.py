@@ -108,9 +108,7 @@ def trajectory(index: int, repeat: int, *, right: bool, long: int = 0) -> Trajec
             text=_odd(index + 7 * n), calls=calls, usage=Usage(input=900 + 40 * n, output=35),
             latency_s=0.4 + 0.1 * n, reasoning="First alpha, then beta." if n else "",
         )  # fmt: skip
-        steps.append(
-            Step(reply=reply, said=said if n == 0 else (), calls=calls, results=results)
-        )
+        steps.append(Step(reply=reply, said=said if n == 0 else (), calls=calls, results=results))
     answer = f"bujxye = {412 + index if right else 7}" + "x" * long
     steps.append(Step(reply=Reply(text=answer, usage=Usage(input=1200, output=12), latency_s=0.7)))
     return Trajectory(

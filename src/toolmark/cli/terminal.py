@@ -140,12 +140,13 @@ def knobs(console: Console, about: str, found: Sequence[Knob]) -> None:
     table = Table.grid(padding=(0, 2))
     for knob in found:
         kind = str(getattr(knob.kind, "__name__", knob.kind)).removesuffix(" | None")
-        default = ",".join(knob.default) if isinstance(knob.default, tuple) else knob.default
-        shown = "" if default is None else str(default)
+        many = isinstance(knob.default, tuple)
+        default = ",".join(knob.default) if many else knob.default
         table.add_row(
-            f"[bold]-T {knob.name}=[/]{escape(shown)}", f"[dim]{'list' if kind.startswith('tuple') else kind}[/]",
+            f"[bold]-T {knob.name}=[/]{escape('' if default is None else str(default))}",
+            "[dim]list[/]" if many else f"[dim]{escape(kind)}[/]",
             escape(knob.help),
-        )  # fmt: skip
+        )
     console.print(table, highlight=False)
 
 

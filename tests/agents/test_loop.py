@@ -1,0 +1,153 @@
+"""The loop asks, executes and ends as the task's limits say."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from toolmark.agents.loop import loop, merge
+from toolmark.dialects.native import Native
+from toolmark.errors import Timeout
+from toolmark.types import (
+    Call,
+    Limits,
+    Message,
+    Reply,
+    Request,
+    Result,
+    Sampling,
+    Step,
+    StopReason,
+    Task,
+    Text,
+    Tool,
+    Trajectory,
+    Turn,
+    Usage,
+)
+
+TOOL = Tool(name="f")
+
+
+def user(text: str) -> Message:
+    return Message(role="user", parts=(Text(text),))
+
+
+def task(*turns: str, steps: int = 50, calls: int | None = None) -> Task:
+    return Task(
+        id="t", suite="s", tools=(TOOL,), turns=tuple(Turn(messages=(user(t),)) for t in turns),
+        limits=Limits(steps=steps, calls=calls),
+    )  # fmt: skip
+
+
+class Echo:
+    """A world that repeats the arguments."""
+
+    def __init__(self) -> None:
+        self.called: list[Call] = []
+
+    async def tools(self) -> tuple[Tool, ...]:
+        return (TOOL,)
+
+    async def call(self, call: Call, /) -> Result:
+        self.called.append(call)
+        return Result(parts=(Text(call.arguments),))
+
+    async def final_state(self) -> int:
+        return len(self.called)
+
+
+class Script:
+    """Says the replies in order, and keeps the requests."""
+
+    def __init__(self, *replies: Reply | Exception) -> None:
+        self.replies = list(replies)
+        self.requests: list[Request] = []
+
+    async def __call__(self, request: Request, /) -> Reply:
+        self.requests.append(request)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+
+def calling(n: int) -> Reply:
+    calls = tuple(Call(name="f", arguments=str(i), id=f"c{i}") for i in range(n))
+    return Reply(calls=calls, usage=Usage(input=10, output=1), latency_s=0.5)
+
+
+def said(text: str, stop: StopReason = "stop") -> Reply:
+    return Reply(text=text, stop=stop)
+
+
+def play(asked: Task, replies: Sequence[Reply | Exception]) -> tuple[Trajectory, Echo, Script]:
+    world, model = Echo(), Script(*replies)
+    return asyncio.run(loop(asked, model, Native(), world, Sampling())), world, model
+
+
+def test_it_ends_with_a_reply_without_calls() -> None:
+    found, world, model = play(task("go"), [calling(2), calling(1), said("done")])
+    assert (found.ending, found.answer, found.state) == ("answered", "done", 3)
+    assert [len(step.results) for step in found.steps] == [2, 1, 0]
+    assert found.usage == Usage(input=20, output=2)
+    assert found.latency_s == 1.0
+    roles = [message.role for message in model.requests[-1].messages]
+    assert roles == ["user", "assistant", "tool", "tool", "assistant", "tool"]
+    assert [c.arguments for c in world.called] == ["0", "1", "0"]
+
+
+@pytest.mark.parametrize(("cap", "executed"), [(3, 3), (2, 2), (4, 4)])
+def test_the_first_calls_are_executed_and_one_more_ends_it(cap: int, executed: int) -> None:
+    found, world, _ = play(task("go", calls=cap), [calling(2), calling(3), said("done")])
+    assert found.ending == "calls"
+    assert len(world.called) == executed
+    assert found.answer == ""
+    assert len(found.steps[-1].calls) > len(found.steps[-1].results)
+
+
+def test_an_answer_after_exactly_the_cap_counts() -> None:
+    found, world, _ = play(task("go", calls=3), [calling(2), calling(1), said("done")])
+    assert (found.ending, found.answer, len(world.called)) == ("answered", "done", 3)
+
+
+def test_steps_are_bounded_per_turn() -> None:
+    found, _, model = play(task("a", "b", steps=2), [calling(1), calling(1)])
+    assert (found.ending, len(model.requests)) == ("steps", 2)
+
+
+def test_turns_follow_each_other_in_one_conversation() -> None:
+    found, _, model = play(task("a", "b"), [calling(1), said("x"), said("y")])
+    assert [step.turn for step in found.steps] == [0, 0, 1]
+    assert [m.text for m in model.requests[-1].messages if m.role == "user"] == ["a", "b"]
+    assert [len(step.said) for step in found.steps] == [1, 0, 1]
+    assert found.answer == "y"
+
+
+@pytest.mark.parametrize("stop", ["length", "refused", "malformed", "over_long"])
+def test_the_models_faults_are_endings_not_errors(stop: StopReason) -> None:
+    found, _, _ = play(task("go"), [said("half", stop)])
+    assert found.ending == stop
+
+
+def test_a_conversation_too_long_ends_the_episode() -> None:
+    found, _, model = play(task("a", "b"), [said("", "over_long")])
+    assert (found.ending, len(model.requests)) == ("over_long", 1)
+
+
+def test_steps_survive_an_endpoint_error() -> None:
+    steps: list[Step] = []
+    model = Script(calling(1), Timeout("slow"))
+    with pytest.raises(Timeout):
+        asyncio.run(loop(task("go"), model, Native(), Echo(), Sampling(), steps=steps))
+    assert len(steps) == 1
+
+
+def test_what_a_task_fixes_wins_over_the_runs_settings() -> None:
+    run = Sampling(temperature=0.7, top_p=0.9, extra={"a": 1})
+    fixed = Sampling(temperature=0.0, reasoning_effort="minimal")
+    assert merge(run, fixed) == Sampling(
+        temperature=0.0, top_p=0.9, reasoning_effort="minimal", extra={"a": 1}
+    )

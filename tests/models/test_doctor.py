@@ -1,0 +1,131 @@
+"""The doctor finds what works and what does not, and says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import wave
+from typing import Any
+
+import pytest
+from tests.servers import fake
+
+from toolmark.errors import UsageError
+from toolmark.models import doctor
+from toolmark.models.doctor import Check, examine
+
+MODELS = {"data": [{"id": "good"}, {"id": "other"}]}
+
+
+def clinic(**faults: Any) -> fake.Behaviour:
+    """Behave like a good endpoint, except for the faults named."""
+
+    def body(asked: fake.Asked) -> Any:
+        if asked.target.endswith("/models"):
+            return faults.get("models", (200, MODELS))
+        said = asked.json["messages"][0]["content"]
+        kinds = {part["type"] for part in said} if isinstance(said, list) else set()
+        names = [tool["function"]["name"] for tool in asked.json.get("tools", [])]
+        if "image_url" in kinds:
+            return faults.get("image", (200, fake.says("red")))
+        if "input_audio" in kinds:
+            return faults.get("audio", (200, fake.says("beep")))
+        if names == ["weather.get"]:
+            return faults.get("dots", (200, fake.calls(("weather.get", "{}"))))
+        if "Rome" in said:
+            return faults.get("parallel", (200, fake.calls((names[0], "{}"), (names[0], "{}"))))
+        return faults.get("tools", (200, fake.calls((names[0], '{"city": "Paris"}'))))
+
+    async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
+        status, data = body(asked)
+        writer.write(fake.raw(status, json.dumps(data).encode()))
+
+    return behave
+
+
+def checks(name: str = "good", **faults: Any) -> dict[str, Check]:
+    async def go() -> list[Check]:
+        async with fake.serve(clinic(**faults)) as server:
+            return await examine(f"{server.url}#{name}", timeout_s=5)
+
+    return {check.name: check for check in asyncio.run(go())}
+
+
+NAMES = [
+    "reachable",
+    "key",
+    "model",
+    "tool calls",
+    "parallel calls",
+    "dots in names",
+    "image",
+    "audio",
+    "usage",
+]
+NO = (400, {"error": {"message": "not supported"}})
+
+
+def test_a_good_endpoint_is_well_in_every_respect() -> None:
+    found = checks()
+    assert list(found) == NAMES
+    assert {check.status for check in found.values()} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "answer", "status", "words"),
+    [
+        ("models", "model", (404, {}), "warn", "does not list"),
+        ("tools", "tool calls", (200, fake.says("It is sunny.")), "fail", "sunny"),
+        ("tools", "tool calls", NO, "fail", "not supported"),
+        ("parallel", "parallel calls", (200, fake.calls(("get_weather", "{}"))), "warn", "1 calls"),
+        ("parallel", "parallel calls", (200, fake.says("no")), "warn", "0 calls"),
+        ("dots", "dots in names", NO, "ok", "weather_get"),
+        ("image", "image", NO, "warn", "not supported"),
+        ("audio", "audio", NO, "warn", "not supported"),
+        ("audio", "audio", (500, {}), "warn", "500"),
+    ],
+)
+def test_each_fault_is_found(fault: str, name: str, answer: Any, status: str, words: str) -> None:
+    found = checks(**{fault: answer})[name]
+    assert found.status == status
+    assert words in found.detail
+
+
+def test_every_failure_has_a_next_step() -> None:
+    found = checks(tools=(200, fake.says("text")))["tool calls"]
+    assert "tool parser" in found.step
+
+
+def test_missing_usage_is_found() -> None:
+    silent = fake.calls(("get_weather", "{}"))
+    del silent["usage"]
+    assert checks(tools=(200, silent))["usage"].status == "warn"
+
+
+def test_a_refused_key_ends_the_examination() -> None:
+    found = checks(models=(401, {"error": {"message": "bad key"}}))
+    assert list(found) == ["reachable", "key"]
+    assert found["key"].status == "fail"
+    assert "TOOLMARK_API_KEY" in found["key"].step
+
+
+def test_an_unknown_model_is_named_with_the_nearest() -> None:
+    assert "did you mean: good" in checks("goood")["model"].detail
+
+
+def test_an_unreachable_endpoint_is_one_failure() -> None:
+    found = asyncio.run(examine(f"http://127.0.0.1:{fake.unused()}/v1#m", timeout_s=1))
+    assert [(check.name, check.status) for check in found] == [("reachable", "fail")]
+    assert found[0].step
+
+
+def test_what_is_no_endpoint_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="nothing to probe"):
+        asyncio.run(examine("baseline/planner"))
+
+
+def test_the_probes_media_are_what_they_claim() -> None:
+    with wave.open(io.BytesIO(doctor._wav())) as sound:
+        assert (sound.getframerate(), sound.getnframes()) == (16_000, 16_000)
+    assert doctor._png().startswith(b"\x89PNG\r\n\x1a\n")

@@ -1,0 +1,187 @@
+"""From a model's name to a model; a key goes only where its owner sent it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.servers import fake
+
+from toolmark.errors import UsageError
+from toolmark.models.policy import Cache, Retry
+from toolmark.models.resolve import endpoint, resolve
+from toolmark.types import Instrument, Message, Model, Reply, Request, Task, Text
+
+HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
+TASK = Task(id="t", suite="s", turns=())
+
+
+class Suite:
+    name = "bench"
+
+    def __init__(self) -> None:
+        self.instruments = {"oracle": self.make, "faulty": self.make}
+
+    def make(self, task: Task, repeat: int, options: Mapping[str, str]) -> Model:
+        async def model(request: Request, /) -> Reply:
+            return Reply(text=f"{task.id} {repeat} {sorted(options.items())}")
+
+        return model
+
+
+async def header(spec: str, monkeypatch: pytest.MonkeyPatch, **env: str) -> str | None:
+    """Return the authorization that a server on 127.0.0.1 sees; URL in spec or env is its."""
+    async with fake.serve(fake.answer(200, fake.says("x"))) as server:
+        for name, value in env.items():
+            monkeypatch.setenv(name, value.replace("URL", server.url))
+        model = endpoint(spec.replace("URL", server.url))
+        await model(HELLO)
+        await model.close()
+        return server.asked[0].headers.get("authorization")
+
+
+def test_the_providers_key_goes_to_the_address_given_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = asyncio.run(
+        header("openai/m", monkeypatch, OPENAI_API_KEY=" sk-1\n", OPENAI_BASE_URL="URL/")
+    )
+    assert seen == "Bearer sk-1"
+
+
+def test_the_providers_key_never_goes_to_an_address_in_the_spec(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert asyncio.run(header("URL#m", monkeypatch, OPENAI_API_KEY="sk-1")) is None
+    seen = asyncio.run(header("URL#m", monkeypatch, TOOLMARK_API_KEY="tm-1"))
+    assert seen == "Bearer tm-1"
+
+
+def test_base_url_beats_the_environment_and_addresses_are_tidied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert endpoint("openai/a/b", base_url="http://h:1/v1/").url == "http://h:1/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://env:1/v1")
+    assert endpoint("openai/m", base_url="http://h:1/v1").url == "http://h:1/v1"
+    assert endpoint("openai/m").url == "http://env:1/v1"
+    assert endpoint("http://h:1/v1/chat/completions#m").url == "http://h:1/v1"
+
+
+def test_names() -> None:
+    assert endpoint("openai/a/b", base_url="http://h/v1").model == "a/b"
+    assert endpoint("http://h/v1#org/m:8b").model == "org/m:8b"
+    assert getattr(resolve("http://h/v1#org/m"), "name", "") == "org/m"
+
+
+@pytest.mark.parametrize(
+    ("spec", "base_url", "words"),
+    [
+        ("openia/gpt", None, "did you mean: openai/"),
+        ("gpt-5", None, "http://HOST:PORT/v1#NAME"),
+        ("", None, "no model ''"),
+        ("openai/", None, "openai/NAME"),
+        ("openai/m", None, "set OPENAI_API_KEY"),
+        ("http://h:1/v1", None, "http://h:1/v1#NAME"),
+        ("http://h:1/v1#", None, "#NAME"),
+        ("http://#m", None, "not an address"),
+        ("http://h:port/v1#m", None, "not an address"),
+        ("http://h:99999/v1#m", None, "not an address"),
+        ("http://u:p@h/v1#m", None, "TOOLMARK_API_KEY"),
+        ("http://h/v1?key=1#m", None, "query"),
+        ("http://h/v1#m", "http://g/v1", "leave --base-url out"),
+        ("openai/m", "localhost:8000", "not an address"),
+        ("baseline/plannr", None, "did you mean: planner"),
+        ("test/nul", None, "did you mean: null"),
+        ("test/orcale", None, "did you mean: oracle"),
+        ("test/null?x=1", None, "takes no options"),
+        ("no_such_module_x:model", None, "cannot import no_such_module_x"),
+        ("toolmark.codec:escap", None, "did you mean: escape"),
+    ],
+)
+def test_a_name_that_is_wrong_says_what_would_be_right(
+    spec: str, base_url: str | None, words: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolve(spec, suite=Suite(), base_url=base_url)
+    assert words in str(caught.value)
+    assert "u:p" not in str(caught.value)
+
+
+def test_a_model_object_is_taken_as_it_is() -> None:
+    model = endpoint("http://h/v1#m")
+    assert resolve(model) is model
+
+
+def test_an_endpoint_gets_retries_pace_and_cache(tmp_path: Path) -> None:
+    cached = resolve("http://h/v1#m", cache=tmp_path, max_retries=3, max_connections=2)
+    assert isinstance(cached, Cache)
+    assert isinstance(cached.model, Retry)
+    assert cached.model.retries == 3
+    assert getattr(cached.model.model, "most", 0) == 2
+
+
+def test_instruments_of_the_suite_see_task_repeat_and_options() -> None:
+    bound = resolve("test/faulty?class=wrong_value&rate=0.2", suite=Suite())
+    assert isinstance(bound, Instrument)
+    assert getattr(bound, "name", "") == "test/faulty?class=wrong_value&rate=0.2"
+    reply = asyncio.run(bound.bind(TASK, 2)(HELLO))
+    assert reply.text == "t 2 [('class', 'wrong_value'), ('rate', '0.2')]"
+
+
+@pytest.mark.parametrize("name", ["test/null", "test/always-call", "test/dead"])
+def test_generic_instruments_need_no_suite(name: str) -> None:
+    assert getattr(resolve(name), "name", "") == name
+
+
+@pytest.mark.parametrize("name", ["planner", "eager", "lexical"])
+def test_baselines_are_found_and_get_no_policies(name: str) -> None:
+    found: Any = resolve(f"baseline/{name}")
+    assert type(found).__module__ == f"toolmark.models.baselines.{name}"
+
+
+USERS = """
+from toolmark.types import Reply
+class Mine:
+    name = "mine"
+    async def __call__(self, request, /):
+        return Reply(text="mine")
+async def function(request, /):
+    return Reply(text="function")
+def factory():
+    return Mine()
+class Seer:
+    def bind(self, task, repeat, /):
+        return Mine()
+thing = Mine()
+seer = Seer()
+number = 7
+"""
+
+
+def test_a_users_own_model_may_be_an_object_a_class_a_function_or_a_factory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "users_own_models.py").write_text(USERS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    texts = []
+    for name in ("thing", "Mine", "function", "factory"):
+        model: Any = resolve(f"users_own_models:{name}")
+        assert isinstance(model, Retry)
+        texts.append(asyncio.run(model(HELLO)).text)
+    assert texts == ["mine", "mine", "function", "mine"]
+    for name in ("Seer", "seer"):
+        assert isinstance(resolve(f"users_own_models:{name}"), Instrument)
+    with pytest.raises(UsageError, match="is no model"):
+        resolve("users_own_models:number")
+
+
+def test_a_users_module_is_found_where_the_user_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "module_of_the_folder.py").write_text(USERS)
+    monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))  # restores the path afterwards
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(resolve("module_of_the_folder:thing"), Retry)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from toolmark.stats.columns import Columns, columns
+from toolmark.types import Score, Verdict
+
+Builder = Callable[..., Columns]
+
+
+def build(values: Sequence[Sequence[float | None]], *, prefix: str = "t") -> Columns:
+    """Make columns of a table of values: a row per item, a column per repeat; None is not run."""
+    return columns(
+        (
+            Score(
+                task=f"{prefix}{i}",
+                item=f"i{i}",
+                repeat=repeat,
+                readings={} if value is None else {"r": _verdict(value)},
+                not_run="lost" if value is None else "",
+            )
+            for i, row in enumerate(values)
+            for repeat, value in enumerate(row)
+        ),
+        "r",
+    )
+
+
+def _verdict(value: float) -> Verdict:
+    return Verdict(outcome="correct" if value > 0.5 else "incorrect", value=value)
+
+
+@pytest.fixture
+def table() -> Builder:
+    return build

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from toolmark.stats.interval import bootstrap, ratio, wilson
+
+
+@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_is_scipys(pair: tuple[int, int]) -> None:
+    k, n = pair
+    theirs = stats.binomtest(k, n).proportion_ci(method="wilson")
+    assert wilson(k, n) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_wilson_of_nothing_is_everything() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_wilson_refuses_impossible_counts() -> None:
+    with pytest.raises(ValueError, match="within"):
+        wilson(3, 2)
+
+
+def test_a_wider_level_gives_a_wider_interval() -> None:
+    inner, outer = wilson(7, 20, level=0.8), wilson(7, 20, level=0.99)
+    assert outer[0] < inner[0] < inner[1] < outer[1]
+
+
+@pytest.mark.parametrize(
+    ("n_groups", "size", "alike", "share"),
+    [
+        (10, 3, 0.5, 0.5),
+        (10, 5, 0.8, 0.9),
+        (30, 1, 0.01, 0.9),
+        (30, 3, 0.3, 0.5),
+        (60, 10, 0.3, 0.9),
+    ],
+)
+def test_ratio_covers_the_truth_whatever_repeats_share(
+    n_groups: int, size: int, alike: float, share: float
+) -> None:
+    # 500 draws: the standard error of a coverage of 0.95 is 0.01; 0.91 is four of them away
+    rng = np.random.default_rng(2)
+    own = rng.beta(share * (1 / alike - 1), (1 - share) * (1 / alike - 1), (500, n_groups, 1))
+    draws = (rng.random((500, n_groups, size)) < own).astype(float).reshape(500, -1)
+    groups = np.repeat(np.arange(n_groups), size)
+    ends = [ratio(draw, np.ones(len(draw)), groups) for draw in draws]
+    assert np.mean([low <= share <= high for low, high in ends]) >= 0.91
+
+
+def test_treating_repeats_as_independent_would_not_cover() -> None:
+    # the reason for `ratio`: the same draws, judged by Wilson over rows
+    rng = np.random.default_rng(3)
+    own = rng.beta(0.25, 0.25, (300, 20, 1))
+    draws = (rng.random((300, 20, 10)) < own).reshape(300, -1)
+    ends = [wilson(int(draw.sum()), 200) for draw in draws]
+    assert np.mean([low <= 0.5 <= high for low, high in ends]) < 0.7
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(1, 6))
+def test_ratio_stays_within_bounds_and_holds_the_mean(values: list[float], n: int) -> None:
+    groups = np.arange(len(values)) % n
+    low, high = ratio(values, np.ones(len(values)), groups)
+    assert 0 <= low <= np.mean(values) + 1e-9
+    assert np.mean(values) - 1e-9 <= high <= 1
+    assert high > low
+
+
+def test_ratio_of_single_rows_is_close_to_wilson() -> None:
+    values = np.arange(200) < 60
+    ours = ratio(values.astype(float), np.ones(200), np.arange(200))
+    assert ours == pytest.approx(wilson(60, 200), abs=0.003)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_alike_values_leave_room_for_doubt(value: float) -> None:
+    few = ratio(np.full(12, value), np.ones(12), np.repeat(np.arange(4), 3))
+    many = ratio(np.full(1200, value), np.ones(1200), np.repeat(np.arange(400), 3))
+    assert few[1] - few[0] > 0.05
+    assert 0 < many[1] - many[0] < few[1] - few[0]
+
+
+def test_repeats_of_one_item_count_as_one_item() -> None:
+    assert ratio(np.ones(50), np.ones(50), ["a"] * 50) == pytest.approx(wilson(1, 1))
+
+
+def test_ratio_pools_by_size() -> None:
+    low, high = ratio([9.0, 0.0, 5.0], [10.0, 90.0, 50.0], ["a", "b", "c"])
+    assert low < 14 / 150 < high < 0.9
+
+
+def test_bootstrap_is_deterministic_and_moves_with_the_seed() -> None:
+    values, groups = np.arange(40) % 7, np.arange(40) // 4
+    assert bootstrap(values, groups) == bootstrap(values, groups)
+    assert bootstrap(values, groups) != bootstrap(values, groups, seed=1)
+
+
+def test_bootstrap_covers_a_skewed_mean() -> None:
+    rng = np.random.default_rng(4)
+    draws = rng.exponential(size=(200, 60))
+    ends = [bootstrap(draw, np.arange(60), draws=800) for draw in draws]
+    assert np.mean([low <= 1 <= high for low, high in ends]) >= 0.88
+
+
+def test_bootstrap_resamples_groups_not_rows() -> None:
+    values = np.repeat([0.0, 1.0, 0.0, 1.0], 50)
+    rows = bootstrap(values, np.arange(200))
+    groups = bootstrap(values, np.repeat(np.arange(4), 50))
+    assert groups[1] - groups[0] > 3 * (rows[1] - rows[0])
+
+
+def test_bootstrap_of_one_group_knows_nothing() -> None:
+    assert all(math.isnan(end) for end in bootstrap([1.0, 2.0], ["a", "a"]))
+
+
+def test_lengths_must_agree() -> None:
+    with pytest.raises(ValueError, match="lengths differ"):
+        bootstrap([1.0, 2.0], ["a"])

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from toolmark.stats.columns import Columns
+from toolmark.stats.paired import mcnemar, paired
+
+Builder = Callable[..., Columns]
+Values = NDArray[np.float64]
+
+
+@pytest.mark.parametrize(("b", "c"), [(0, 0), (0, 6), (5, 5), (3, 12), (40, 61), (1, 0)])
+def test_mcnemar_is_the_binomial_test(b: int, c: int) -> None:
+    expected = stats.binomtest(b, b + c).pvalue if b + c else 1.0
+    assert mcnemar(b, c)[0] == pytest.approx(expected)
+
+
+def test_difference_is_a_minus_b_with_items_that_flipped(table: Builder) -> None:
+    a, b = table([[1.0], [1.0], [0.0], [1.0]]), table([[1.0], [0.0], [1.0], [0.0]])
+    found = paired(a, b)
+    assert found.difference.value == 0.25
+    assert (found.only_a, found.only_b) == (("i1", "i3"), ("i2",))
+    assert (found.method, found.n_pairs, found.n_items) == ("exact McNemar", 4, 4)
+
+
+def test_swapping_the_runs_turns_the_sign(table: Builder) -> None:
+    rng = np.random.default_rng(1)
+    a, b = table(rng.random((12, 2)).tolist()), table(rng.random((12, 2)).tolist())
+    one, two = paired(a, b), paired(b, a)
+    assert one.difference.value == pytest.approx(-(two.difference.value or 0))
+    assert one.difference.low == pytest.approx(-(two.difference.high or 0))
+    assert one.p == pytest.approx(two.p)
+
+
+def test_rows_without_partner_and_rows_not_run_are_counted(table: Builder) -> None:
+    found = paired(table([[1.0], [None], [1.0], [0.0]]), table([[0.0], [1.0], [None]]))
+    counts = (found.unpaired_a, found.unpaired_b, found.not_run_a, found.not_run_b, found.n_pairs)
+    assert counts == (1, 0, 1, 1, 1)
+    assert found.difference.worst == pytest.approx((1 - 1 + 0) / 3)
+    assert found.difference.best == pytest.approx((1 + 0 + 1) / 3)
+
+
+def test_runs_with_other_task_ids_pair_on_items(table: Builder) -> None:
+    found = paired(table([[1.0], [0.0]]), table([[0.0], [0.0]], prefix="other-"))
+    assert (found.n_pairs, found.difference.value) == (2, 0.5)
+
+
+def test_no_common_row_gives_no_number(table: Builder) -> None:
+    found = paired(table([[None]]), table([[1.0]]))
+    assert (found.difference.value, found.p, found.detectable) == (None, None, None)
+
+
+def test_few_items_are_enumerated(table: Builder) -> None:
+    a, b = table([[0.9, 0.8], [0.7, 0.6], [0.5, 0.9]]), table([[0.1, 0.2], [0.3, 0.2], [0.1, 0.3]])
+    found = paired(a, b)
+    assert found.method == "exact sign-flip permutation"
+    assert found.p == 2 / 2**3  # all three positive: only the two one-sided patterns are as extreme
+
+
+def test_sign_flips_agree_with_scipy_on_many_items(table: Builder) -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.random((25, 1)), rng.random((25, 1)) + 0.0
+    found = paired(table(a.tolist()), table(b.tolist()))
+    theirs = stats.permutation_test(
+        ((a - b).ravel(),), np.sum, permutation_type="samples", n_resamples=20_000, rng=3
+    )
+    assert found.method == "sign-flip permutation"
+    assert found.p == pytest.approx(theirs.pvalue, abs=0.02)
+
+
+def test_identical_runs_differ_by_nothing_but_not_for_certain(table: Builder) -> None:
+    same = table([[1.0, 0.0, 1.0]] * 20)
+    found = paired(same, same)
+    assert (found.difference.value, found.p) == (0.0, 1.0)
+    assert found.difference.low is not None and found.difference.high is not None
+    assert found.difference.low < 0 < found.difference.high
+
+
+def _draw(rng: np.random.Generator, kind: str, own: Values, size: int) -> Values:
+    """Draw repeats of items whose own success rates, or values, are given."""
+    shape = (len(own), size)
+    if kind == "binary":
+        return (rng.random(shape) < own).astype(float)
+    return np.clip(own + rng.normal(0, 0.05, shape), 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"), [("binary", (40, 1)), ("binary", (20, 3)), ("fraction", (12, 1))]
+)
+def test_null_p_values_are_uniform_and_intervals_cover_zero(
+    table: Builder, kind: str, shape: tuple[int, int]
+) -> None:
+    # 250 draws: standard errors 0.014 at 0.05 and 0.014 at 0.95; bounds three of them away
+    rng = np.random.default_rng(6)
+    ps, covers = [], []
+    for _ in range(250):
+        own = rng.random((shape[0], 1))
+        a, b = _draw(rng, kind, own, shape[1]), _draw(rng, kind, own, shape[1])
+        found = paired(table(a.tolist()), table(b.tolist()))
+        assert found.p is not None
+        assert found.difference.low is not None and found.difference.high is not None
+        ps.append(found.p)
+        covers.append(found.difference.low <= 0 <= found.difference.high)
+    assert np.mean(np.array(ps) <= 0.05) <= 0.09
+    assert np.mean(np.array(ps) <= 0.5) <= 0.6
+    assert np.mean(covers) >= 0.91
+
+
+def test_a_difference_of_the_detectable_size_is_found_about_four_times_in_five(
+    table: Builder,
+) -> None:
+    rng = np.random.default_rng(7)
+    base = rng.random((60, 1)) * 0.5
+    noise = 0.08
+    first = paired(
+        table((base + rng.normal(0, noise, (60, 2))).clip(0, 1).tolist()),
+        table((base + rng.normal(0, noise, (60, 2))).clip(0, 1).tolist()),
+    )
+    assert first.detectable is not None
+    found = 0
+    for _ in range(60):
+        a = base + 0.25 + first.detectable + rng.normal(0, noise, (60, 2))
+        b = base + 0.25 + rng.normal(0, noise, (60, 2))
+        result = paired(table(a.clip(0, 1).tolist()), table(b.clip(0, 1).tolist()))
+        found += result.p is not None and result.p <= 0.05
+    assert 0.62 <= found / 60 <= 0.96  # 0.8 give or take three standard errors

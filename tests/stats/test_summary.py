@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from toolmark.stats.columns import Columns
+from toolmark.stats.interval import wilson
+from toolmark.stats.summary import mean, noise, share
+
+Builder = Callable[..., Columns]
+
+
+def test_independent_right_and_wrong_get_wilson(table: Builder) -> None:
+    found = mean(table([[1.0]] * 7 + [[0.0]] * 13), "success")
+    assert (found.name, found.n, found.value) == ("success", 20, 0.35)
+    assert (found.low, found.high) == wilson(7, 20)
+    assert found.worst == found.best == 0.35
+
+
+def test_repeats_widen_the_interval(table: Builder) -> None:
+    once = mean(table([[1.0]] * 20 + [[0.0]] * 20), "x")
+    same = mean(table([[1.0] * 5] * 20 + [[0.0] * 5] * 20), "x")
+    rows = wilson(100, 200)
+    assert once.low is not None and once.high is not None
+    assert same.low is not None and same.high is not None
+    assert same.high - same.low >= once.high - once.low > rows[1] - rows[0]
+
+
+def test_what_was_not_run_is_outside_the_mean_and_inside_the_bounds(table: Builder) -> None:
+    found = mean(table([[1.0], [1.0], [0.0], [None]]), "x")
+    assert found.value == pytest.approx(2 / 3)
+    assert (found.n, found.worst, found.best) == (3, 0.5, 0.75)
+
+
+def test_nothing_ran_has_no_number(table: Builder) -> None:
+    found = mean(table([[None], [None]]), "x")
+    assert (found.value, found.low, found.high, found.worst, found.best) == (None,) * 5
+    assert found.n == 0
+
+
+def test_fractions_have_an_interval_that_shrinks(table: Builder) -> None:
+    rng = np.random.default_rng(0)
+    few = mean(table([[float(v)] for v in rng.random(10)]), "x")
+    many = mean(table([[float(v)] for v in rng.random(1000)]), "x")
+    assert few.low is not None and few.high is not None
+    assert many.low is not None and many.high is not None
+    assert many.high - many.low < 0.05 < few.high - few.low
+
+
+def test_share_pools_calls_and_leaves_out_what_was_not_run() -> None:
+    hits, totals = [2.0, 0.0, math.nan, 0.0], [10.0, 10.0, math.nan, 0.0]
+    found = share("rate", hits, totals, ["a", "b", "c", "d"])
+    assert (found.value, found.n) == (0.1, 20)
+    assert found.low is not None and found.high is not None
+    assert found.low < 0.1 < found.high
+
+
+def test_share_of_no_calls_has_no_number() -> None:
+    assert share("rate", [0.0], [0.0], ["a"]).value is None
+
+
+def test_noise_is_the_scatter_between_repeats(table: Builder) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.random((300, 1)) * 0.6 + rng.normal(0.2, 0.05, (300, 4))
+    found = noise(table(values.tolist()))
+    assert found.value == pytest.approx(0.05, rel=0.1)
+    assert found.low is not None and found.high is not None
+    assert found.low < 0.05 < found.high
+    assert found.n == 300
+
+
+def test_no_repeats_have_no_noise_floor(table: Builder) -> None:
+    assert noise(table([[1.0], [0.0]])).value is None
+
+
+def test_repeats_that_agree_have_no_noise_and_claim_no_interval(table: Builder) -> None:
+    found = noise(table([[1.0, 1.0], [0.0, 0.0]]))
+    assert (found.value, found.low, found.high) == (0.0, None, None)
