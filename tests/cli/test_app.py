@@ -29,7 +29,7 @@ SMALL = ("-T", "core=4", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=6",
 def test_a_run_over_http_scores_and_says_what_is_next(toolmark: Command, mind: Mind) -> None:
     said = toolmark("run", "funcbench", "-m", mind.model, *SMALL)
     assert said.code == 0
-    assert "success 1.000 [0.610, 1.000]" in said.out
+    assert "success 100.0 % [61.0, 100.0]" in said.out
     assert "n=6, not run 0" in said.out
     assert "next: toolmark report runs/funcbench-" in said.out
     body = mind.asked[0].json

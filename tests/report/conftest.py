@@ -163,9 +163,18 @@ def tables(by_reading: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     head = ("setting", "n", "success", "calls per trial", "source")
     return [
         Table(title="Success by size", head=head, rows=tuple(rows), note="Shares, not per cent."),
-        Chart(title="Success by core size", kind="line", series=(ours, paper), x_label="core functions", y_label="success"),
-        Chart(title="Success by size, as bars", kind="bar", series=bars, ticks=CATEGORIES, y_label="success", note="Whiskers are 95 % intervals."),
-        Chart(title="Calls over depth", kind="scatter", series=(cloud,), x_label="depth", y_label="calls"),
+        Chart(
+            title="Success by core size", kind="line", series=(ours, paper),
+            x_label="core functions", y_label="success",
+        ),
+        Chart(
+            title="Success by size, as bars", kind="bar", series=bars, ticks=CATEGORIES,
+            y_label="success", note="Whiskers are 95 % intervals.",
+        ),
+        Chart(
+            title="Calls over depth", kind="scatter", series=(cloud,),
+            x_label="depth", y_label="calls",
+        ),
     ]  # fmt: skip
 
 

@@ -17,28 +17,32 @@ from toolmark.runs.suite import Suite
 
 PER_CATEGORY = 12
 KNOBS = {"core": 5, "depth": 3, "connected": 5, "disconnected": 5, "graphs": 40}
-FAULTY = "test/faulty?class=incorrect&rate=0.2"
+FAULTY = "test/faulty?class=wrong_value&rate=0.2"
 
 
 def play(out: Console, err: Console, log_dir: Path) -> None:
     """Generate, run, score, compare and report; print what was done and what comes next."""
     out.print("[bold]1. BFCL[/]  real published items, asked of a word-matching agent\n")
     bfcl = api.load("bfcl")
-    words = _run(err, bfcl, "baseline/lexical", log_dir, ids=_fixed(bfcl))
+    ids = _fixed(bfcl)
+    words = _run(err, bfcl, "baseline/lexical", log_dir, ids=ids)
+    faulty = _run(err, bfcl, FAULTY, log_dir, ids=ids)
     terminal.summary(out, words.summary())
     out.print(
         "\n[bold]2. FuncBench[/]  graphs of functions made just now, asked of two agents that "
-        "read only the schemas, and of one that is made to err\n"
+        "read only the schemas\n"
     )
     fresh = api.load("funcbench", **KNOBS)
     out.print(f"  seed {fresh.seed}: nobody has seen these tasks before\n", highlight=False)
-    runs = [_run(err, fresh, model, log_dir) for model in
-            ("baseline/planner", "baseline/eager", FAULTY)]  # fmt: skip
+    runs = [_run(err, fresh, f"baseline/{name}", log_dir) for name in ("planner", "eager")]
     for run in runs:
         terminal.summary(out, run.summary())
-    out.print("\n[bold]3. Is one better than the other?[/]\n")
-    out.print(str(api.compare(runs[0], runs[1])), markup=False, highlight=False, soft_wrap=True)
-    page = api.write_report(*runs, words, path=log_dir / "demo.html")
+    out.print(
+        "\n[bold]3. Is one better than the other?[/]  the word-matching agent against one that "
+        "knows the answers and spoils every fifth\n"
+    )
+    out.print(str(api.compare(words, faulty)), markup=False, highlight=False, soft_wrap=True)
+    page = api.write_report(words, faulty, *runs, path=log_dir / "demo.html")
     out.print(f"\n[bold]4. Report[/]  {escape(str(page.resolve()))}", highlight=False,
               soft_wrap=True)  # fmt: skip
     out.print(

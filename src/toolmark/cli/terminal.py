@@ -20,7 +20,7 @@ from toolmark.report.tables import visible
 from toolmark.runs.runner import Progress
 from toolmark.stats.interval import wilson
 from toolmark.suites import Knob
-from toolmark.types import Drawing, Score, Step, Task, Trajectory
+from toolmark.types import Drawing, Estimate, Score, Step, Task, Trajectory
 from toolmark.types import Table as Data
 
 PLAIN_EVERY_S = 10.0
@@ -38,7 +38,7 @@ def interval(progress: Progress) -> str:
     else:
         half = 1.96 * math.sqrt(max(progress.squares / n - mean * mean, 0.0) / n)
         low, high = max(0.0, mean - half), min(1.0, mean + half)
-    return f"{mean:.3f} [{low:.3f}, {high:.3f}]"
+    return tables.share(Estimate(name="", value=mean, low=low, high=high))
 
 
 def line(progress: Progress) -> str:
@@ -95,16 +95,9 @@ def _plain(console: Console, title: str) -> Callable[[Progress], None]:
     return show
 
 
-def number(value: float | None) -> str:
-    """Return a share with three decimals, a dash for none."""
-    return "-" if value is None else f"{value:.3f}"
-
-
 def estimate(fields: Mapping[str, Any]) -> str:
-    """Return `0.382 [0.261, 0.524]` from the fields of an estimate."""
-    if fields["value"] is None:
-        return "-"
-    return f"{number(fields['value'])} [{number(fields['low'])}, {number(fields['high'])}]"
+    """Return `38.2 % [26.1, 52.4]` from the fields of an estimate."""
+    return tables.share(Estimate(**fields))
 
 
 def summary(console: Console, found: Mapping[str, Any]) -> None:
@@ -131,7 +124,7 @@ def _bounds(found: Mapping[str, Any]) -> str:
     head = found["score"]
     if not found["n_not_run"] or head["worst"] is None:
         return ""
-    return escape(f"; with those between {number(head['worst'])} and {number(head['best'])}")
+    return escape(f"; with those {tables.percent(head['worst'])} to {tables.percent(head['best'])}")
 
 
 def knobs(console: Console, about: str, found: Sequence[Knob]) -> None:

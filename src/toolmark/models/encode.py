@@ -54,7 +54,9 @@ class Encoder:
         self._head = b'{"model":' + _dump(model) + b',"messages":'
         self._extra = dict(extra)
         self._profile = profile
-        self._illegal = re.compile(r"[^a-zA-Z0-9_.-]" if profile.dots else r"[^a-zA-Z0-9_-]")
+        letters = "a-zA-Z0-9_.-" if profile.dots else "a-zA-Z0-9_-"
+        self._illegal = re.compile(f"[^{letters}]")
+        self._legal = re.compile(f"[{letters}]{{1,{_LONGEST}}}").fullmatch
         self._kits: dict[int, Kit] = {}
         self._drawn: tuple[Sampling | None, bytes] = (None, b"")
 
@@ -80,16 +82,15 @@ class Encoder:
 
     def _pack(self, tools: tuple[Tool, ...]) -> Kit:
         sent: dict[str, str] = {}
-        legal = {tool.name for tool in tools if self._legal(tool.name)}
-        for tool in tools:
-            if tool.name not in legal and tool.name not in sent:
-                sent[tool.name] = self._free(tool.name, legal | set(sent.values()))
+        odd = [tool.name for tool in tools if not self._legal(tool.name)]
+        if odd:
+            taken = {tool.name for tool in tools}.difference(odd)
+            for name in dict.fromkeys(odd):
+                sent[name] = self._free(name, taken)
+                taken.add(sent[name])
         listed = [_offered(tool, sent.get(tool.name, tool.name)) for tool in tools]
         meant = {name: tool for tool, name in sent.items()}
         return Kit(tools, b',"tools":' + _json(listed) if tools else b"", sent, meant)
-
-    def _legal(self, name: str) -> bool:
-        return 0 < len(name) <= _LONGEST and not self._illegal.search(name)
 
     def _mangle(self, name: str) -> str:
         return self._illegal.sub("_", name)[:_LONGEST] or "_"

@@ -44,7 +44,7 @@ def scale(values: Sequence[float], start: float, end: float, *, zero: bool) -> S
     if zero and low == 0 and 0.6 < high <= 1:
         high = 1.0
     if high - low < 1e-12 * max(1.0, abs(high)):
-        low, high = (0.0, 1.0) if low == 0 else (low - abs(low) / 2, low + abs(low) / 2)
+        low, high = (0.0, 1.0) if abs(low) < 1e-12 else (low - abs(low) / 2, low + abs(low) / 2)
     step = _step((high - low) / 5)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     ticks = tuple(i * step for i in range(first, last + 1))

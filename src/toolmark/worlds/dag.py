@@ -128,11 +128,14 @@ class Truth:
 
 
 def graph(task: Task) -> Graph:
-    """Read the task's graph. Raises DataError where the task holds none."""
+    """Read the task's graph. Raises DataError where it has none, or none that yields the target."""
     try:
-        return msgspec.convert(task.reference["graph"], Graph)
+        found = msgspec.convert(task.reference["graph"], Graph)
     except (msgspec.ValidationError, KeyError, TypeError) as error:
         raise DataError(f"task {task.id}: no readable reference.graph: {error}") from None
+    if not any(node.output.name == found.target for node in found.nodes):
+        raise DataError(f"task {task.id}: no function computes the target {found.target!r}")
+    return found
 
 
 def read(node: Node, arguments: str) -> dict[str, int] | Fault:

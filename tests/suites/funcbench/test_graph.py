@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from itertools import combinations
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from toolmark.types import Task
 from toolmark.worlds.dag import Graph, Truth
 from toolmark.worlds.dag import graph as read
 
-MANY = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=350, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -233,7 +234,7 @@ def test_extra_edges_are_uniform_over_the_pairs(k: int) -> None:
 )
 def test_impossible_knobs_name_the_bound(wrong: dict[str, int], bound: str) -> None:
     with pytest.raises(UsageError, match=bound):
-        graph.check(Knobs(**({"core": 5, "depth": 2} | wrong)))
+        graph.check(msgspec.convert({"core": 5, "depth": 2} | wrong, Knobs))
 
 
 def test_the_largest_possible_core_is_filled() -> None:

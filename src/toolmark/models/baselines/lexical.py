@@ -74,7 +74,9 @@ def decide(text: str, tools: Sequence[Tool]) -> list[tuple[str, Arguments]]:
     if given is None:
         return []
     spread = list(_spread(tool, text, given))
-    return [(tool.name, each) for each in (spread if len(spread) > 1 else _again(tool, spans, given))]
+    return [
+        (tool.name, each) for each in (spread if len(spread) > 1 else _again(tool, spans, given))
+    ]
 
 
 # --- which tool -------------------------------------------------------------------------
@@ -260,5 +262,3 @@ def _spread(tool: Tool, text: str, given: Arguments) -> Iterable[Arguments]:
         if len(members) > 1:
             return [{**given, key: member} for member in members]
     return [given]
-
-

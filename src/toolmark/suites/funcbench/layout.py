@@ -32,7 +32,7 @@ class Plan(Struct, frozen=True):
 def plan(truth: Truth, called: Sequence[str]) -> Plan:
     """Place all functions; irrelevant ones that were called come before the others."""
     layers = _layers(truth)
-    widest = max(min(len(layer), COLUMNS) for layer in layers)
+    widest = max(1, *(min(len(layer), COLUMNS) for layer in layers))
     places: dict[str, Place] = {}
     row = 0
     for layer in reversed(_ordered(layers)):
@@ -40,7 +40,7 @@ def plan(truth: Truth, called: Sequence[str]) -> Plan:
             shift = (widest - len(line)) / 2
             places.update((name, Place(at + shift, row)) for at, name in enumerate(line))
             row += 1
-    rest = [node.function for node in truth.graph.nodes if node.kind != "core"]
+    rest = [node.function for node in truth.graph.nodes if node.function not in places]
     rest.sort(key=lambda name: name not in called)
     deep = max(row, LEAST)
     across = min(SIDE, -(-len(rest) // deep))
@@ -51,7 +51,10 @@ def plan(truth: Truth, called: Sequence[str]) -> Plan:
 
 
 def _layers(truth: Truth) -> list[list[Node]]:
-    """Return the core by height, the longest path to the target; the target's producer is first."""
+    """Return the core by height, the longest path to the target, whose producer comes first.
+
+    A graph from elsewhere may have no way to its target: then the core is one layer.
+    """
     height: dict[str, int] = {}
     needed = [node for level in truth.levels() for node in level]
     for node in reversed(needed):
@@ -59,6 +62,8 @@ def _layers(truth: Truth) -> list[list[Node]]:
         for x in node.inputs:
             if x.source in truth.nodes:
                 height[x.source] = max(height.get(x.source, 0), own + 1)
+    if not needed:
+        return [[node for node in truth.graph.nodes if node.kind == "core"]]
     layers: list[list[Node]] = [[] for _ in range(max(height.values()) + 1)]
     for node in needed:
         layers[height[node.function]].append(node)

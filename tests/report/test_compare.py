@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from toolmark.errors import UsageError
+from toolmark.report.compare import compare
+from toolmark.runs.store import Run
+from toolmark.runs.suite import Scorer
+
+Maker = Callable[..., Run]
+
+
+def test_a_clear_winner_is_named_with_the_size(make_run: Maker, scorer: Scorer) -> None:
+    good, poor = make_run(model="good", luck=90), make_run(model="poor", luck=20)
+    for a, b in ((good, poor), (poor, good)):
+        text = str(compare(a, b, scorer))
+        assert text.startswith("good is better than poor by ")
+        assert "exact McNemar" in text
+
+
+def test_no_clear_difference_is_said_so(make_run: Maker, scorer: Scorer) -> None:
+    a, b = make_run(model="a", luck=60), make_run(model="b", luck=60, n=200)
+    found = compare(a, b, scorer)
+    assert found.paired.p is not None
+    assert found.paired.p > 0.05
+    assert str(found).startswith("No clear difference between a and b")
+
+
+def test_flips_add_up_to_the_difference(make_run: Maker, scorer: Scorer) -> None:
+    found = compare(make_run(model="a", luck=80), make_run(model="b", luck=40), scorer).paired
+    gained = len(found.only_a) - len(found.only_b)
+    assert found.difference.value == pytest.approx(gained / found.n_pairs)
+
+
+def test_categories_are_compared_one_by_one(make_run: Maker, scorer: Scorer) -> None:
+    found = compare(make_run(model="a"), make_run(model="b", luck=80), scorer)
+    assert [row.difference.name for row in found.categories] == ["core 5", "core 10", "core 20"]
+    assert sum(row.n_pairs for row in found.categories) == found.paired.n_pairs
+
+
+def test_repeated_runs_are_compared_by_items(make_run: Maker, scorer: Scorer) -> None:
+    a, b = make_run(model="a", repeats=3), make_run(model="b", repeats=3)
+    found = compare(a, b, scorer).paired
+    assert (found.n_pairs, found.n_items, found.method) == (90, 30, "sign-flip permutation")
+
+
+def test_unequal_sets_tell_what_was_left_out(make_run: Maker, scorer: Scorer) -> None:
+    found = compare(make_run(n=30, absent=4), make_run(n=40, model="b"), scorer).paired
+    assert (found.unpaired_a, found.unpaired_b, found.not_run_a, found.n_pairs) == (0, 10, 4, 26)
+
+
+def test_no_common_item_is_refused(make_run: Maker, scorer: Scorer) -> None:
+    with pytest.raises(UsageError, match="no item in common"):
+        compare(make_run(n=4), make_run(n=4, offset=90), scorer)
+
+
+def test_an_unknown_reading_names_the_near_ones(make_run: Maker, scorer: Scorer) -> None:
+    run = make_run(n=4)
+    with pytest.raises(UsageError, match="did you mean: official"):
+        compare(run, run, scorer, "offical")
+
+
+def test_another_reading_gives_other_numbers(make_run: Maker, scorer: Scorer) -> None:
+    a, b = make_run(model="a", luck=30), make_run(model="b", luck=60)
+    assert compare(a, b, scorer).score_a.value != compare(a, b, scorer, "fair").score_a.value
+
+
+def test_changed_tasks_and_knobs_are_warned_of(make_run: Maker, scorer: Scorer) -> None:
+    a, b = make_run(n=6), make_run(n=6, knobs={"core": 20})
+    lines = (b.path / "tasks.jsonl").read_text().splitlines()
+    record = json.loads(lines[2])
+    record["category"] = "changed"
+    lines[2] = json.dumps(record)
+    (b.path / "tasks.jsonl").write_text("\n".join(lines) + "\n")
+    info = json.loads((b.path / "run.json").read_text())
+    info["tasks_sha256"] = "1" * 64
+    (b.path / "run.json").write_text(json.dumps(info))
+    found = compare(a, Run(b.path), scorer)
+    assert found.warnings == (
+        "1 tasks differ in content under the same id, such as lab-2",
+        "the suite's knobs differ: core",
+    )
+    assert ("knob core", "10", "20") in found.settings
+
+
+def test_equal_settings_are_not_listed(make_run: Maker, scorer: Scorer) -> None:
+    found = compare(make_run(n=6), make_run(n=6), scorer)
+    assert found.settings == ()
+    assert found.warnings == ()

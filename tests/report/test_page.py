@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+import re
+import tracemalloc
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolmark import codec
+from toolmark.errors import DataError, UsageError
+from toolmark.report import page
+from toolmark.report.episode import LARGEST, LONGEST
+from toolmark.runs.store import Run
+from toolmark.runs.suite import Scorer
+from toolmark.types import Table
+
+Maker = Callable[..., Run]
+
+
+class Reader(HTMLParser):
+    """Collects the elements, their addresses, and the JSON blocks by id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.links: list[str] = []
+        self.text = ""
+        self.blocks: dict[str, Any] = {}
+        self._id: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        found = dict(attrs)
+        self.links += [found[key] or "" for key in ("src", "href", "srcset") if key in found]
+        kind = found.get("type")
+        self._id = found.get("id") if tag == "script" and kind == "application/json" else None
+
+    def handle_data(self, data: str) -> None:
+        if self._id is None:
+            self.text += data
+        else:
+            self.blocks[self._id] = json.loads(data)
+            self._id = None
+
+
+def read(path: Path) -> Reader:
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    reader.close()
+    return reader
+
+
+def test_a_page_needs_nothing_else(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:
+    found = read(page.write([make_run()], lambda _: scorer, tmp_path / "r.html"))
+    assert all(link.startswith("#") for link in found.links)
+    assert not found.names & {"link", "img", "iframe", "object", "embed", "base"}
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in text
+    assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]{44}'", text)
+
+
+def test_every_episode_is_there_with_its_steps(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    run = make_run(n=20, absent=3)
+    found = read(page.write([run], lambda _: scorer, tmp_path / "r.html"))
+    lines = found.blocks["index"]
+    assert len(lines) == 20
+    assert sum(line["outcome"]["official"] == "not run" for line in lines) == 3
+    by_id = {line["id"]: found.blocks[f"e{i}"] for i, line in enumerate(lines)}
+    for trajectory in run.trajectories():
+        shown = by_id[trajectory.task]["steps"]
+        assert [len(step["calls"]) for step in shown] == [len(s.calls) for s in trajectory.steps]
+    assert by_id["lab-19"]["reason"] == "model: RateLimited: 429 after 5 tries"
+    assert "Every episode is on this page." in found.text
+
+
+def test_hostile_text_never_leaves_its_block(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    found = read(page.write([make_run(n=60)], lambda _: scorer, tmp_path / "r.html"))
+    said = [
+        message["text"]
+        for name, block in found.blocks.items()
+        if name.startswith("e")
+        for step in block["steps"]
+        for message in step["said"]
+    ]
+    assert any("</script><img src=x" in text for text in said)
+    assert any("\\ud83d" in text for text in said)
+    assert any("\u2028" in text for text in said)
+    assert "img" not in found.names
+    raw = (tmp_path / "r.html").read_bytes()
+    assert b"\xe2\x80\xa8" not in raw
+    assert codec.MARK.encode() not in raw
+
+
+def test_the_headline_has_its_interval_and_what_was_not_run(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    text = read(
+        page.write([make_run(n=30, absent=5, luck=100)], lambda _: scorer, tmp_path / "r.html")
+    ).text.replace("\u00a0", " ")
+    assert "100.0 %" in text
+    assert "[86.7, 100.0]" in text
+    assert "5 of 30 episodes were not run" in text
+    assert "between 83.3 % and 100.0 %" in text
+    assert "RateLimited: 429 after 5 tries" in text
+
+
+def test_what_was_run_is_told(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:
+    text = read(page.write([make_run()], lambda _: scorer, tmp_path / "r.html")).text
+    for word in ("toolmark run lab -m test/lab --seed 7", "core = 10", "temperature = 0.0",
+                 "lab-2026-01", "0" * 64, "3.11.2"):  # fmt: skip
+        assert word in text
+
+
+def test_repeats_tell_the_noise_floor(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:
+    once = read(page.write([make_run()], lambda _: scorer, tmp_path / "a.html")).text
+    thrice = read(page.write([make_run(repeats=3)], lambda _: scorer, tmp_path / "b.html")).text
+    assert "Noise floor" not in once
+    assert "Noise floor" in thrice
+
+
+def test_several_runs_stand_side_by_side_and_are_compared(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    runs = [make_run(model="good", luck=95), make_run(model="poor", luck=10)]
+    text = read(page.write(runs, lambda _: scorer, tmp_path / "r.html")).text
+    assert "2 runs on lab" in text
+    assert "good is better than poor by" in text
+
+
+def test_runs_without_a_common_item_are_shown_uncompared(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    runs = [make_run(model="a", n=5), make_run(model="b", n=5, offset=50)]
+    assert 'id="compare"' not in page.write(runs, lambda _: scorer, tmp_path / "r.html").read_text()
+
+
+def test_a_page_stays_below_its_limit_and_says_what_it_leaves_out(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    run = make_run(n=300, luck=85, absent=10)
+    failed = sum(score.readings["official"].outcome == "incorrect" for score in run.scores()
+                 if score.readings)  # fmt: skip
+    path = page.write([run], lambda _: scorer, tmp_path / "r.html", limit_bytes=600_000)
+    found = read(path)
+    outcomes = [line["outcome"]["official"] for line in found.blocks["index"]]
+    assert path.stat().st_size <= 600_000
+    assert outcomes.count("incorrect") == failed
+    assert 0 < outcomes.count("correct") < 290 - failed
+    assert f"{failed} of {failed} failures" in found.text
+    again = page.write([run], lambda _: scorer, tmp_path / "again.html", limit_bytes=600_000)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_failures_beyond_the_limit_leave_room_for_successes(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    path = page.write(
+        [make_run(n=300, luck=10)], lambda _: scorer, tmp_path / "r.html", limit_bytes=600_000
+    )
+    outcomes = [line["outcome"]["official"] for line in read(path).blocks["index"]]
+    assert path.stat().st_size <= 600_000
+    assert outcomes.count("incorrect") > outcomes.count("correct") > 0
+
+
+def test_a_giant_reply_is_cut_and_says_so(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:
+    path = page.write([make_run(long=1_000_000)], lambda _: scorer, tmp_path / "r.html")
+    found = read(path)
+    texts = [
+        block["steps"][-1]["text"] for name, block in found.blocks.items() if name[1:].isdigit()
+    ]
+    longest = max(texts, key=len)
+    assert LONGEST < len(longest) < LONGEST + 100
+    assert longest.endswith("more characters in the run folder]")
+
+
+def test_a_giant_episode_does_not_crowd_out_the_others(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    wide = Table(title="wide", head=("x",), rows=tuple(("y" * 900,) for _ in range(5000)))
+    heavy = Scorer(scorer.readings, scorer.score, scorer.metrics, scorer.tables, lambda *_: [wide])
+    found = read(page.write([make_run(n=4)], lambda _: heavy, tmp_path / "r.html"))
+    assert len(found.blocks["index"]) == 4
+    assert "long" in found.blocks["e0"]["cut"]
+    assert len(json.dumps(found.blocks["e0"])) < 2 * LARGEST
+
+
+def test_memory_is_bounded_by_the_limit(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:
+    peaks = []
+    for n in (100, 800):
+        run = make_run(n=n)
+        tracemalloc.start()
+        page.write([run], lambda _: scorer, tmp_path / "r.html", limit_bytes=400_000)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 2_000_000  # the columns of 700 more scores, not their episodes
+
+
+def test_an_unscored_run_says_what_to_do(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:
+    run = make_run()
+    (run.path / "scores.jsonl").unlink()
+    with pytest.raises(UsageError, match="toolmark score"):
+        page.write([run], lambda _: scorer, tmp_path / "r.html")
+
+
+def test_an_unwritable_place_is_a_clear_error(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="cannot write the report"):
+        page.write([make_run()], lambda _: scorer, tmp_path / "none" / "r.html")
+
+
+def test_nothing_ran_is_no_score(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:
+    found = read(page.write([make_run(n=4, absent=4)], lambda _: scorer, tmp_path / "r.html"))
+    assert "Nothing ran: there is no score." in found.text

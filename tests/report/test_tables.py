@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from toolmark import codec
+from toolmark.report import tables
+from toolmark.types import Estimate, Table
+
+
+def test_a_share_is_per_cent_with_its_interval() -> None:
+    estimate = Estimate(name="x", value=0.382, low=0.261, high=0.524, n=50)
+    assert tables.share(estimate).replace("\u00a0", " ") == "38.2 % [26.1, 52.4]"
+
+
+def test_nothing_ran_is_a_dash_never_zero() -> None:
+    assert tables.share(Estimate(name="x")) == tables.points(Estimate(name="x")) == "–"
+
+
+def test_a_difference_has_its_sign_and_zero_has_none() -> None:
+    assert tables.points(Estimate(name="x", value=-0.031, low=-0.07, high=0.01)) == (
+        "−3.1 [−7.0, +1.0]"
+    )
+    assert tables.points(Estimate(name="x", value=-0.0001)) == "0.0"
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        ([0.5, 0.516], ["0.500", "0.516"]),
+        ([5.0, 14.0], ["5", "14"]),
+        ([5.4, 11.5], ["5.4", "11.5"]),
+        ([6054, None], ["6\u202f054", "–"]),
+        ([float("nan"), 1.5], ["–", "1.5"]),
+        ([-0.25, 1e-9], ["−0.25", "0.00"]),
+    ],
+)
+def test_numbers_of_a_column_share_their_decimals(
+    cells: list[str | float | int | None], shown: list[str]
+) -> None:
+    assert tables.column(cells) == shown
+
+
+def test_columns_of_numbers_align_right_and_texts_left() -> None:
+    made = tables.grid(
+        Table(title="t", head=("a", "b", "c"), rows=(("x", 1, "3 % [1, 2]"), ("1 y", None, "–")))
+    )
+    assert made.numeric == (False, True, True)
+
+
+def test_short_rows_are_filled_with_dashes() -> None:
+    assert tables.grid(Table(title="t", head=("a", "b"), rows=(("x",),))).rows == (("x", "–"),)
+
+
+def test_a_table_without_rows_can_be_shown() -> None:
+    assert "a  b" in tables.text(Table(title="t", head=("a", "b"), rows=()))
+
+
+def test_what_cannot_be_shown_is_made_visible() -> None:
+    assert tables.visible(codec.escape("a\ud83d\x00b")) == "a\\ud83d␀b"
+    assert tables.visible("line\nنص") == "line\nنص"
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"), [(0.53, "0.53"), (0.0471, "0.047"), (1e-9, "<\u00a00.0001")]
+)
+def test_p_values_keep_two_digits(p: float, shown: str) -> None:
+    assert tables.chance(p) == shown

@@ -1,0 +1,158 @@
+"""Tables and charts show what the run has data for, with the paper's figures beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from toolmark.models.baselines.planner import Planner
+from toolmark.stats.columns import columns
+from toolmark.suites.funcbench import paper
+from toolmark.suites.funcbench.suite import SCORER, load
+from toolmark.types import Chart, Model, Reply, Request, Score, Table, Task, Trajectory
+
+Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
+Shown = dict[str, Table | Chart]
+
+
+class Mute:
+    """Solves nothing."""
+
+    async def __call__(self, request: Request, /) -> Reply:
+        return Reply()
+
+
+def skill(task: Task) -> Model:
+    """Solve what has no irrelevant functions, and what is restated."""
+    able = task.axes["irrelevant"] == "0" or task.axes.get("protocol") == "restate"
+    return Planner() if able else Mute()
+
+
+def scores(play: Play, tasks: Iterable[Task]) -> list[Score]:
+    return [
+        Score(task=t.id, item=t.item, axes=t.axes, readings=dict(SCORER.score(t, x)))
+        for t, x in play(tasks, skill)
+    ]
+
+
+def shown(made: Iterable[Score]) -> Shown:
+    tables = SCORER.tables({"official": columns(made, "official")})
+    return {table.title: table for table in tables}
+
+
+def table(found: Shown, start: str) -> Table:
+    (chosen,) = [x for title, x in found.items() if title.startswith(start)]
+    assert isinstance(chosen, Table)
+    assert all(len(row) == len(chosen.head) for row in chosen.rows)
+    return chosen
+
+
+def chart(found: Shown, start: str) -> Chart:
+    (chosen,) = [x for title, x in found.items() if title.startswith(start)]
+    assert isinstance(chosen, Chart)
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def main(play: Play) -> list[Score]:
+    return scores(play, load(preset="main", graphs=1, seed=1))
+
+
+def test_success_is_shown_above_the_papers(main: list[Score]) -> None:
+    found = table(shown(main), "Success by number of core")
+    assert found.head == ("model", "core 5", "core 10", "core 20")
+    assert str(found.rows[0][1]).startswith("10.0\u00a0% [")
+    assert found.rows[1] == (
+        "GPT-5 (paper)", "72.5\u00a0%", "38.2\u00a0%", "15.0\u00a0%"
+    )  # fmt: skip
+    assert len(found.rows) == 1 + len(paper.SUCCESS)
+
+
+def test_calls_are_split_by_outcome(main: list[Score]) -> None:
+    found = table(shown(main), "Calls per trial")
+    assert found.rows[0] == ("this run", 5.0, 0.0, 10.0, 0.0, 20.0, 0.0)
+    assert found.rows[-1] == ("GPT-4.1-mini (paper)", 5.2, 5.0, None, 9.0, None, 18.9)
+
+
+def test_no_success_gives_a_dash(play: Play) -> None:
+    made = scores(play, load(core=5, depth=2, connected=3, graphs=2, seed=1))
+    assert table(shown(made), "Calls per trial").rows[0] == ("this run", None, 0.0)
+
+
+def test_bare_success_counts_only_tasks_without_irrelevant_functions(main: list[Score]) -> None:
+    found = table(shown(main), "Success without irrelevant")
+    assert all(str(cell).startswith("100.0") for cell in found.rows[0][1:])
+    assert found.rows[1][1] == "80.0\u00a0%"
+
+
+def test_failures_are_counted_over_all_trials(main: list[Score]) -> None:
+    found = table(shown(main), "Bad calls by class")
+    assert list(found.rows[0]) == ["this run", 0, "-", "-", "-", "-"]
+    assert list(found.rows[1][:2]) == ["GPT-5 (paper)", 6054]
+    shares = [sum(row[1:]) for row in paper.FAILURES.values()]
+    assert shares == pytest.approx([100.0] * 7, abs=0.25)
+
+
+def test_every_setting_has_its_row(main: list[Score]) -> None:
+    found = table(shown(main), "Success by setting")
+    assert len(found.rows) == 3 * 10
+    assert sum(int(str(row[4])) for row in found.rows) == 230
+
+
+def test_kinds_share_the_point_without_irrelevant_functions(main: list[Score]) -> None:
+    found = chart(shown(main), "Success by kind of irrelevant functions, core 10")
+    assert {series.name for series in found.series} == {"connected", "disconnected", "half"}
+    for series in found.series:
+        assert list(series.x) == [0, 10, 20, 40]
+        assert list(series.y) == [1, 0, 0, 0]
+        assert all(low <= y <= high for low, y, high in zip(
+            series.low, series.y, series.high, strict=True))  # fmt: skip
+
+
+def test_depths_are_drawn_with_intervals(main: list[Score]) -> None:
+    (series,) = chart(shown(main), "Success by depth, core 20").series
+    assert series.x == tuple(range(1, 20, 2))
+    assert series.y == pytest.approx((0.1,) * 10)
+    assert all(low < 0.1 < high for low, high in zip(series.low, series.high, strict=True))
+
+
+def test_restated_and_plain_are_compared_in_pairs(play: Play) -> None:
+    found = shown(scores(play, load(preset="restate5", graphs=2, seed=1)))
+    ours, papers = table(found, "Known values restated").rows
+    assert ours[:2] == ("this run, core 5", 32)
+    assert str(ours[2]).startswith("25.0\u00a0%")
+    assert str(ours[3]).startswith("100.0\u00a0%")
+    assert str(ours[4]).startswith("+75.0")
+    assert papers == (
+        "GPT-5 (paper), core 5", None, "62.5\u00a0%", "81.3\u00a0%", "+18.8"
+    )  # fmt: skip
+    bars = chart(found, "Success by number of irrelevant functions, core 5")
+    assert [series.name for series in bars.series] == ["plain", "restate"]
+    assert bars.ticks == ("0", "10", "20", "40")
+
+
+def test_a_single_setting_has_no_charts(play: Play) -> None:
+    found = shown(scores(play, load(core=7, depth=3, graphs=3, seed=1)))
+    assert not any(isinstance(x, Chart) for x in found.values())
+    assert [row[0] for row in table(found, "Success by number").rows] == ["this run"]
+
+
+def test_a_run_without_an_episode_shows_nothing() -> None:
+    assert shown([Score(task="t", item="t", not_run="dead")]) == {}
+
+
+def test_not_run_episodes_are_in_no_table(main: list[Score]) -> None:
+    lost = [Score(task=x.task, item=x.item, repeat=1, axes=x.axes, not_run="dead") for x in main]
+    mixed = shown(main + lost)
+    assert table(mixed, "Calls per trial") == table(shown(main), "Calls per trial")
+    assert table(mixed, "Success by setting") == table(shown(main), "Success by setting")
+
+
+def test_metrics_begin_with_success(main: list[Score]) -> None:
+    rows = columns(main, "official")
+    found = {metric.name: metric.measure(rows).value for metric in SCORER.metrics(rows)}
+    assert list(found) == [
+        "success", "derived", "success, core 5", "success, core 10", "success, core 20"
+    ]  # fmt: skip
+    assert found["success"] == found["derived"] == pytest.approx(0.1)

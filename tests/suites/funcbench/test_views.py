@@ -1,0 +1,134 @@
+"""The drawing shows every function and call; the listing every call with its class."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+
+from toolmark.models.baselines.eager import Eager
+from toolmark.suites.funcbench import instruments
+from toolmark.suites.funcbench.layout import COLUMNS, SIDE, plan
+from toolmark.suites.funcbench.suite import SCORER, load
+from toolmark.suites.funcbench.views import HIGH, WIDE
+from toolmark.types import Call, Drawing, Model, Reply, Request, Table, Task, Trajectory
+from toolmark.worlds.dag import Truth, graph
+
+Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def view(task: Task, trajectory: Trajectory) -> tuple[ElementTree.Element, Table, str]:
+    drawing, listing = SCORER.views(task, trajectory)
+    assert isinstance(drawing, Drawing)
+    assert isinstance(listing, Table)
+    return ElementTree.fromstring(drawing.svg), listing, drawing.svg
+
+
+@pytest.mark.parametrize(
+    ("core", "depth", "irrelevant"), [(2, 1, 0), (40, 1, 0), (40, 9, 20), (40, 37, 20), (5, 2, 20)]
+)
+def test_every_function_has_its_own_place_inside_the_drawing(
+    core: int, depth: int, irrelevant: int, play: Play
+) -> None:
+    suite = load(
+        core=core, depth=depth, connected=irrelevant, disconnected=irrelevant, graphs=1, seed=2
+    )
+    ((task, trajectory),) = play(suite, lambda _: Eager())
+    root, _, _ = view(task, trajectory)
+    boxes = [rect for rect in root.iter(f"{SVG}rect") if rect.get("class") == "base"]
+    corners = [(float(rect.get("x", "")), float(rect.get("y", ""))) for rect in boxes]
+    assert len(corners) == core + 2 * irrelevant
+    width, height = float(root.get("width", "")), float(root.get("height", ""))
+    for x, y in corners:
+        assert 0 <= x <= width - WIDE
+        assert 0 <= y <= height - HIGH
+    corners.sort()
+    for at, (x, y) in enumerate(corners):
+        for a, b in corners[at + 1 :]:
+            assert a - x >= WIDE or abs(b - y) >= HIGH
+    assert width <= 40 + (COLUMNS + SIDE + 1) * 92
+
+
+def test_values_flow_downwards() -> None:
+    (task,) = load(core=30, depth=7, graphs=1, seed=2)
+    truth = Truth(graph(task))
+    places = plan(truth, ()).places
+    for node in truth.graph.nodes:
+        for x in node.inputs:
+            if x.source in places:
+                assert places[x.source].row < places[node.function].row
+
+
+def test_calls_are_numbered_and_coloured_by_class(play: Play) -> None:
+    suite = load(core=6, depth=3, connected=3, graphs=1, cap=False, seed=2)
+    options = {"class": "incorrect", "rate": "0.5"}
+    ((task, trajectory),) = play(suite, lambda task: instruments.faulty(task, 0, options))
+    root, listing, _ = view(task, trajectory)
+    chips = {}
+    for group in root.iter(f"{SVG}g"):
+        parts = list(group)
+        if [part.tag for part in parts] == [f"{SVG}rect", f"{SVG}text"]:
+            chips[parts[1].text] = parts[0].get("class")
+    wrong = [row[0] for row in listing.rows if row[5] == "4 incorrect value"]
+    right = [row[0] for row in listing.rows if row[5] == "correct, core"]
+    assert len(wrong) + len(right) == len(listing.rows)
+    assert wrong
+    assert all(chips.get(f"×{number}", "wrong") == "wrong" for number in wrong)
+    assert sum(f"×{number}" in chips for number in wrong) >= len(wrong) / 2
+    assert all(chips[f"{number}"] == "right" for number in right if f"{number}" in chips)
+
+
+class Hostile:
+    """Calls functions that do not exist, by names that bite."""
+
+    async def __call__(self, request: Request, /) -> Reply:
+        if len(request.messages) > 3:
+            return Reply(text="x")
+        names = ["</svg><script>alert(1)</script>", "func_\x00\x1b", "x" * 100_000, "ab&<>\"'"]
+        calls = [Call(name=name, arguments=json.dumps({name: 1})) for name in names]
+        calls.append(Call(name=request.tools[0].name, arguments="</script>" * 10_000))
+        return Reply(calls=tuple(calls))
+
+
+def test_hostile_calls_are_shown_as_text_and_cut(play: Play) -> None:
+    ((task, trajectory),) = play(load(core=4, depth=2, graphs=1, seed=2), lambda _: Hostile())
+    root, listing, drawn = view(task, trajectory)
+    assert "<script" not in drawn
+    assert len(drawn) < 20_000
+    assert any("No such function" in (text.text or "") for text in root.iter(f"{SVG}text"))
+    assert [row[5] for row in listing.rows] == [
+        *["1 function not found"] * 4, "2 wrong inputs: unreadable"
+    ]  # fmt: skip
+    assert all(len(str(cell)) <= 200 for row in listing.rows for cell in row)
+
+
+def test_a_drawing_asks_for_nothing_outside_itself(play: Play) -> None:
+    ((task, trajectory),) = play(load(core=4, depth=2, graphs=1, seed=2), lambda _: Eager())
+    _, _, drawn = view(task, trajectory)
+    assert not re.search(r"href|url\(|@import|<image|<foreignObject", drawn)
+    assert drawn.count("http") == drawn.count("http://www.w3.org/2000/svg") == 1
+
+
+def test_an_episode_without_calls_is_drawn(play: Play) -> None:
+    class Mute:
+        async def __call__(self, request: Request, /) -> Reply:
+            return Reply()
+
+    ((task, trajectory),) = play(load(core=4, depth=2, graphs=1, seed=2), lambda _: Mute())
+    root, listing, _ = view(task, trajectory)
+    assert listing.rows == ()
+    assert any(text.text == "target" for text in root.iter(f"{SVG}text"))
+
+
+def test_a_graph_without_a_way_to_its_target_is_drawn_all_the_same(play: Play) -> None:
+    (task,) = load(core=4, depth=2, connected=2, graphs=1, seed=2)
+    lost = {"graph": {**task.reference["graph"], "given": {}}}
+    stuck = msgspec.structs.replace(task, reference=lost)
+    ((_, trajectory),) = play([task], lambda _: Eager())
+    root, _, _ = view(stuck, trajectory)
+    assert len([rect for rect in root.iter(f"{SVG}rect") if rect.get("class") == "base"]) == 6
