@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -170,7 +170,7 @@ def _suite(n: int) -> Any:
 
     class Site:
         @asynccontextmanager
-        async def world(self, task: t.Task, /) -> AsyncIterator[t.World]:
+        async def world(self, task: t.Task, needed: Mapping[str, Any], /) -> AsyncIterator[t.World]:
             yield World()
 
     @asynccontextmanager

@@ -7,8 +7,6 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -26,7 +24,7 @@ def _code() -> str:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tm.Suite:
     (tmp_path / "shop.py").write_text(_code())
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "shop", raising=False)
@@ -56,7 +54,7 @@ def test_the_example_is_under_100_lines() -> None:
     assert len(_code().splitlines()) < 100
 
 
-def test_the_example_scores_right_and_wrong(shop: ModuleType, tmp_path: Path) -> None:
+def test_the_example_scores_right_and_wrong(shop: tm.Suite, tmp_path: Path) -> None:
     right = tm.run(shop, model=Clerk(lambda total: total), log_dir=tmp_path / "runs")
     wrong = tm.run(shop, model=Clerk(lambda total: -1), log_dir=tmp_path / "runs")
     assert right.summary()["score"]["value"] == 1.0
@@ -64,7 +62,7 @@ def test_the_example_scores_right_and_wrong(shop: ModuleType, tmp_path: Path) ->
     assert [score.task for score in right.scores()] != []
 
 
-def test_the_example_is_listed_and_reported(shop: ModuleType, tmp_path: Path) -> None:
+def test_the_example_is_listed_and_reported(shop: tm.Suite, tmp_path: Path) -> None:
     run = tm.run(shop, model=Clerk(lambda total: total), log_dir=tmp_path / "runs")
     with pytest.raises(UsageError, match="shop"):
         tm.write_report(run)

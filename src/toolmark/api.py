@@ -212,7 +212,7 @@ async def _closed(model: Model | Instrument) -> None:
 def _folder(parent: Path, plan: Plan, *, resume: bool) -> tuple[Path, bool]:
     """Return the folder to work in, and whether it is new."""
     last = store.newest(parent, plan) if resume else None
-    if last is not None and len(last.done()) < last.info.n_planned:
+    if last is not None and len(last.done()) < last.info.n_episodes:
         return last.path, False
     return store.claim(parent, plan), True
 

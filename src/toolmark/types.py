@@ -6,7 +6,7 @@ Task into a Trajectory, scorers turn both into Verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -110,7 +110,8 @@ class Limits(Record, frozen=True, kw_only=True):
 class Task(Record, frozen=True, kw_only=True):
     """One item as asked. `id` names the item with its axes; `item` is the base for pairing.
 
-    `sampling` holds what this task fixes; where it is silent the run's own settings hold.
+    `sampling` and `dialect` hold what this task fixes; where they are silent the run's own hold.
+    `needs` are set-up tasks, earlier in the suite's order, whose final states this one starts from.
     """
 
     id: str
@@ -123,6 +124,7 @@ class Task(Record, frozen=True, kw_only=True):
     axes: dict[str, str] = {}
     limits: Limits = Limits()
     sampling: Sampling = Sampling()
+    dialect: str = ""
     seed: int = 0
     needs: tuple[str, ...] = ()
     kind: Literal["scored", "setup"] = "scored"
@@ -363,7 +365,13 @@ class Dialect(Protocol):
     def open(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
     ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
-        """Return the messages to send at the start of a turn, and the tools for the request."""
+        """Return the messages that open the conversation, and the tools for the request."""
+        ...
+
+    def more(
+        self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
+    ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
+        """Return the messages of a later turn, and the tools to add for those that appear in it."""
         ...
 
     def read(self, reply: Reply, tools: tuple[Tool, ...], /) -> Reading:
@@ -400,6 +408,8 @@ class World(Protocol):
 class Site(Protocol):
     """Opened once per run; gives each episode its World."""
 
-    def world(self, task: Task, /) -> AbstractAsyncContextManager[World]:
-        """Return a fresh world for the task."""
+    def world(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AbstractAsyncContextManager[World]:
+        """Return a fresh world; `needed` holds the final states of the tasks it needs, by id."""
         ...

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
 
 from toolmark.dialects.native import Native
 from toolmark.errors import ToolmarkError, WorldError
@@ -51,10 +54,30 @@ class Sums:
             )  # fmt: skip
 
 
-class World:
-    """Adds; `dead` loses its transport."""
+class Chain:
+    """Two set-up tasks, the second needing the first, then n sums that need both."""
 
-    def __init__(self, *, dead: bool = False) -> None:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __len__(self) -> int:
+        return self.n + 2
+
+    def __iter__(self) -> Iterator[Task]:
+        sums = list(Sums(self.n + 2))
+        for i, task in enumerate(sums):
+            first = msgspec.structs.replace(
+                task, needs=tuple(t.id for t in sums[: min(i, 2)]),
+                kind="setup" if i < 2 else "scored",
+            )  # fmt: skip
+            yield first
+
+
+class World:
+    """Adds; `dead` loses its transport. The final state lists what this episode started from."""
+
+    def __init__(self, needed: Mapping[str, Any], *, dead: bool = False) -> None:
+        self.needed = needed
         self.dead = dead
 
     async def tools(self) -> tuple[Tool, ...]:
@@ -65,8 +88,8 @@ class World:
             raise WorldError("the adder died")
         return Result(parts=(Text(str(sum(json.loads(call.arguments)["of"]))),))
 
-    async def final_state(self) -> None:
-        return None
+    async def final_state(self) -> dict[str, Any]:
+        return dict(self.needed)
 
 
 class Site:
@@ -76,8 +99,8 @@ class Site:
         self.dead = dead
 
     @asynccontextmanager
-    async def world(self, task: Task, /) -> AsyncIterator[World]:
-        yield World(dead=task.id in self.dead)
+    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[World]:
+        yield World(needed, dead=task.id in self.dead)
 
 
 def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
@@ -97,12 +120,13 @@ SCORER = Scorer(
 )
 
 
-def load(*, n: int = 20, dead: tuple[str, ...] = ()) -> Suite:
+def load(*, n: int = 20, dead: tuple[str, ...] = (), chain: bool = False) -> Suite:
     """Mini: sums.
 
     Args:
         n: how many.
         dead: tasks whose world dies.
+        chain: sums that need two others.
     """
 
     @asynccontextmanager
@@ -110,8 +134,8 @@ def load(*, n: int = 20, dead: tuple[str, ...] = ()) -> Suite:
         yield Site(dead)
 
     return Suite(
-        name="mini", tasks=Sums(n), scorer=SCORER, site=site, dialects={"native": Native()},
-        knobs={"n": n, "dead": list(dead)},
+        name="mini", tasks=Chain(n) if chain else Sums(n), scorer=SCORER, site=site,
+        dialects={"native": Native()}, knobs={"n": n, "dead": list(dead), "chain": chain},
     )  # fmt: skip
 
 

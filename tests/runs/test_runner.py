@@ -203,3 +203,38 @@ def test_progress_counts_and_scores_as_it_goes(tmp_path: Path) -> None:
     )
     assert seen[-1] == (20, 0, 10.0)
     assert [s[0] for s in seen] == list(range(1, 21))
+
+
+def chain(folder: Path, model: mini.Adder, **more: Any) -> Run:
+    return tm.run(mini.load(n=6, chain=True), model, log_dir=folder, **more)
+
+
+def test_what_a_task_needs_is_run_first_and_its_state_handed_on(tmp_path: Path) -> None:
+    found = chain(tmp_path, mini.Adder(wait_s=0.001), repeats=2)
+    states = {(t.task, t.repeat): t.state for t in found.trajectories()}
+    assert len(states) == 16
+    for repeat in range(2):
+        assert states["sum-1", repeat] == {"sum-0": {}}
+        assert states["sum-5", repeat] == {"sum-0": {}, "sum-1": {"sum-0": {}}}
+    summary = found.summary()
+    assert (summary["n_planned"], summary["n_run"]) == (12, 12)
+    assert not {s.task for s in found.scores()} & {"sum-0", "sum-1"}
+
+
+def test_what_needs_a_task_that_was_not_run_is_not_run(tmp_path: Path) -> None:
+    found = chain(tmp_path, mini.Adder(lambda i, r: Timeout("x") if i == 1 else None))
+    assert found.summary()["n_run"] == 0
+    assert Counter(a.stage for a in found.attempts()) == {"model": 1, "needs": 6}
+    healthy = mini.Adder()
+    again = chain(tmp_path, healthy)
+    assert again.path == found.path
+    assert again.summary()["n_run"] == 6
+    assert (0, 0) not in healthy.asked  # its state was kept
+    assert {t.task: t.state for t in again.trajectories()}["sum-7"]["sum-1"] == {"sum-0": {}}
+
+
+def test_a_selection_brings_along_what_it_needs(tmp_path: Path) -> None:
+    found = chain(tmp_path, mini.Adder(), ids=("sum-4",))
+    assert [t.id for t in found.tasks()] == ["sum-0", "sum-1", "sum-4"]
+    found = chain(tmp_path, mini.Adder(), limit=1)
+    assert [t.id for t in found.tasks()] == ["sum-0", "sum-1", "sum-2"]

@@ -48,7 +48,7 @@ TASK = Task(
 
 def ask(*calls: tuple[str, str], task: Task = TASK) -> list[Result]:
     async def every() -> list[Result]:
-        async with Dags().world(task) as world:
+        async with Dags().world(task, {}) as world:
             return [await world.call(Call(name=name, arguments=text)) for name, text in calls]
 
     return asyncio.run(every())

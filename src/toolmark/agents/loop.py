@@ -95,7 +95,8 @@ class _Talk:
         if index == 0:
             self.said, self.offered = self.dialect.open(turn.messages, self.tools)
         else:
-            self.said, self.offered = turn.messages, self.offered + turn.tools
+            self.said, appeared = self.dialect.more(turn.messages, turn.tools)
+            self.offered += appeared
         self.history += self.said
 
 

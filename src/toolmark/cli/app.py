@@ -288,10 +288,10 @@ def make(
     path = output / "tasks.jsonl"
     try:
         output.mkdir(parents=True, exist_ok=True)
-        n, sha256 = write_tasks(path, loaded)
+        made = write_tasks(path, loaded)
     except OSError as error:
         raise UsageError(f"{output}: cannot write there: {error.strerror}") from None
-    out.print(f"{path}  {n} tasks, seed {loaded.seed}, sha256 {sha256}", highlight=False,
+    out.print(f"{path}  {made.n} tasks, seed {loaded.seed}, sha256 {made.sha256}", highlight=False,
               soft_wrap=True)  # fmt: skip
 
 

@@ -20,6 +20,12 @@ class Native:
         """Send messages and tools as they are."""
         return messages, tools
 
+    def more(
+        self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
+    ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
+        """Send messages and tools as they are."""
+        return messages, tools
+
     def read(self, reply: Reply, tools: tuple[Tool, ...], /) -> Reading:
         """Return the reply's own calls."""
         return Reading(calls=reply.calls)

@@ -122,6 +122,16 @@ class Prompt:
             rest = messages[1:]
         return (Message(role="system", parts=(Text(text),)), *rest), ()
 
+    def more(
+        self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
+    ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
+        """Write tools that appear later in front of the turn's first message; send none."""
+        if not tools:
+            return messages, ()
+        text = render([self.docs(tool) for tool in tools], self.form.docs)
+        said = f"{text}\n{messages[0].text}" if messages else text
+        return (Message(role="user", parts=(Text(said),)), *messages[1:]), ()
+
     def read(self, reply: Reply, tools: tuple[Tool, ...], /) -> Reading:
         """Read the calls from the text. Plain words are an answer, not a fault."""
         text = codec.restore(reply.text)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -73,30 +74,58 @@ def select(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
     """Go through the tasks that the plan asks for, in the suite's order.
 
     `ids` are task or item ids; `sample` draws that many, spread over the categories in
-    proportion; `limit` takes the first. Unknown ids raise UsageError.
+    proportion; `limit` takes the first. Set-up tasks are not counted: those that the chosen need
+    come along. Unknown ids raise UsageError.
     """
     tasks: Tasks = FileTasks(Path(plan.tasks)) if plan.tasks else suite.tasks
-    if plan.ids:
-        yield from _named(tasks, plan.ids)
+    if not plan.ids and plan.sample is None and plan.limit is None:
+        yield from tasks
         return
-    wanted = None if plan.sample is None else _spread(tasks, plan.sample, seed)
-    left = plan.limit
-    for index, task in enumerate(tasks):
-        if left == 0:
+    wanted = _wanted(tasks, plan, seed)
+    for task in tasks:
+        if task.id in wanted:
+            wanted.discard(task.id)
+            yield task
+        if not wanted:
             return
-        if wanted is not None and index not in wanted:
-            continue
-        yield task
-        left = None if left is None else left - 1
 
 
-def _named(tasks: Tasks, ids: tuple[str, ...]) -> Iterator[Task]:
+def _wanted(tasks: Tasks, plan: Plan, seed: int) -> set[str]:
+    """Return the ids of the chosen tasks and of those they need."""
+    scored = (task for task in tasks if task.kind == "scored")
+    if plan.ids:
+        rows = _named(scored, plan.ids)
+    elif plan.sample is not None:
+        rows = _spread(list(map(_Row.of, scored)), plan.sample, seed)
+    else:
+        rows = map(_Row.of, scored)
+    chosen = list(islice(rows, plan.limit))
+    wanted = {row.id for row in chosen}
+    needed = {need for row in chosen for need in row.needs}
+    setups = {task.id: task.needs for task in tasks if task.kind == "setup"} if needed else {}
+    while needed - wanted:
+        wanted |= needed
+        needed = {need for id in needed for need in setups.get(id, ())}
+    return wanted
+
+
+class _Row(NamedTuple):
+    id: str
+    category: str
+    needs: tuple[str, ...]
+
+    @classmethod
+    def of(cls, task: Task) -> _Row:
+        return cls(task.id, task.category, task.needs)
+
+
+def _named(tasks: Iterable[Task], ids: tuple[str, ...]) -> Iterator[_Row]:
     missing = set(ids)
     known: list[str] = []
     for task in tasks:
         if task.id in ids or task.item in ids:
             missing -= {task.id, task.item}
-            yield task
+            yield _Row.of(task)
         elif len(known) < 20_000:
             known.append(task.id)
     if missing:
@@ -105,21 +134,19 @@ def _named(tasks: Tasks, ids: tuple[str, ...]) -> Iterator[Task]:
         raise UsageError(f"no task {name!r}{hint[:400]}")
 
 
-def _spread(tasks: Tasks, n: int, seed: int) -> set[int]:
-    """Draw n positions, each category's share rounded so that the sum is n (largest remainder)."""
-    rows: dict[str, list[int]] = {}
-    for index, task in enumerate(tasks):
-        rows.setdefault(task.category, []).append(index)
-    total = sum(map(len, rows.values()))
-    if n >= total:
-        return set(range(total))
-    shares = {name: n * len(members) / total for name, members in rows.items()}
+def _spread(rows: list[_Row], n: int, seed: int) -> Iterator[_Row]:
+    """Draw n rows, each category's share rounded so that the sum is n (largest remainder)."""
+    groups: dict[str, list[int]] = {}
+    for index, row in enumerate(rows):
+        groups.setdefault(row.category, []).append(index)
+    n = min(n, len(rows))
+    shares = {name: n * len(members) / len(rows) for name, members in groups.items()}
     counts = Counter({name: int(share) for name, share in shares.items()})
     by_rest = sorted(shares, key=lambda name: (counts[name] - shares[name], name))
     for name in by_rest[: n - counts.total()]:
         counts[name] += 1
     chosen: set[int] = set()
-    for name, members in rows.items():
+    for name, members in groups.items():
         rng = seeds.of(seed, name, 0, "sample")
         chosen |= {members[i] for i in seeds.sample(rng, len(members), counts[name])}
-    return chosen
+    return (row for index, row in enumerate(rows) if index in chosen)

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from toolmark.agents.loop import loop
 from toolmark.errors import EndpointError, Rejected, ToolmarkError, WorldError
@@ -77,13 +78,13 @@ async def execute(
     """
     run = folder.run
     done = run.done()
-    progress = Progress(n_planned=run.info.n_planned, n_done_before=len(done))
+    progress = Progress(n_planned=run.info.n_episodes, n_done_before=len(done))
     lines = _afresh(run.path / "scores.jsonl")
     crew = _Crew(folder, suite, model, dialect, lines, progress, watch)
     crew.todo = scoring.missing(run, done)
     try:
         for trajectory in run.trajectories():
-            crew.score(run.task(trajectory.task), trajectory)
+            crew.count(run.task(trajectory.task), trajectory)
         async with suite.site() as site:
             await _work(crew, site, min(max_connections, progress.n_planned), stop)
         scoring.fill(run, lines)
@@ -99,6 +100,10 @@ async def execute(
 def _afresh(path: Path) -> Lines:
     path.unlink(missing_ok=True)
     return Lines(path)
+
+
+class _Unmet(Exception):
+    """A task that this one needs was not run."""
 
 
 class _Crew:
@@ -125,6 +130,7 @@ class _Crew:
         self.failures = 0
         self.rejected: Rejected | None = None
         self.served: set[str] = set()
+        self.states: dict[tuple[str, int], asyncio.Future[Any]] = {}
 
     def closed(self) -> str:
         """Return why no further episode may start, "" if it may."""
@@ -134,9 +140,10 @@ class _Crew:
             return f"{BREAKER} failures in a row; the endpoint seems to be down"
         return ""
 
-    def score(self, task: Task, trajectory: Trajectory) -> None:
-        """Judge an episode and count it in."""
+    def count(self, task: Task, trajectory: Trajectory) -> None:
+        """Judge an episode and count it in; a set-up task's state is kept for those who need it."""
         if task.kind == "setup":
+            self.state(task.id, trajectory.repeat).set_result(trajectory.state)
             return
         score = scoring.judge(self.suite.scorer, task, trajectory)
         value = score.readings[self.suite.scorer.readings[0]].value
@@ -144,6 +151,21 @@ class _Crew:
         self.progress.n_scored += 1
         self.progress.value += value
         self.progress.squares += value * value
+
+    def state(self, id: str, repeat: int) -> asyncio.Future[Any]:
+        """Return the future final state of a set-up episode; cancelled if it was not run."""
+        return self.states.setdefault((id, repeat), asyncio.get_running_loop().create_future())
+
+    async def needed(self, task: Task, repeat: int) -> dict[str, Any]:
+        """Wait for what the task needs. Raises _Unmet if that was not run."""
+        found: dict[str, Any] = {}
+        for id in task.needs:
+            future = self.state(id, repeat)
+            await asyncio.wait([future])
+            if future.cancelled():
+                raise _Unmet(f"it needs {id}, which was not run")
+            found[id] = future.result()
+        return found
 
     def keep(self, task: Task, trajectory: Trajectory) -> None:
         """Store a completed episode and score it."""
@@ -153,7 +175,7 @@ class _Crew:
         self.progress.n_run += 1
         self.progress.input_tokens += trajectory.usage.input
         self.progress.output_tokens += trajectory.usage.output
-        self.score(task, trajectory)
+        self.count(task, trajectory)
         self.tell()
 
     def lose(self, task: Task, repeat: int, stage: str, reason: str, steps: list[Step]) -> None:
@@ -161,6 +183,8 @@ class _Crew:
         self.folder.attempts.append(
             Attempt(task=task.id, repeat=repeat, stage=stage, reason=reason, steps=tuple(steps))
         )
+        if task.kind == "setup":
+            self.state(task.id, repeat).cancel()
         self.progress.n_not_run += 1
         self.tell()
 
@@ -203,11 +227,13 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
     steps: list[Step] = []
     stage = "world"
     try:
-        model = _bound(crew.model, crew.dialect, task, repeat)
-        async with site.world(task) as world:
+        dialect = crew.suite.dialects[task.dialect] if task.dialect else crew.dialect
+        model = _bound(crew.model, dialect, task, repeat)
+        needed = await crew.needed(task, repeat) if task.needs else {}
+        async with site.world(task, needed) as world:
             stage = "model"
             trajectory = await loop(
-                task, model, crew.dialect, world, crew.folder.run.info.plan.sampling, repeat,
+                task, model, dialect, world, crew.folder.run.info.plan.sampling, repeat,
                 steps=steps,
             )  # fmt: skip
             stage = "score"
@@ -221,6 +247,8 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
         crew.failures += 1
         kind = "world" if isinstance(error, WorldError) else "model"
         crew.lose(task, repeat, kind, f"{type(error).__name__}: {error}", steps)
+    except _Unmet as unmet:
+        crew.lose(task, repeat, "needs", str(unmet), steps)
     except ToolmarkError:  # usage, or a disk that takes no more: not this episode's affair
         raise
     except Exception:  # the one broad catch: a fault of ours must not end a long run

@@ -31,7 +31,9 @@ def rescore(run: Run, scorer: Scorer) -> dict[str, Any]:
     scores = Lines(path)
     try:
         for trajectory in run.trajectories():
-            scores.append(judge(scorer, run.task(trajectory.task), trajectory))
+            task = run.task(trajectory.task)
+            if task.kind == "scored":
+                scores.append(judge(scorer, task, trajectory))
         fill(run, scores)
     finally:
         scores.close()

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -30,12 +30,16 @@ T = TypeVar("T")
 
 
 class RunInfo(Record, frozen=True, kw_only=True):
-    """What `run.json` holds. `created` is UTC; `served` are the models' names by the server."""
+    """What `run.json` holds: `n_setup` of the `n_tasks` are not scored but needed by others.
+
+    `created` is UTC; `served` are the models' names by the server.
+    """
 
     format: int
     plan: Plan
     seed: int
     n_tasks: int
+    n_setup: int = 0
     command: str = ""
     created: str = ""
     tasks_sha256: str = ""
@@ -45,7 +49,12 @@ class RunInfo(Record, frozen=True, kw_only=True):
 
     @property
     def n_planned(self) -> int:
-        """Episodes asked for: tasks times repeats."""
+        """Scored episodes asked for: tasks times repeats."""
+        return (self.n_tasks - self.n_setup) * self.plan.repeats
+
+    @property
+    def n_episodes(self) -> int:
+        """All episodes, those that set others up included."""
         return self.n_tasks * self.plan.repeats
 
 
@@ -284,10 +293,17 @@ def create(path: Path, plan: Plan, tasks: Iterable[Task], **known: Any) -> None:
     left of the folder when anything fails.
     """
     try:
-        n_tasks, sha256 = write_tasks(path / "tasks.jsonl", tasks)
-        if not n_tasks:
+        written = write_tasks(path / "tasks.jsonl", tasks)
+        if written.n == written.n_setup:
             raise UsageError("no task is left after the selection; loosen --limit, --ids or -T")
-        info = RunInfo(format=FORMAT, plan=plan, n_tasks=n_tasks, tasks_sha256=sha256, **known)
+        info = RunInfo(
+            format=FORMAT,
+            plan=plan,
+            n_tasks=written.n,
+            n_setup=written.n_setup,
+            tasks_sha256=written.sha256,
+            **known,
+        )
         write(path / "run.json", info)
     except OSError as error:
         discard(path)
@@ -331,19 +347,35 @@ def _slug(word: str) -> str:
     return kept.strip("-.")[-48:] or "x"
 
 
-def write_tasks(path: Path, tasks: Iterable[Task]) -> tuple[int, str]:
-    """Write tasks one by one; return how many and the sha256. Equal ids raise DataError."""
+class Written(NamedTuple):
+    """A task file: how many tasks, how many of them only set others up, its sha256."""
+
+    n: int
+    n_setup: int
+    sha256: str
+
+
+def write_tasks(path: Path, tasks: Iterable[Task]) -> Written:
+    """Write tasks one by one.
+
+    Raises DataError for two equal ids, or a task that stands before one that it needs.
+    """
     digest = hashlib.sha256()
     seen: set[str] = set()
+    setups: set[str] = set()
     with path.open("wb") as file:
         for task in tasks:
             if task.id in seen:
                 raise DataError(f"two tasks have the id {task.id!r}")
+            if not setups.issuperset(task.needs):
+                raise DataError(f"task {task.id!r} needs {task.needs}, not all set up before it")
             seen.add(task.id)
+            if task.kind == "setup":
+                setups.add(task.id)
             line = codec.encode(task) + b"\n"
             digest.update(line)
             file.write(line)
-    return len(seen), digest.hexdigest()
+    return Written(len(seen), len(setups), digest.hexdigest())
 
 
 def write(path: Path, record: Any) -> None:

@@ -67,7 +67,10 @@ class Columns:
 
 
 def columns(scores: Iterable[Score], reading: str) -> Columns:
-    """Gather one reading of the scores. Equal strings are kept once."""
+    """Gather one reading of the scores; those that were run but have no such reading are left out.
+
+    Equal strings are kept once.
+    """
     shared: dict[str, str] = {}
     keep = shared.setdefault
     tasks: list[str] = []
@@ -80,7 +83,8 @@ def columns(scores: Iterable[Score], reading: str) -> Columns:
     values: list[float] = []
     axes: dict[str, list[str]] = {}
     parts: dict[str, list[float]] = {}
-    for row, score in enumerate(scores):
+    told = (score for score in scores if score.not_run or reading in score.readings)
+    for row, score in enumerate(told):
         verdict = score.readings.get(reading)
         label = next((x for x in verdict.labels if x.primary), None) if verdict else None
         tasks.append(keep(score.task, score.task))

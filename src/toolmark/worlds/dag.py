@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -242,6 +242,6 @@ class Dags:
     """The site: a fresh world per episode, nothing shared."""
 
     @asynccontextmanager
-    async def world(self, task: Task) -> AsyncIterator[World]:
+    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[World]:
         """Give the task its world."""
         yield Dag(task)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -32,7 +32,7 @@ class SilentSite:
     """Gives each episode its silent world; holds nothing open."""
 
     @asynccontextmanager
-    async def world(self, task: Task, /) -> AsyncIterator[Silent]:
+    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Silent]:
         """Return a silent world for the task."""
         yield Silent(task)
 

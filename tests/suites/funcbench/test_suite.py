@@ -118,5 +118,13 @@ def test_impossible_knobs_are_refused_with_the_bound(knobs: dict[str, object], s
         suites.load("funcbench", **knobs)
 
 
+def test_the_record_of_a_preset_run_names_no_size_of_its_own() -> None:
+    knobs = load(preset="core40", seed=0).knobs
+    assert knobs["preset"] == "core40"
+    assert knobs["graphs"] == 5
+    assert "core" not in knobs
+    assert load(core=7, seed=0).knobs["core"] == 7
+
+
 def test_every_knob_has_its_help() -> None:
     assert all(knob.help for knob in suites.knobs("funcbench"))

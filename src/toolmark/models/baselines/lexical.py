@@ -133,7 +133,9 @@ def _rarity(tools: Sequence[Tool]) -> dict[str, float]:
 
 def _properties(tool: Tool) -> dict[str, Any]:
     found = tool.parameters.get("properties")
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    return {key: spec if isinstance(spec, dict) else {} for key, spec in found.items()}
 
 
 # --- with what --------------------------------------------------------------------------
@@ -238,17 +240,21 @@ def _string(key: str, spec: Mapping[str, Any], spans: Spans, *, needed: bool) ->
 
 
 def _again(tool: Tool, spans: Spans, given: Arguments) -> list[Arguments]:
-    """Return the arguments, and those that can be made in the same way of what the text has left."""
+    """Return the arguments, and such as the text's remaining numbers give for the same tool.
+
+    Numbers only: names that are left over are too often part of the first call.
+    """
     found = [given]
-    required = set(tool.parameters.get("required") or [])
-    before = -1
-    while len(found) < _CALLS and spans.used > before:
+    required = tool.parameters.get("required") or []
+    kinds = [_properties(tool).get(key, {}).get("type") for key in required]
+    if not {"integer", "number"} & set(kinds) or "and" not in spans.text.split():
+        return found
+    while len(found) < _CALLS:
         before = spans.used
         more = fill(tool, spans)
-        if more is None or spans.used - before < max(1, len(required)):
+        if more is None or spans.used - before < len(required):
             break
-        if more not in found:
-            found.append(more)
+        found.append(more)
     return found
 
 

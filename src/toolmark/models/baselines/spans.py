@@ -16,6 +16,7 @@ _NAME = re.compile(
     r"(?:,\s*(?:[A-Z]{2}\b|[A-Z][a-z]+))?"
 )
 _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])[\w-]{3,}\b|[\w.+-]+@[\w-]+\.[\w.]+|https?://\S+")
+_DIGITS = 18
 _MONTHS = "january february march april may june july august september october november december"
 _MONTH = {name[:3]: i for i, name in enumerate(_MONTHS.split(), 1)}
 _ISO = re.compile(r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b")
@@ -25,17 +26,17 @@ _SPOKEN = re.compile(
     re.IGNORECASE,
 )
 _CLOCK = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s*([ap])\.?m\b\.?|\b(\d{1,2}):(\d{2})\b", re.I)
-_SMALL = dict(
-    zip("two three four five six seven eight nine ten".split(), range(2, 11), strict=True)
-)
+_SPELLINGS = "two three four five six seven eight nine ten"
+_SMALL = {word: number for number, word in enumerate(_SPELLINGS.split(), 2)}
 _SPELT = re.compile(rf"\b({'|'.join(_SMALL)})\b", re.IGNORECASE)
-_STOP = set(
+_COMMON = (
     "a an the of to in on at for from by with and or is are was be been i me my you your we it its "
     "this that these those what which who whom how when where why can could would should please do "
     "does did will if so as get give find tell show need want let know some any using use given "
     "based specific specified about into have has there between note provided function python "
-    "syntax".split()
+    "syntax"
 )
+_STOP = frozenset(_COMMON.split())
 _LEADING = {
     "Find", "Get", "What", "Can", "Could", "How", "Calculate", "Please", "I", "I'm", "I'd", "Who",
     "Where", "When", "Which", "Is", "Are", "Give", "Tell", "Show", "Compute", "Determine", "Help",
@@ -131,15 +132,13 @@ class Spans:
 
     def date(self, *, iso: bool) -> str | None:
         """Return the first date; year, month and day in this order where `iso` asks for it."""
-        if found := _ISO.search(self.text):
-            self._take(Span(found[0], found.start()))
+        for found in self._matches(_ISO):
             year, month, day = (int(part) for part in found.groups())
             return f"{year:04}-{month:02}-{day:02}" if iso else found[0]
-        for spoken in _SPOKEN.finditer(self.text):
+        for spoken in self._matches(_SPOKEN):
             day_text = spoken[1] or spoken[3]
             if not day_text and not spoken[4]:
                 continue
-            self._take(Span(spoken[0], spoken.start()))
             if not iso or not (day_text and spoken[4]):
                 return spoken[0].strip()
             month = _MONTH[spoken[2][:3].lower()]
@@ -148,10 +147,9 @@ class Spans:
 
     def clock(self) -> str | None:
         """Return the first time of day as HH:MM."""
-        found = _CLOCK.search(self.text)
+        found = next(self._matches(_CLOCK), None)
         if found is None:
             return None
-        self._take(Span(found[0], found.start()))
         hour, minute = int(found[1] or found[4]), int(found[2] or found[5] or 0)
         if found[3]:
             hour = hour % 12 + (12 if found[3].lower() == "p" else 0)
@@ -178,7 +176,7 @@ class Spans:
 
     def _digits(self) -> list[Span]:
         found = [Span(x[0].replace(",", ""), x.start()) for x in _NUMBER.finditer(self.text)]
-        return [span for span in found if self._free(span)]
+        return [span for span in found if len(span.text) <= _DIGITS and self._free(span)]
 
     def _numbers(self) -> list[Span]:
         """Return numbers in digits, where there are none those spelt out."""
@@ -205,6 +203,14 @@ class Spans:
             span = Span(found[0], found.start())
             if self._free(span):
                 yield span
+
+    def _matches(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        """Go through the matches left, taking each."""
+        for found in pattern.finditer(self.text):
+            span = Span(found[0], found.start())
+            if self._free(span):
+                self._take(span)
+                yield found
 
     def _places(self, words: set[str]) -> list[int]:
         return [x.start() for x in _WORD.finditer(self.text) if norm(x[0]) in words]

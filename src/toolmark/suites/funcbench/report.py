@@ -111,7 +111,8 @@ def _calls(columns: Columns) -> Table:
 def _made(columns: Columns) -> tuple[float | None, float | None]:
     calls = columns.part("calls")
     ends = (columns.run & columns.correct, columns.run & ~columns.correct)
-    good, bad = (float(calls[end].mean()) if end.any() else None for end in ends)
+    # one decimal, as the paper prints
+    good, bad = (round(float(calls[end].mean()), 1) if end.any() else None for end in ends)
     return good, bad
 
 

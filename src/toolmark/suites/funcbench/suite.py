@@ -23,7 +23,7 @@ SCORER = Scorer(
     views=views.views,
 )
 _GRAPHS = 20
-_SIZE = (10, 5, 0, 0)  # the defaults of core, depth, connected and disconnected
+_SIZE = {"core": 10, "depth": 5, "connected": 0, "disconnected": 0}
 
 
 def load(
@@ -69,6 +69,9 @@ def load(
     """
     knobs = dict(locals())
     chosen = presets.find(preset) if preset else None
+    if chosen:
+        # what the preset sets must not be on record with the value it did not use
+        knobs = {name: value for name, value in knobs.items() if name not in _SIZE}
     size = Knobs(
         core=core,
         depth=depth,
@@ -134,7 +137,7 @@ class Generated:
 
 def _settings(chosen: presets.Preset | None, size: Knobs) -> tuple[Knobs, ...]:
     """Return the sizes to generate, each of them possible."""
-    if chosen and (size.core, size.depth, size.connected, size.disconnected) != _SIZE:
+    if chosen and any(getattr(size, name) != default for name, default in _SIZE.items()):
         raise UsageError("a preset sets core, depth, connected and disconnected: leave them out")
     sizes = presets.settings(chosen, size) if chosen else (size,)
     settings = tuple(sizes)
