@@ -146,7 +146,6 @@ def _suite(n: int) -> Any:
 
     tools = tuple(t.Tool(name=f"tool_{i}", description=ABOUT, parameters=SCHEMA) for i in range(10))
     said = t.Message(role="user", parts=(t.Text(QUESTION),))
-    heard = t.Result(parts=(t.Text(RESULT),))
 
     class Tasks:
         def __len__(self) -> int:
@@ -156,6 +155,28 @@ def _suite(n: int) -> Any:
             turns = (t.Turn(messages=(said,)),)
             for i in range(n):
                 yield t.Task(id=f"t{i}", item=f"t{i}", suite="bench", turns=turns, tools=tools)
+
+    def judge(task: t.Task, trajectory: t.Trajectory) -> dict[str, t.Verdict]:
+        assert len(trajectory.steps) == 2
+        return {"official": t.Verdict(outcome="correct", value=1.0)}
+
+    def mean(columns: Columns) -> t.Estimate:
+        return t.Estimate(name="success", value=float(columns.value.mean()), n=len(columns))
+
+    scorer = Scorer(
+        readings=("official",),
+        score=judge,
+        metrics=lambda columns: (Metric("success", mean),),
+        tables=lambda columns: (),
+    )
+    return Suite("bench", Tasks(), scorer, _site(), {"native": NATIVE})
+
+
+def _site() -> Any:
+    """Return the opener of a site whose worlds answer every call alike."""
+    from toolmark import types as t
+
+    heard = t.Result(parts=(t.Text(RESULT),))
 
     class World:
         async def tools(self) -> tuple[t.Tool, ...]:
@@ -177,20 +198,7 @@ def _suite(n: int) -> Any:
     async def site() -> AsyncIterator[t.Site]:
         yield Site()
 
-    def judge(task: t.Task, trajectory: t.Trajectory) -> dict[str, t.Verdict]:
-        assert len(trajectory.steps) == 2
-        return {"official": t.Verdict(outcome="correct", value=1.0)}
-
-    def mean(columns: Columns) -> t.Estimate:
-        return t.Estimate(name="success", value=float(columns.value.mean()), n=len(columns))
-
-    scorer = Scorer(
-        readings=("official",),
-        score=judge,
-        metrics=lambda columns: (Metric("success", mean),),
-        tables=lambda columns: (),
-    )
-    return Suite("bench", Tasks(), scorer, site, {"native": NATIVE})
+    return site
 
 
 KINDS = {"pyreqwest": pyreqwest, "aiohttp": aiohttp, "toolmark": toolmark, "openai": openai}

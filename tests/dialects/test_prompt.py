@@ -27,21 +27,28 @@ names = st.from_regex(r"[a-z]{1,8}(\.[a-z]{1,8})?", fullmatch=True).filter(
                       "except", "finally", "continue", "nonlocal"} & set(name.split("."))
 )  # fmt: skip
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**12), 10**12)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
-)  # fmt: skip
+)
 keywords = names.filter(lambda name: "." not in name)
 
 
 @given(st.lists(st.tuples(names, st.dictionaries(keywords, plain, max_size=3)), max_size=3))
 def test_what_is_written_is_read_back(calls: list[tuple[str, dict[str, object]]]) -> None:
-    made = [Call(name=name, arguments=json.dumps(codec.plain(args))) for name, args in calls]
+    made = [
+        Call(name=name, arguments=codec.escape(json.dumps(args, ensure_ascii=False)))
+        for name, args in calls
+    ]
     reading = PROMPT.read(PROMPT.write(made), ())
     assert reading.fault == ""
-    assert [(call.name, json.loads(call.arguments)) for call in reading.calls] == [
-        (name, codec.plain(args)) for name, args in calls
-    ]
+    assert [
+        (call.name, json.loads(codec.restore(call.arguments))) for call in reading.calls
+    ] == calls
 
 
 def test_tools_are_in_the_system_message_and_not_in_the_request() -> None:
@@ -59,7 +66,8 @@ def test_an_opening_system_message_follows_the_prompt() -> None:
 
 
 def test_the_published_doc_is_shown_with_the_tools_own_description() -> None:
-    tool = Tool(name="f", description="Does it. Hint.", source={"name": "f", "description": "Does it.", "x": 1})  # fmt: skip
+    source = {"name": "f", "description": "Does it.", "x": 1}
+    tool = Tool(name="f", description="Does it. Hint.", source=source)
     (system,), _ = PROMPT.open((), (tool,))
     assert (
         json.dumps([{"name": "f", "description": "Does it. Hint.", "x": 1}], indent=4)
@@ -102,9 +110,8 @@ def test_results_come_back_in_one_user_message() -> None:
 
 
 def test_wording_is_data() -> None:
-    louder = Wording(
-        OWN.shapes, OWN.kinds, {"classic": {**OWN.styles["classic"], "persona": "HELLO"}}, OWN.layouts
-    )  # fmt: skip
+    classic = {**OWN.styles["classic"], "persona": "HELLO"}
+    louder = Wording(OWN.shapes, OWN.kinds, {"classic": classic}, OWN.layouts)
     (system,), _ = Prompt(wording=louder).open((), ())
     assert system.text.startswith("HELLO")
 

@@ -90,22 +90,15 @@ def resolve(
         return cast(Model, _load(_pick(rest, _BASELINES, "baseline"))())
     if scheme == "test":
         return _test(rest, suite)
-    model: Model
+    model: Model | Instrument
     if _is_path(spec):
-        user = _user(spec)
-        if isinstance(user, Instrument):
-            return user
-        model, identity = user, spec
+        model, identity = _user(spec), spec
+        if isinstance(model, Instrument):
+            return model
     else:
-        model = endpoint(
-            spec,
-            base_url=base_url,
-            headers=headers,
-            extra_body=extra_body,
-            timeout_s=timeout_s,
-            media=media,
-        )
-        identity = model.identity
+        settings: Any = {"headers": headers, "extra_body": extra_body, "timeout_s": timeout_s}
+        model = wire = endpoint(spec, base_url=base_url, media=media, **settings)
+        identity = wire.identity
     paced = Retry(Pace(model, max_connections), max_retries)
     return Cache(paced, cache, identity) if cache else paced
 

@@ -225,6 +225,8 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_plain, value))}]"
     text = value if isinstance(value, str) else codec.encode(codec.plain(value)).decode()
     return tables.visible(text)
 

@@ -215,7 +215,7 @@
     return host;
   };
   const shown = (view) => el("div", { class: "view" }, el("h4", {}, view.title),
-    view.svg ? drawing(view) : view.head ? table(view) : "",
+    view.svg ? drawing(view) : view.rows?.length ? table(view) : "",
     view.note ? el("p", { class: "note" }, view.note) : "");
 
   const verdict = (v) => {

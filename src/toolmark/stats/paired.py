@@ -86,13 +86,9 @@ def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0) -> Pai
     low, high, error = _spread(delta, group)
     p, method = _test(pairs.a[ran], pairs.b[ran], group, seed)
     only_a, only_b = _flips(pairs.right_a[ran], pairs.right_b[ran], item, group)
-    worst, best = _bounds(pairs)
-    value = float(delta.mean())
     return structs.replace(
         bare,
-        difference=Estimate(
-            name=name, value=value, low=low, high=high, n=n, worst=worst, best=best
-        ),
+        difference=_estimate(name, pairs, delta, (low, high)),
         p=p,
         method=method,
         n_pairs=n,
@@ -139,6 +135,15 @@ def _gather(columns: Columns, rows: list[list[int]]) -> tuple[Numbers, Mask]:
     value = np.add.reduceat(columns.value[flat], start) / size
     right = np.add.reduceat(columns.correct[flat].astype(float), start) / size > 0.5
     return value, right
+
+
+def _estimate(name: str, pairs: _Pairs, delta: Numbers, ends: tuple[float, float]) -> Estimate:
+    worst, best = _bounds(pairs)
+    value = float(delta.mean())
+    low, high = ends
+    return Estimate(
+        name=name, value=value, low=low, high=high, n=len(delta), worst=worst, best=best
+    )
 
 
 def _bounds(pairs: _Pairs) -> tuple[float, float]:

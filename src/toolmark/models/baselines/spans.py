@@ -13,7 +13,7 @@ _QUOTED = re.compile(r"\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)|[“‘]([^”’]+)[
 _CAPITAL = r"[A-Z][\w'&.-]*[\w]|[A-Z]"
 _NAME = re.compile(
     rf"(?:{_CAPITAL})(?:\s+(?:of\s+the\s+|of\s+|de\s+|the\s+)?(?:{_CAPITAL}|\d+\b))*"
-    r"(?:,\s*(?:[A-Z]{2}\b|[A-Z][a-z]+))?"
+    r"(?:,\s*(?:[A-Z]{2,3}\b|[A-Z][a-z]+\b(?!\s*(?:,|and\b))))?"
 )
 _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])[\w-]{3,}\b|[\w.+-]+@[\w-]+\.[\w.]+|https?://\S+")
 _DIGITS = 18
@@ -225,4 +225,6 @@ class Spans:
 
 
 def _distance(span: Span, places: list[int], far: int) -> int:
-    return min((abs(span.start - place) for place in places), default=far)
+    """Return how far a piece lies from the nearest place; before it counts double."""
+    gaps = (span.start - place for place in places)
+    return min((gap if gap >= 0 else -2 * gap for gap in gaps), default=far)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from toolmark.dialects.native import Native
 from toolmark.errors import UsageError
@@ -93,13 +94,17 @@ def load(
         secrets.randbits(32) if seed is None else seed,
         cap=cap,
     )
+    return _suite(generated, knobs | {"graphs": graphs})
+
+
+def _suite(generated: Generated, knobs: dict[str, Any]) -> Suite:
     return Suite(
         name=SUITE,
         tasks=generated,
         scorer=SCORER,
         site=_site,
         dialects={"native": Native()},
-        knobs=knobs | {"graphs": graphs},
+        knobs=knobs,
         seed=generated.seed,
         sampling=Sampling(temperature=0.0, top_p=1.0),
         instruments={"oracle": instruments.oracle, "faulty": instruments.faulty},

@@ -1,0 +1,132 @@
+"""Fetching a pinned file: checked, atomic, offline once there, and never outside the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from toolmark import fetch
+from toolmark.errors import DataError
+
+FILE = "tiny_data-1.0-py3-none-any.whl"
+
+
+def wheel(folder: Path, members: dict[str, str]) -> bytes:
+    folder.mkdir(parents=True, exist_ok=True)
+    info = "tiny_data-1.0.dist-info"
+    standard = {
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: tiny-data\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/RECORD": "",
+    }
+    with zipfile.ZipFile(folder / FILE, "w") as bundle:
+        for name, text in {**members, **standard}.items():
+            bundle.writestr(zipfile.ZipInfo(name), text)
+    return (folder / FILE).read_bytes()
+
+
+def package(data: bytes, file: str = FILE) -> fetch.Package:
+    return fetch.Package("tiny-data", "1.0", file, hashlib.sha256(data).hexdigest())
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder that pip takes for its index."""
+    folder = tmp_path / "index"
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+def kept(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_fetched_package_needs_no_index_again(index: Path, tmp_path: Path) -> None:
+    wanted = package(wheel(index, {"tiny/a.txt": "A"}))
+    home = tmp_path / "cache"
+    found = fetch.fetch(wanted, home)
+    assert (found / "tiny/a.txt").read_text() == "A"
+    (index / FILE).unlink()
+    assert fetch.fetch(wanted, home) == found
+
+
+def test_an_interrupted_fetch_goes_on_from_the_archive(index: Path, tmp_path: Path) -> None:
+    data = wheel(index, {"tiny/a.txt": "A"})
+    (index / FILE).unlink()
+    home = tmp_path / "cache"
+    (home / "archives").mkdir(parents=True)
+    (home / "archives" / FILE).write_bytes(data)
+    assert (fetch.fetch(package(data), home) / "tiny/a.txt").read_text() == "A"
+
+
+def test_a_wrong_sum_is_refused_and_nothing_else_is_touched(index: Path, tmp_path: Path) -> None:
+    wheel(index, {"tiny/a.txt": "forged"})
+    home = tmp_path / "cache"
+    (home / "archives").mkdir(parents=True)
+    (home / "archives/other.whl").write_text("other")
+    with pytest.raises(DataError, match="sha256"):
+        fetch.fetch(package(b"the real one"), home)
+    assert kept(home) == {"archives/other.whl"}
+    (home / "archives" / FILE).write_text("torn")
+    with pytest.raises(DataError, match="sha256"):
+        fetch.fetch(package(b"the real one"), home)
+    assert kept(home) == {"archives/other.whl", f"archives/{FILE}"}
+
+
+def test_an_index_without_the_file_says_so(index: Path, tmp_path: Path) -> None:
+    index.mkdir()
+    with pytest.raises(DataError, match="could not download"):
+        fetch.fetch(package(b""), tmp_path / "cache")
+    assert kept(tmp_path / "cache") == set()
+
+
+@pytest.mark.parametrize("name", ["../out.txt", "/tmp/out.txt", "a/../../out.txt", "c:out.txt"])
+def test_an_archive_cannot_write_outside_the_cache(tmp_path: Path, name: str) -> None:
+    home = tmp_path / "cache"
+    data = wheel(home / "archives", {name: "out"})
+    with pytest.raises(DataError, match="refused"):
+        fetch.fetch(package(data), home)
+    assert kept(tmp_path) == {f"cache/archives/{FILE}"}
+
+
+def test_a_source_archive_is_unpacked_without_its_links(tmp_path: Path) -> None:
+    home = tmp_path / "cache"
+    path = home / "archives/tiny-data-1.0.tar.gz"
+    path.parent.mkdir(parents=True)
+    with tarfile.open(path, "w:gz") as bundle:
+        entry = tarfile.TarInfo("tiny-data-1.0/a.txt")
+        entry.size = 1
+        bundle.addfile(entry, io.BytesIO(b"A"))
+        link = tarfile.TarInfo("tiny-data-1.0/link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        bundle.addfile(link)
+    found = fetch.fetch(package(path.read_bytes(), path.name), home)
+    assert kept(found) == {"tiny-data-1.0/a.txt"}
+
+
+def test_fetching_at_once_gives_one_folder(tmp_path: Path) -> None:
+    home = tmp_path / "cache"
+    data = wheel(home / "archives", {f"tiny/{i}.txt": str(i) for i in range(50)})
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(lambda _: fetch.fetch(package(data), home), range(8)))
+    assert len(found) == 1
+    assert len(kept(found.pop())) == 53
+    assert not list(home.rglob(".part-*"))
+
+
+def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLMARK_CACHE", "/a/own")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/b")
+    assert fetch.cache() == Path("/a/own")
+    monkeypatch.delenv("TOOLMARK_CACHE")
+    assert fetch.cache() == Path("/b/toolmark")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/c")
+    assert fetch.cache() == Path("/c/.cache/toolmark")
