@@ -13,8 +13,11 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct
 
 
-class Record(Struct, frozen=True, omit_defaults=True):
-    """Base of everything that is written to disk: frozen, defaults left out."""
+class Record(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Base of everything that is written to disk: frozen, defaults left out.
+
+    `gc=False`: frozen records of JSON values cannot form cycles, so the collector need not look.
+    """
 
 
 # --- what is said -----------------------------------------------------------------------

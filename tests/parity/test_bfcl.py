@@ -113,7 +113,9 @@ def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Tas
             mine = ["read", repr(python.calls(text))]
         except python.Unreadable as error:
             mine = ["failed", str(error)]
-        if mine[0] != answer[0] or (mine[0] == "read" and mine[1] != answer[1]):
+        called = mine[0] == "read" and mine[1] != "[]"
+        same = mine[0] == answer[0] and (mine[0] == "failed" or mine[1] == answer[1])
+        if not same or called == answer[2]:
             wrong.append((text, answer, mine))
     print(f"\n{len(texts)} texts, {len(wrong)} disagreements; {dict(kinds)}")
     assert wrong == []

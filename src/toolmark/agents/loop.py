@@ -27,6 +27,7 @@ _ENDINGS: dict[StopReason, Ending] = {
     "malformed": "malformed",
     "over_long": "over_long",
 }
+_SILENT = Sampling()
 _FORCED = ("steps", "calls", "over_long")
 
 
@@ -133,16 +134,19 @@ async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, rep
 
 def merge(base: Sampling, over: Sampling) -> Sampling:
     """Return the base settings with those replaced that `over` names."""
+    if over == _SILENT:
+        return base
     settings = msgspec.structs.asdict(over)
     named = {name: value for name, value in settings.items() if value not in (None, {})}
-    return msgspec.structs.replace(base, **named) if named else base
+    return msgspec.structs.replace(base, **named)
 
 
 def _total(steps: list[Step]) -> Usage:
-    used = [step.reply.usage for step in steps]
-    return Usage(
-        input=sum(u.input for u in used),
-        output=sum(u.output for u in used),
-        reasoning=sum(u.reasoning for u in used),
-        cached=sum(u.cached for u in used),
-    )
+    sent = said = thought = kept = 0
+    for step in steps:
+        used = step.reply.usage
+        sent += used.input
+        said += used.output
+        thought += used.reasoning
+        kept += used.cached
+    return Usage(input=sent, output=said, reasoning=thought, cached=kept)

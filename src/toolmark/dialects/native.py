@@ -52,7 +52,10 @@ class Native:
 
 
 def _named(calls: tuple[Call, ...]) -> tuple[Call, ...]:
-    taken = {call.id for call in calls if call.id}
+    ids = {call.id for call in calls}
+    if len(ids) == len(calls) and "" not in ids:
+        return calls
+    taken = ids - {""}
     used: set[str] = set()
     named: list[Call] = []
     for index, call in enumerate(calls):

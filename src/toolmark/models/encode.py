@@ -58,6 +58,7 @@ class Encoder:
         self._illegal = re.compile(f"[^{letters}]")
         self._legal = re.compile(f"[{letters}]{{1,{_LONGEST}}}").fullmatch
         self._kits: dict[int, Kit] = {}
+        self._last = Kit((), b"", {}, {})
         self._drawn: tuple[Sampling | None, bytes] = (None, b"")
 
     def body(self, request: Request, *, mended: bool = False) -> tuple[bytes, Kit]:
@@ -71,14 +72,18 @@ class Encoder:
         return self._head + encoded + kit.encoded + self._tail(request.sampling), kit
 
     def kit(self, tools: tuple[Tool, ...]) -> Kit:
-        """Return the tools as sent. The same tuple object is encoded once."""
+        """Return the tools as sent: encoded once while they stay the same, object or content."""
         # the kit holds the tuple, so that its id is not given to another one meanwhile
         kit = self._kits.get(id(tools))
-        if kit is None:
-            if len(self._kits) >= _KITS:
-                del self._kits[next(iter(self._kits))]
-            kit = self._kits[id(tools)] = self._pack(tools)
-        return kit
+        if kit is not None:
+            return kit
+        # tasks that were read from a file have tuples of their own, often of equal tools
+        if self._last.tools == tools:
+            return self._last
+        if len(self._kits) >= _KITS:
+            del self._kits[next(iter(self._kits))]
+        self._last = self._kits[id(tools)] = self._pack(tools)
+        return self._last
 
     def _pack(self, tools: tuple[Tool, ...]) -> Kit:
         sent: dict[str, str] = {}

@@ -99,7 +99,7 @@ async def execute(
 
 def _afresh(path: Path) -> Lines:
     path.unlink(missing_ok=True)
-    return Lines(path)
+    return Lines(path, hold_bytes=scoring.HELD_BYTES)
 
 
 class _Unmet(Exception):
@@ -121,7 +121,8 @@ class _Crew:
     ) -> None:
         self.folder = folder
         self.suite = suite
-        self.model = model
+        self.model = model if not isinstance(model, Instrument) else None
+        self.instrument = model if isinstance(model, Instrument) else None
         self.dialect = dialect
         self.scores = scores
         self.progress = progress
@@ -131,6 +132,13 @@ class _Crew:
         self.rejected: Rejected | None = None
         self.served: set[str] = set()
         self.states: dict[tuple[str, int], asyncio.Future[Any]] = {}
+
+    def player(self, dialect: Dialect, task: Task, repeat: int) -> Model:
+        """Return the model for an episode: the same for all, or an instrument bound to it."""
+        if self.instrument is not None:
+            return _bound(self.instrument, dialect, task, repeat)
+        assert self.model is not None
+        return self.model
 
     def closed(self) -> str:
         """Return why no further episode may start, "" if it may."""
@@ -228,7 +236,7 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
     stage = "world"
     try:
         dialect = crew.suite.dialects[task.dialect] if task.dialect else crew.dialect
-        model = _bound(crew.model, dialect, task, repeat)
+        model = crew.player(dialect, task, repeat)
         needed = await crew.needed(task, repeat) if task.needs else {}
         async with site.world(task, needed) as world:
             stage = "model"
@@ -255,11 +263,9 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
         crew.lose(task, repeat, stage, f"fault of the harness:\n{traceback.format_exc()}", steps)
 
 
-def _bound(model: Model | Instrument, dialect: Dialect, task: Task, repeat: int) -> Model:
-    """Return the model for an episode; an instrument's calls are put into the dialect's words."""
-    if not isinstance(model, Instrument):
-        return model
-    player = model.bind(task, repeat)
+def _bound(instrument: Instrument, dialect: Dialect, task: Task, repeat: int) -> Model:
+    """Return the instrument's player; its calls are put into the dialect's words."""
+    player = instrument.bind(task, repeat)
 
     async def spoken(request: Request, /) -> Reply:
         reply = await player(request)

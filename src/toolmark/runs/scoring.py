@@ -12,6 +12,9 @@ from toolmark.stats.columns import columns
 from toolmark.types import Estimate, Score, Task, Trajectory
 
 
+HELD_BYTES = 2**16  # scores are derived: they may be written in blocks
+
+
 def judge(scorer: Scorer, task: Task, trajectory: Trajectory) -> Score:
     """Score one episode in every reading."""
     return Score(
@@ -28,7 +31,7 @@ def rescore(run: Run, scorer: Scorer) -> dict[str, Any]:
     """Write `scores.jsonl` and `summary.json` anew and return the summary."""
     path = run.path / "scores.jsonl"
     path.unlink(missing_ok=True)
-    scores = Lines(path)
+    scores = Lines(path, hold_bytes=HELD_BYTES)
     try:
         for trajectory in run.trajectories():
             task = run.task(trajectory.task)
@@ -43,6 +46,8 @@ def rescore(run: Run, scorer: Scorer) -> dict[str, Any]:
 def fill(run: Run, scores: Lines) -> None:
     """Append a Score without a verdict for every scored episode that was not run."""
     done = run.done()
+    if len(done) == run.info.n_episodes:
+        return
     reasons = {(a.task, a.repeat): f"{a.stage}: {a.reason}" for a in run.attempts()}
     for task, repeat in missing(run, done):
         if task.kind == "setup":

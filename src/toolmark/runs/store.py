@@ -26,6 +26,7 @@ from toolmark.runs.plan import Plan
 from toolmark.types import Attempt, Record, Score, Task, Trajectory
 
 FORMAT = 1
+BLOCK_BYTES = 2**18  # tasks are long lines: fewer, larger reads and writes
 T = TypeVar("T")
 
 
@@ -161,7 +162,7 @@ def records(path: Path, kind: type[T], *, missing_ok: bool = False) -> Iterator[
     Raises DataError with file and line for anything else that is not a record.
     """
     try:
-        file = path.open("rb")
+        file = path.open("rb", buffering=BLOCK_BYTES)
     except FileNotFoundError:
         if missing_ok:
             return
@@ -181,10 +182,16 @@ def records(path: Path, kind: type[T], *, missing_ok: bool = False) -> Iterator[
 
 
 class Lines:
-    """An append-only JSONL file, one write per record; a failed write leaves no trace."""
+    """An append-only JSONL file; a failed write leaves no trace.
 
-    def __init__(self, path: Path) -> None:
+    Each record is one write, unless `hold_bytes` allows that many to wait, which only a file
+    that can be made anew may do.
+    """
+
+    def __init__(self, path: Path, *, hold_bytes: int = 0) -> None:
         self.path = path
+        self.hold_bytes = hold_bytes
+        self._held = bytearray()
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._size = _whole(self._fd)
         os.ftruncate(self._fd, self._size)
@@ -192,10 +199,32 @@ class Lines:
     def append(self, record: Any) -> None:
         """Write one record. Raises DataError when the disk takes no more."""
         line = codec.encode(record) + b"\n"
+        if not self.hold_bytes:
+            self._write(line)
+            return
+        self._held += line
+        if len(self._held) >= self.hold_bytes:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits. Raises DataError when the disk takes no more."""
+        self._write(bytes(self._held))
+        self._held.clear()
+
+    def close(self) -> None:
+        """Push everything to the disk and close."""
         try:
-            written = os.pwrite(self._fd, line, self._size)
-            while written < len(line):  # a short write: the next one says why
-                written += os.pwrite(self._fd, line[written:], self._size + written)
+            self.flush()
+            with suppress(OSError):  # fsync is refused by some file systems; the data are written
+                os.fsync(self._fd)
+        finally:
+            os.close(self._fd)
+
+    def _write(self, data: bytes) -> None:
+        try:
+            written = 0
+            while written < len(data):  # a short write: the next one says why
+                written += os.pwrite(self._fd, data[written:], self._size + written)
         except OSError as error:
             with suppress(OSError):
                 os.ftruncate(self._fd, self._size)
@@ -203,13 +232,7 @@ class Lines:
                 f"{self.path}: cannot write: {error.strerror}; what was written is kept; "
                 "make room and give the same command again"
             ) from None
-        self._size += len(line)
-
-    def close(self) -> None:
-        """Push everything to the disk and close."""
-        with suppress(OSError):  # fsync is refused by some file systems; the data are written
-            os.fsync(self._fd)
-        os.close(self._fd)
+        self._size += len(data)
 
 
 def _whole(fd: int) -> int:
@@ -363,7 +386,7 @@ def write_tasks(path: Path, tasks: Iterable[Task]) -> Written:
     digest = hashlib.sha256()
     seen: set[str] = set()
     setups: set[str] = set()
-    with path.open("wb") as file:
+    with path.open("wb", buffering=BLOCK_BYTES) as file:
         for task in tasks:
             if task.id in seen:
                 raise DataError(f"two tasks have the id {task.id!r}")

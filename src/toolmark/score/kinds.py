@@ -45,20 +45,19 @@ class Python:
     def read(self, spec: Mapping[str, Any], value: Any, /) -> Typed:
         """Return the types the doc asks for, and the value after the two conversions."""
         kind = spec["type"]
-        expected = _known(kind)
+        expected = _PYTHON.get(kind)
         if expected is list:
+            inner = _PYTHON.get(spec["items"]["type"])
+            if inner is None:
+                raise Unsound(f"the doc has elements of type {spec['items']['type']!r}")
             if kind == "tuple" and type(value) is tuple:
                 value = list(value)
-            return list, _known(spec["items"]["type"]), value, ""
+            return list, inner, value, ""
+        if expected is None:
+            raise Unsound(f"the doc has a type {kind!r}, which the rules do not know")
         if expected is float and type(value) is int:
-            return float, None, _float(value), ""
+            value = _float(value)
         return expected, None, value, ""
-
-
-def _known(kind: str) -> type:
-    if kind not in _PYTHON:
-        raise Unsound(f"the doc has a type {kind!r}, which the rules do not know")
-    return _PYTHON[kind]
 
 
 def _float(value: int) -> float:

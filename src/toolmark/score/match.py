@@ -118,9 +118,10 @@ def one(doc: Doc, made: Made, truth: Truth, index: int = 0, kinds: Kinds = PYTHO
     properties = schema["properties"]
     scalars = kinds.scalars
     for parameter, value in given.items():
-        if parameter not in properties or parameter not in wanted:
+        try:
+            spec, options = properties[parameter], wanted[parameter]
+        except KeyError:
             return Fault(_UNEXPECTED, index, name, str(parameter), value, list(wanted))
-        spec, options = properties[parameter], wanted[parameter]
         if type(value) is scalars.get(spec["type"]) and value in options:
             continue  # passes as a value and as a variable alike
         native = _argument(spec, value, options, kinds)

@@ -1,0 +1,39 @@
+"""The BFCL suite, and a way to play one reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from toolmark.runs.suite import Suite
+from toolmark.suites.bfcl import suite as bfcl
+from toolmark.types import Reply, Step, Task, Trajectory, Verdict
+
+Judge = Callable[..., Verdict]
+
+
+@pytest.fixture(scope="session")
+def suite() -> Suite:
+    return bfcl.load()
+
+
+@pytest.fixture(scope="session")
+def tasks(suite: Suite) -> dict[str, Task]:
+    return {task.id: task for task in suite}
+
+
+@pytest.fixture(scope="session")
+def judge(suite: Suite) -> Judge:
+    """Return the verdict on one reply, written in the dialect where it holds calls."""
+
+    def one(task: Task, reply: Reply, dialect: str = "native") -> Verdict:
+        spoken = suite.dialects[dialect]
+        if reply.calls:
+            written = spoken.write(reply.calls)
+            reply = Reply(text=written.text, calls=written.calls, stop=reply.stop)
+        step = Step(reply=reply, calls=spoken.read(reply, task.tools).calls)
+        played = Trajectory(task=task.id, dialect=spoken.name, steps=(step,))
+        return suite.scorer.score(task, played)["official"]
+
+    return one

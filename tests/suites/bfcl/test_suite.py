@@ -1,0 +1,112 @@
+"""Loading: which entries, from what, as which tasks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from toolmark import codec
+from toolmark.errors import DataError, UsageError
+from toolmark.runs.suite import Suite
+from toolmark.suites.bfcl import data
+from toolmark.suites.bfcl import suite as bfcl
+from toolmark.types import Task
+
+COUNTS = {
+    "simple_python": 400, "multiple": 200, "parallel": 200, "parallel_multiple": 200,
+    "irrelevance": 240, "live_simple": 258, "live_multiple": 1053, "live_parallel": 16,
+    "live_parallel_multiple": 24, "live_irrelevance": 884, "live_relevance": 16,
+}  # fmt: skip
+
+
+def test_every_published_entry_is_a_task_of_its_own(suite: Suite) -> None:
+    tasks = list(suite)
+    assert Counter(task.category for task in tasks) == COUNTS
+    assert len(suite) == len({task.id for task in tasks}) == 3491
+    assert all(task.item == task.id and task.limits.steps == 1 for task in tasks)
+    assert [task.id for task in suite] == [task.id for task in tasks]
+
+
+def test_loading_all_takes_well_under_two_seconds() -> None:
+    start = time.process_time()
+    assert sum(1 for _ in bfcl.load()) == 3491
+    assert time.process_time() - start < 1.5
+
+
+def test_groups_and_names_select_in_published_order() -> None:
+    assert bfcl.names(("live",)) == data.LIVE
+    assert bfcl.names(("live_simple", "multiple", "live_simple")) == ("multiple", "live_simple")
+    assert bfcl.names(("non_live", "live")) == bfcl.names(("single_turn",)) == data.CATEGORIES
+    assert bfcl.names("parallel") == ("parallel",)
+
+
+@pytest.mark.parametrize("asked", [("simple_pyton",), ("parallel", "nope"), ()])
+def test_an_unknown_category_names_the_nearest(asked: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match=r"did you mean: (simple_python|non_live)|known: "):
+        bfcl.load(category=asked)
+
+
+def test_a_task_survives_storage(suite: Suite) -> None:
+    for task in suite:
+        again = msgspec.json.decode(codec.encode(task), type=Task)
+        assert again == task
+
+
+def test_published_types_become_schema_types_and_the_doc_is_kept(suite: Suite) -> None:
+    kinds = {"object", "array", "string", "number", "integer", "boolean"}
+    for task in suite:
+        for tool in task.tools:
+            assert tool.parameters["type"] == "object"
+            assert {spec["type"] for spec in tool.parameters["properties"].values()} <= kinds
+            assert tool.source["parameters"]["type"] == "dict"
+            assert tool.description.startswith(tool.source["description"])
+            assert tool.name == tool.source["name"]
+
+
+def test_hashes_name_every_file_that_was_read(suite: Suite) -> None:
+    assert suite.hashes[data.PACKAGE.file] == data.PACKAGE.sha256
+    assert len(suite.hashes) == 1 + 11 + 8
+    one = bfcl.load(category=("parallel",))
+    assert set(one.hashes) == {
+        data.PACKAGE.file,
+        "data/BFCL_v4_parallel.json",
+        "possible_answer/BFCL_v4_parallel.json",
+    }
+
+
+def folder(root: Path, entries: str, answers: str) -> Path:
+    inside = root / "bfcl_eval/data"
+    (inside / "possible_answer").mkdir(parents=True)
+    (inside / "BFCL_v4_parallel.json").write_text(entries)
+    (inside / "possible_answer/BFCL_v4_parallel.json").write_text(answers)
+    (root / "bfcl_eval/constants").mkdir()
+    (root / "bfcl_eval/constants/type_mappings.py").write_text("GORILLA_TO_OPENAPI = {}\n")
+    return root
+
+
+ENTRY = '{"id": "parallel_0", "question": [[{"role": "user", "content": "x"}]], "function": []}\n'
+
+
+@pytest.mark.parametrize(
+    ("entries", "answers"),
+    [
+        (ENTRY, ""),
+        (ENTRY, '{"id": "parallel_1", "ground_truth": []}\n'),
+        (ENTRY[:40] + "\n", '{"id": "parallel_0", "ground_truth": []}\n'),
+    ],
+)
+def test_data_that_does_not_fit_is_refused(tmp_path: Path, entries: str, answers: str) -> None:
+    with pytest.raises(DataError, match="BFCL_v4_parallel"):
+        list(data.read(folder(tmp_path, entries, answers), ["parallel"])[0])
+
+
+def test_constants_are_read_without_running_the_module(tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    module = tmp_path / "module.py"
+    module.write_text(f"A = {{'a': ['b', 1]}}\nB = open({str(canary)!r}, 'w')\nC = 'x' 'y'\n")
+    assert data.constants(module) == {"A": {"a": ["b", 1]}, "C": "xy"}
+    assert not canary.exists()
