@@ -411,8 +411,6 @@ class World(Protocol):
 class Site(Protocol):
     """Opened once per run; gives each episode its World."""
 
-    def world(
-        self, task: Task, needed: Mapping[str, Any], /
-    ) -> AbstractAsyncContextManager[World]:
+    def world(self, task: Task, needed: Mapping[str, Any], /) -> AbstractAsyncContextManager[World]:
         """Return a fresh world; `needed` holds the final states of the tasks it needs, by id."""
         ...

@@ -66,7 +66,7 @@ class Bound:
 
 
 def resolve(
-    spec: str | Model,
+    spec: str | Model | Instrument,
     *,
     suite: Instrumented | None = None,
     base_url: str | None = None,

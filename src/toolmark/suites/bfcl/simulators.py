@@ -46,7 +46,10 @@ MAX_DIGITS = 10_000
 
 _PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
 _FOLDER = _PACKAGE.replace(".", "/")
-_PADDING = {"credit_card_list": "CREDIT_CARD_EXTENSION", "booking_record": "BOOKING_RECORD_EXTENSION"}
+_PADDING = {
+    "credit_card_list": "CREDIT_CARD_EXTENSION",
+    "booking_record": "BOOKING_RECORD_EXTENSION",
+}
 _importing = Lock()
 
 
