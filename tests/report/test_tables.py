@@ -4,23 +4,24 @@ import pytest
 
 from toolmark import codec
 from toolmark.report import tables
+from toolmark.stats import figures
 from toolmark.types import Estimate, Table
 
 
 def test_a_share_is_per_cent_with_its_interval() -> None:
     estimate = Estimate(name="x", value=0.382, low=0.261, high=0.524, n=50)
-    assert tables.share(estimate).replace("\u00a0", " ") == "38.2 % [26.1, 52.4]"
+    assert figures.share(estimate).replace("\u00a0", " ") == "38.2 % [26.1, 52.4]"
 
 
 def test_nothing_ran_is_a_dash_never_zero() -> None:
-    assert tables.share(Estimate(name="x")) == tables.points(Estimate(name="x")) == "–"
+    assert figures.share(Estimate(name="x")) == figures.points(Estimate(name="x")) == "–"
 
 
 def test_a_difference_has_its_sign_and_zero_has_none() -> None:
-    assert tables.points(Estimate(name="x", value=-0.031, low=-0.07, high=0.01)) == (
+    assert figures.points(Estimate(name="x", value=-0.031, low=-0.07, high=0.01)) == (
         "−3.1 [−7.0, +1.0]"
     )
-    assert tables.points(Estimate(name="x", value=-0.0001)) == "0.0"
+    assert figures.points(Estimate(name="x", value=-0.0001)) == "0.0"
 
 
 @pytest.mark.parametrize(
@@ -64,4 +65,4 @@ def test_what_cannot_be_shown_is_made_visible() -> None:
     ("p", "shown"), [(0.53, "0.53"), (0.0471, "0.047"), (1e-9, "<\u00a00.0001")]
 )
 def test_p_values_keep_two_digits(p: float, shown: str) -> None:
-    assert tables.chance(p) == shown
+    assert figures.chance(p) == shown

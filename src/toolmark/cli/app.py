@@ -321,6 +321,8 @@ def _load(name: str, knobs: list[str] | None, seed: int | None) -> Suite:
         key, equals, value = word.partition("=")
         if not equals:
             raise UsageError(f"-T {word}: expected KNOB=VALUE; `toolmark list {name}` shows them")
+        if key.strip() in given:
+            raise UsageError(f"-T {key.strip()} is given twice; separate values by commas")
         given[key.strip()] = value.strip()
     if seed is not None:
         given["seed"] = seed

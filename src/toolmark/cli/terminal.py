@@ -18,6 +18,7 @@ from toolmark.models.doctor import Check
 from toolmark.report import tables
 from toolmark.report.tables import visible
 from toolmark.runs.runner import Progress
+from toolmark.stats import figures
 from toolmark.stats.interval import wilson
 from toolmark.suites import Knob
 from toolmark.types import Drawing, Estimate, Score, Step, Task, Trajectory
@@ -38,7 +39,7 @@ def interval(progress: Progress) -> str:
     else:
         half = 1.96 * math.sqrt(max(progress.squares / n - mean * mean, 0.0) / n)
         low, high = max(0.0, mean - half), min(1.0, mean + half)
-    return tables.share(Estimate(name="", value=mean, low=low, high=high))
+    return figures.share(Estimate(name="", value=mean, low=low, high=high))
 
 
 def line(progress: Progress) -> str:
@@ -97,7 +98,7 @@ def _plain(console: Console, title: str) -> Callable[[Progress], None]:
 
 def estimate(fields: Mapping[str, Any]) -> str:
     """Return `38.2 % [26.1, 52.4]` from the fields of an estimate."""
-    return tables.share(Estimate(**fields))
+    return figures.share(Estimate(**fields))
 
 
 def summary(console: Console, found: Mapping[str, Any]) -> None:
@@ -124,7 +125,9 @@ def _bounds(found: Mapping[str, Any]) -> str:
     head = found["score"]
     if not found["n_not_run"] or head["worst"] is None:
         return ""
-    return escape(f"; with those {tables.percent(head['worst'])} to {tables.percent(head['best'])}")
+    return escape(
+        f"; with those {figures.percent(head['worst'])} to {figures.percent(head['best'])}"
+    )
 
 
 def knobs(console: Console, about: str, found: Sequence[Knob]) -> None:

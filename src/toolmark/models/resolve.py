@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 from urllib.parse import parse_qsl, urlsplit
 
+from toolmark import plugin
 from toolmark.errors import UsageError, near
 from toolmark.media import Media
 from toolmark.models.openai import OpenAI
@@ -87,11 +86,11 @@ def resolve(
         return spec
     scheme, _, rest = spec.partition("/")
     if scheme == "baseline":
-        return cast(Model, _load(_pick(rest, _BASELINES, "baseline"))())
+        return cast(Model, plugin.attribute(_pick(rest, _BASELINES, "baseline"))())
     if scheme == "test":
         return _test(rest, suite)
     model: Model | Instrument
-    if _is_path(spec):
+    if plugin.named(spec):
         model, identity = _user(spec), spec
         if isinstance(model, Instrument):
             return model
@@ -180,7 +179,7 @@ def _test(rest: str, suite: Instrumented | None) -> Model | Instrument:
     place = _pick(name, {**_TESTS, **dict.fromkeys(own, "")}, "test instrument")
     if options:
         raise UsageError(f"test/{name} takes no options")
-    return cast("Model | Instrument", _load(place)())
+    return cast("Model | Instrument", plugin.attribute(place)())
 
 
 def _pick(name: str, table: Mapping[str, str], kind: str) -> str:
@@ -189,17 +188,9 @@ def _pick(name: str, table: Mapping[str, str], kind: str) -> str:
     return table[name]
 
 
-def _is_path(spec: str) -> bool:
-    module, colon, attribute = spec.partition(":")
-    names = [*module.split("."), *attribute.split(".")]
-    return bool(colon) and all(name.isidentifier() for name in names)
-
-
 def _user(spec: str) -> Model | Instrument:
     """Return a user's own model: the object, or what a class or factory without arguments makes."""
-    if os.getcwd() not in sys.path:  # a console script does not look where the user is
-        sys.path.insert(0, os.getcwd())
-    found = _load(spec)
+    found = plugin.attribute(spec)
     if isinstance(found, Instrument) and not inspect.isclass(found):
         return found
     if not inspect.isclass(found) and _asks(found):
@@ -213,16 +204,3 @@ def _user(spec: str) -> Model | Instrument:
 def _asks(thing: object) -> bool:
     called = getattr(type(thing), "__call__", None)  # noqa: B004
     return inspect.iscoroutinefunction(thing) or inspect.iscoroutinefunction(called)
-
-
-def _load(path: str) -> Any:
-    module, _, attribute = path.partition(":")
-    try:
-        found: Any = importlib.import_module(module)
-    except ImportError as error:
-        raise UsageError(f"cannot import {module}: {error}") from None
-    for name in attribute.split("."):
-        if not hasattr(found, name):
-            raise UsageError(f"module {module} has no {attribute}{near(name, dir(found))}")
-        found = getattr(found, name)
-    return found

@@ -14,6 +14,7 @@ from toolmark.errors import UsageError, near
 from toolmark.report import tables
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
+from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
 from toolmark.stats.paired import Paired, paired
 from toolmark.types import Estimate, Record, Table
@@ -98,9 +99,9 @@ def verdict(comparison: Comparison) -> str:
     difference = found.difference
     if difference.value is None or found.p is None:
         return "No episode ran in both runs: nothing can be compared."
-    p = f"p = {tables.chance(found.p)}".replace("= <", "<")
+    p = f"p = {figures.chance(found.p)}".replace("= <", "<")
     if found.p > 0.05:
-        size = f"{tables.points(difference)} points (A minus B), {p}"
+        size = f"{figures.points(difference)} points (A minus B), {p}"
         return f"No clear difference between {comparison.a} and {comparison.b}: {size}."
     if difference.value > 0:
         return f"{comparison.a} is better than {comparison.b} by {_size(difference, 1)}, {p}."
@@ -119,9 +120,9 @@ def summary(comparison: Comparison) -> Table:
     found = comparison.paired
     seen = f"{found.n_pairs} pairs, {found.n_items} items"
     rows: list[tuple[str, str, str]] = [
-        (f"A: {comparison.a}", tables.share(comparison.score_a), f"n = {comparison.score_a.n}"),
-        (f"B: {comparison.b}", tables.share(comparison.score_b), f"n = {comparison.score_b.n}"),
-        ("A minus B, paired", tables.points(found.difference), seen),
+        (f"A: {comparison.a}", figures.share(comparison.score_a), f"n = {comparison.score_a.n}"),
+        (f"B: {comparison.b}", figures.share(comparison.score_b), f"n = {comparison.score_b.n}"),
+        ("A minus B, paired", figures.points(found.difference), seen),
     ]
     rows += _tested(found)
     rows += [
@@ -135,7 +136,7 @@ def summary(comparison: Comparison) -> Table:
 def _tested(found: Paired) -> Iterator[tuple[str, str, str]]:
     if found.p is None or found.detectable is None:
         return
-    yield "p-value", tables.chance(found.p), found.method
+    yield "p-value", figures.chance(found.p), found.method
     yield "only A right", str(len(found.only_a)), "items"
     yield "only B right", str(len(found.only_b)), "items"
     size = f"{100 * found.detectable:.1f} points"
@@ -146,8 +147,8 @@ def _between(found: Paired) -> str:
     bounds = found.difference
     if bounds.worst is None or bounds.best is None or not found.not_run_a + found.not_run_b:
         return "of the pairs"
-    low = tables.points(Estimate(name="", value=bounds.worst))
-    high = tables.points(Estimate(name="", value=bounds.best))
+    low = figures.points(Estimate(name="", value=bounds.worst))
+    high = figures.points(Estimate(name="", value=bounds.best))
     return f"bounds {low} to {high} points"
 
 
@@ -172,8 +173,8 @@ def _by_category(comparison: Comparison) -> Table:
     rows = tuple(
         (
             found.difference.name,
-            tables.points(found.difference),
-            None if found.p is None else tables.chance(found.p),
+            figures.points(found.difference),
+            None if found.p is None else figures.chance(found.p),
             found.n_pairs,
             len(found.only_a),
             len(found.only_b),
@@ -235,7 +236,7 @@ def _flat(run: Run) -> dict[str, Any]:
 
 def _shown(value: Any) -> str:
     if value is None or value == "":
-        return tables.DASH
+        return figures.DASH
     return value if isinstance(value, str) else codec.encode(codec.plain(value)).decode()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolmark import codec
 from toolmark.report import tables
+from toolmark.stats import figures
 from toolmark.types import (
     Attempt,
     Drawing,
@@ -153,7 +154,7 @@ def _parts(message: Message) -> Iterator[str]:
         if isinstance(part, Text):
             yield part.text
         else:
-            yield f"[{part.mime}, {tables.count(part.size_bytes)} bytes, sha256 {part.sha256}]"
+            yield f"[{part.mime}, {figures.count(part.size_bytes)} bytes, sha256 {part.sha256}]"
 
 
 def _result(result: Result) -> str:
@@ -210,7 +211,7 @@ def _clip(text: str, longest: int = LONGEST) -> str:
     """Shorten a long text, saying by how much, and make every character visible."""
     if len(text) <= longest:
         return tables.visible(text)
-    rest = tables.count(len(text) - longest)
+    rest = figures.count(len(text) - longest)
     return f"{tables.visible(text[:longest])} … [{rest} more characters in the run folder]"
 
 

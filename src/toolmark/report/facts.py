@@ -16,6 +16,7 @@ from toolmark.report import chart, tables
 from toolmark.report.tables import Grid
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
+from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
 from toolmark.stats.summary import noise
 from toolmark.svg import Markup
@@ -132,9 +133,11 @@ def parts(sides: Sequence[Side]) -> Iterator[Table]:
             "Scores", [(f"{read.name} reading", read) for read in sides[0].readings]
         )
         return
-    for name in dict.fromkeys(read.name for side in sides for read in side.readings):
-        found = [(side.name, read) for side in sides for read in side.readings if read.name == name]
-        yield from _numbers(f"Scores, {name} reading", found)
+    for suite in dict.fromkeys(side.suite for side in sides):
+        alike = [side for side in sides if side.suite == suite]
+        for name in dict.fromkeys(read.name for side in alike for read in side.readings):
+            found = [(side.name, x) for side in alike for x in side.readings if x.name == name]
+            yield from _numbers(f"Scores on {suite}, {name} reading", found)
 
 
 def _numbers(title: str, reads: Sequence[tuple[str, Read]]) -> Iterator[Table]:
@@ -150,8 +153,8 @@ def _numbers(title: str, reads: Sequence[tuple[str, Read]]) -> Iterator[Table]:
 def _across(name: str, by_name: Sequence[Mapping[str, Estimate]]) -> Iterator[str]:
     found = [estimates.get(name, Estimate(name=name)) for estimates in by_name]
     yield name
-    yield from map(tables.share, found)
-    sizes = [tables.count(estimate.n) for estimate in found]
+    yield from map(figures.share, found)
+    sizes = [figures.count(estimate.n) for estimate in found]
     yield sizes[0] if len(set(sizes)) == 1 else " / ".join(sizes)
 
 
@@ -162,7 +165,7 @@ def _about(run: Run) -> str:
         part
         for part in (
             f"dialect {info.plan.dialect}",
-            f"{tables.count(info.n_tasks)} tasks",
+            f"{figures.count(info.n_tasks)} tasks",
             f"{info.plan.repeats} repeats" if info.plan.repeats > 1 else "",
             f"seed {info.seed}",
             f"served as {tables.visible(', '.join(served))}" if served else "",
@@ -187,7 +190,7 @@ def _noise(table: Columns) -> str:
     run_sd = floor.value / np.sqrt(max(1, int(table.run.sum())))
     return (
         f"Noise floor: repeats of one task scatter with a standard deviation of {floor.value:.3f} "
-        f"({tables.count(floor.n)} tasks), so the same model asked again would move this score by "
+        f"({figures.count(floor.n)} tasks), so the same model asked again would move this score by "
         f"about ±{100 * 1.96 * np.sqrt(2) * run_sd:.1f} points for that reason alone."
     )
 
@@ -202,7 +205,7 @@ def _settings(run: Run) -> Iterator[tuple[str, str]]:
     yield "knobs", _pairs(plan.knobs)
     yield "sampling", _pairs(msgspec.to_builtins(plan.sampling)) or "the endpoint's own"
     yield "seed", str(info.seed)
-    yield "tasks × repeats", f"{tables.count(info.n_tasks)} × {plan.repeats}"
+    yield "tasks × repeats", f"{figures.count(info.n_tasks)} × {plan.repeats}"
     yield "selection", _selection(run)
     yield "created", info.created
     yield "command", tables.visible(info.command)
@@ -317,10 +320,10 @@ def _absent(scores: Iterable[Score], reading: str) -> tuple[Grid, Grid]:
     total = counts.total()
     common = counts.most_common(REASONS)
     rest = total - sum(n for _, n in common)
-    told = [(reason, n, tables.percent(n / total)) for reason, n in common]
+    told = [(reason, n, figures.percent(n / total)) for reason, n in common]
     if rest:
-        told.append((f"{len(counts) - REASONS} other reasons", rest, tables.percent(rest / total)))
-    note = f"the first {LISTED} of {tables.count(total)}" if total > LISTED else ""
+        told.append((f"{len(counts) - REASONS} other reasons", rest, figures.percent(rest / total)))
+    note = f"the first {LISTED} of {figures.count(total)}" if total > LISTED else ""
     return (
         tables.grid(Table(title="Reasons", head=("reason", "episodes", "share"), rows=tuple(told))),
         tables.grid(

@@ -23,6 +23,7 @@ from toolmark.report.facts import Side
 from toolmark.report.shelf import Shelf
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
+from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.types import Attempt, Task, Trajectory
 
@@ -136,7 +137,7 @@ def _shown(shelves: _Shelves) -> str:
     if all(shelf.n_kept == shelf.n_offered for shelf in shelves.all):
         return "Every episode is on this page."
     told = [
-        f"{tables.count(shelf.n_kept)} of {tables.count(shelf.n_offered)} {word}"
+        f"{figures.count(shelf.n_kept)} of {figures.count(shelf.n_offered)} {word}"
         for shelf, word in ((failed, "failures"), (solved, "successes"), (absent, "not run"))
         if shelf.n_offered
     ]
@@ -169,11 +170,11 @@ def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) ->
         "script_hash": Markup(f"sha256-{digest}"),
         "style": Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
         "version": metadata.version("toolmark"),
-        "dash": tables.DASH,
-        "share": tables.share,
-        "percent": tables.percent,
-        "interval": tables.interval,
-        "count": tables.count,
+        "dash": figures.DASH,
+        "share": figures.share,
+        "percent": figures.percent,
+        "interval": figures.interval,
+        "count": figures.count,
     }
 
 

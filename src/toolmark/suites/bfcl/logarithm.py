@@ -32,7 +32,7 @@ class Precision:
         n = int(digits)
         if n > MAX_DIGITS:
             raise ValueError(f"a precision of {n} digits is beyond the limit of {MAX_DIGITS}")
-        self.bits = max(1, int(round((n + 1) * BITS_PER_DIGIT)))
+        self.bits = max(1, round((n + 1) * BITS_PER_DIGIT))
 
 
 class Real:
@@ -66,7 +66,10 @@ def _exact(x: Any, bits: int) -> Fraction:
     if isinstance(x, int | float):
         return Fraction(x)
     if isinstance(x, str):
-        return rounded(Fraction(Decimal(x.strip())), bits)
+        read = Decimal(x.strip())
+        if not read.is_finite() or abs(read.adjusted()) > MAX_DIGITS:
+            raise ValueError("the number is too large")
+        return rounded(Fraction(read), bits)
     raise TypeError(f"cannot create a number from {x!r}")
 
 

@@ -11,15 +11,15 @@ from dataclasses import replace
 import numpy as np
 
 from toolmark.runs.suite import Metric
+from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.stats.paired import paired
 from toolmark.stats.summary import mean, share
 from toolmark.suites.funcbench import charts, paper
 from toolmark.suites.funcbench.score import NATIVE
 from toolmark.suites.funcbench.slices import cores, only, variants
-from toolmark.types import Chart, Estimate, Table
+from toolmark.types import Chart, Table
 
-_SPACE = "\u00a0"
 _ENDS = ("success", "failure")
 _CLASSES = (*NATIVE.items(), ("ill_typed", "2 wrong inputs: ill-typed"))
 _LIKE = (
@@ -62,7 +62,7 @@ def tables(by: Mapping[str, Columns]) -> Sequence[Table | Chart]:
 def _success(columns: Columns) -> Table:
     sizes = cores(columns)
     rows = [
-        (label, *(_share(mean(only(part, core=core), "")) for core in sizes))
+        (label, *(figures.share(mean(only(part, core=core), "")) for core in sizes))
         for label, part in variants(columns)
     ]
     known = any(core in paper.CORES for core in sizes)
@@ -75,14 +75,14 @@ def _success(columns: Columns) -> Table:
 
 
 def _beside(
-    figures: Mapping[str, Sequence[float]], sizes: Sequence[int]
+    printed: Mapping[str, Sequence[float]], sizes: Sequence[int]
 ) -> Iterator[tuple[str | None, ...]]:
     """Give the paper's rows for these sizes; none if it has no figure for any of them."""
     if not any(core in paper.CORES for core in sizes):
         return
-    for model, row in figures.items():
+    for model, row in printed.items():
         cells = dict(zip(paper.CORES, row, strict=True))
-        shown = (_percent(cells[core] / 100) if core in cells else None for core in sizes)
+        shown = (figures.percent(cells[core] / 100) if core in cells else None for core in sizes)
         yield f"{model} (paper)", *shown
 
 
@@ -93,8 +93,8 @@ def _calls(columns: Columns) -> Table:
         cells = [_made(only(part, core=core)) for core in sizes]
         rows.append((label, *(x for pair in cells for x in pair)))
     if any(core in paper.CORES for core in sizes):
-        for model, figures in paper.CALLS.items():
-            known = dict(zip(paper.CORES, figures, strict=True))
+        for model, row in paper.CALLS.items():
+            known = dict(zip(paper.CORES, row, strict=True))
             pairs = [known.get(core, (None, None)) for core in sizes]
             rows.append((f"{model} (paper)", *(x for pair in pairs for x in pair)))
     return Table(
@@ -120,10 +120,10 @@ def _failures(columns: Columns) -> Table:
     rows: list[tuple[str | int, ...]] = []
     for label, part in variants(columns):
         total = _sum(part, "errors")
-        shares = (_percent(_sum(part, name) / total) if total else "-" for name in NATIVE)
+        shares = (figures.percent(_sum(part, name) / total) if total else "-" for name in NATIVE)
         rows.append((label, round(total), *shares))
-    for model, (errors, *figures) in paper.FAILURES.items():
-        rows.append((f"{model} (paper)", round(errors), *(_percent(x / 100) for x in figures)))
+    for model, (errors, *row) in paper.FAILURES.items():
+        rows.append((f"{model} (paper)", round(errors), *(figures.percent(x / 100) for x in row)))
     return Table(
         title="Bad calls by class (paper: Table 3)",
         head=("model", "errors", *NATIVE.values()),
@@ -140,7 +140,7 @@ def _rates(columns: Columns) -> Iterator[Table]:
         for name, shown in _CLASSES:
             possible = part.part("open" if name == "not_known" else "calls")
             rate = share(name, part.part(name), possible, part.item)
-            rows.append((shown, rate.n, round(_sum(part, name)), _share(rate)))
+            rows.append((shown, rate.n, round(_sum(part, name)), figures.share(rate)))
         yield Table(
             title=f"Rate of bad calls, {label}",
             head=("class", "calls where possible", "bad calls", "rate"),
@@ -155,7 +155,7 @@ def _bare(columns: Columns) -> Iterator[Table]:
         return
     sizes = cores(bare)
     rows = [
-        (label, *(_share(mean(only(part, core=core), "")) for core in sizes))
+        (label, *(figures.share(mean(only(part, core=core), "")) for core in sizes))
         for label, part in variants(bare)
     ]
     yield Table(
@@ -174,11 +174,13 @@ def _restate(columns: Columns) -> Iterator[Table]:
         if not plain.run.any() or not restate.run.any():
             continue
         pair = paired(restate, plain, name="restate - plain")
-        estimates = _share(mean(plain, "")), _share(mean(restate, ""))
-        rows.append((f"this run, core {core}", pair.n_pairs, *estimates, _points(pair.difference)))
+        estimates = figures.share(mean(plain, "")), figures.share(mean(restate, ""))
+        rows.append(
+            (f"this run, core {core}", pair.n_pairs, *estimates, figures.points(pair.difference))
+        )
         if core in paper.RESTATE:
             model, before, after = paper.RESTATE[core]
-            rates = _percent(before / 100), _percent(after / 100)
+            rates = figures.percent(before / 100), figures.percent(after / 100)
             rows.append((f"{model} (paper), core {core}", None, *rates, f"{after - before:+.1f}"))
     if rows:
         yield Table(
@@ -215,7 +217,7 @@ def _settings(columns: Columns) -> Table:
         )
         for core, count, kind in keys:
             found = mean(only(part, core=core, irrelevant=count, kind=kind), "")
-            rows.append((label, int(core), int(count), kind, found.n, _share(found)))
+            rows.append((label, int(core), int(count), kind, found.n, figures.share(found)))
     return Table(
         title="Success by setting",
         head=("model", "core", "irrelevant", "kind", "trials", "success"),
@@ -225,21 +227,3 @@ def _settings(columns: Columns) -> Table:
 
 def _sum(columns: Columns, part: str) -> float:
     return float(np.nansum(columns.part(part)))
-
-
-def _share(estimate: Estimate) -> str | None:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return None
-    span = f"[{100 * estimate.low:.1f},{_SPACE}{100 * estimate.high:.1f}]"
-    return f"{_percent(estimate.value)} {span}"
-
-
-def _points(estimate: Estimate) -> str | None:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return None
-    span = f"[{100 * estimate.low:+.1f},{_SPACE}{100 * estimate.high:+.1f}]"
-    return f"{100 * estimate.value:+.1f} {span}"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f}{_SPACE}%"

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from toolmark.dialects.native import Native
+from toolmark.dialects.native import NATIVE
+from toolmark.dialects.prompt import Prompt
 from toolmark.errors import UsageError
 from toolmark.runs.suite import Scorer, Suite
 from toolmark.suites.funcbench import instruments, presets, report, score, views
@@ -103,7 +104,7 @@ def _suite(generated: Generated, knobs: dict[str, Any]) -> Suite:
         tasks=generated,
         scorer=SCORER,
         site=_site,
-        dialects={"native": Native()},
+        dialects={"native": NATIVE, "prompt": Prompt()},
         knobs=knobs,
         seed=generated.seed,
         sampling=Sampling(temperature=0.0, top_p=1.0),

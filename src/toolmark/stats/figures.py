@@ -1,0 +1,56 @@
+"""Numbers as a reader sees them: shares in per cent, differences in points."""
+
+from __future__ import annotations
+
+from toolmark.types import Estimate
+
+DASH = "–"
+SPACE = "\u00a0"
+
+
+def share(estimate: Estimate) -> str:
+    """Return "38.2 % [26.1, 52.4]"; a dash where nothing ran, no brackets without an interval."""
+    if estimate.value is None:
+        return DASH
+    text = percent(estimate.value)
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} {interval(estimate.low, estimate.high)}"
+
+
+def points(estimate: Estimate) -> str:
+    """Return a difference of shares in percentage points: "+3.1 [-1.0, +7.2]"."""
+    if estimate.value is None:
+        return DASH
+    text = _signed(estimate.value)
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} [{_signed(estimate.low)}, {_signed(estimate.high)}]"
+
+
+def percent(value: float) -> str:
+    """Return "38.2 %", the space unbreakable."""
+    return f"{100 * value:.1f}{SPACE}%"
+
+
+def interval(low: float, high: float) -> str:
+    """Return "[26.1, 52.4]", in per cent without the sign."""
+    return f"[{100 * low:.1f},{SPACE}{100 * high:.1f}]"
+
+
+def count(n: int) -> str:
+    """Return a whole number with thin spaces between thousands."""
+    return f"{n:,}".replace(",", "\u202f")
+
+
+def chance(p: float) -> str:
+    """Return a p-value: two significant digits, "< 0.0001" below that."""
+    if p < 0.0001:
+        return f"<{SPACE}0.0001"
+    return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
+
+
+def _signed(value: float) -> str:
+    # a true minus sign, and no sign on what rounds to nothing
+    rounded = round(100 * value, 1)
+    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"

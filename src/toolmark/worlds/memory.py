@@ -1,0 +1,450 @@
+"""Memory that outlives a conversation: keys and values, texts found by meaning, or one text.
+
+The tools' names, limits and result texts are those of BFCL V4, so that a model meets what it
+would meet there; the code is our own. A state is plain JSON, in the form of the published
+snapshots, and is handed from one session to the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from toolmark import codec
+from toolmark.errors import DataError
+from toolmark.types import Call, Message, Result, Text, Tool
+
+CORE_ENTRIES, CORE_CHARS = 7, 300
+ARCHIVAL_ENTRIES, ARCHIVAL_CHARS = 50, 2000
+SUMMARY_CHARS = 10_000
+SLOT = "{memory_content}"  # where an opening message shows what is remembered
+
+Encoder: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
+Rank: TypeAlias = Callable[[str, Sequence[str]], Sequence[float]]
+Outcome: TypeAlias = dict[str, Any]
+
+# what a method raises on arguments of odd types; the official harness shows such errors too
+_ODD = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
+_KEY = re.compile(r"^[a-z]+(_[a-z0-9]+)*$")
+
+
+class Store(Protocol):
+    """One kind of memory."""
+
+    def tools(self) -> dict[str, Callable[..., Outcome]]:
+        """Return the tools by name."""
+        ...
+
+    def shown(self) -> str:
+        """Return what a new conversation is shown of it."""
+        ...
+
+    def state(self) -> Any:
+        """Return everything in it as JSON values."""
+        ...
+
+
+# --- keys and values --------------------------------------------------------------------
+
+
+class _Entries(msgspec.Struct):
+    core_memory: dict[str, str] = {}
+    archival_memory: dict[str, str] = {}
+
+
+class KeyValue:
+    """Two shelves of named texts; names are searched by `rank`."""
+
+    def __init__(self, rank: Rank, state: Any = None) -> None:
+        held = _read(state, _Entries)
+        self.core = _Shelf("core", CORE_ENTRIES, CORE_CHARS, held.core_memory, rank)
+        self.archival = _Shelf(
+            "archival", ARCHIVAL_ENTRIES, ARCHIVAL_CHARS, held.archival_memory, rank
+        )
+
+    def tools(self) -> dict[str, Callable[..., Outcome]]:
+        """Return the tools of both shelves; only the core one can be read whole."""
+        return {
+            **self.core.tools(),
+            **self.archival.tools(),
+            "core_memory_retrieve_all": self.core.everything,
+        }
+
+    def shown(self) -> str:
+        """Return the core shelf."""
+        if not self.core.held:
+            return "There is no content in the core memory at this point."
+        return json.dumps(self.core.held, indent=4)
+
+    def state(self) -> Any:
+        """Return both shelves."""
+        return {"core_memory": self.core.held, "archival_memory": self.archival.held}
+
+
+class _Shelf:
+    def __init__(
+        self, name: str, max_entries: int, max_chars: int, held: dict[str, str], rank: Rank
+    ) -> None:
+        self.name = name
+        self.max_entries = max_entries
+        self.max_chars = max_chars
+        self.held = dict(held)
+        self.rank = rank
+        core = name == "core"
+        self.title = "Core" if core else "Long term"
+        self.cleared = "Short term" if core else "Long term"
+        self.added = "Key-value pair added." if core else "Key added."
+
+    def tools(self) -> dict[str, Callable[..., Outcome]]:
+        verbs = {
+            "add": self.add,
+            "remove": self.remove,
+            "replace": self.replace,
+            "clear": self.clear,
+            "retrieve": self.retrieve,
+            "list_keys": self.keys,
+            "key_search": self.search,
+        }
+        return {f"{self.name}_memory_{verb}": method for verb, method in verbs.items()}
+
+    def add(self, key: Any, value: Any) -> Outcome:
+        key, value = str(key), str(value)
+        if len(self.held) >= self.max_entries:
+            return {"error": f"{self.title} memory is full. Please clear some entries."}
+        if len(value) > self.max_chars:
+            return self._long()
+        if not _KEY.match(key):
+            return {"error": "Key must be in snake_case format and cannot contain spaces."}
+        if key in self.held:
+            return {"error": "Key name must be unique."}
+        self.held[key] = value
+        return {"status": self.added}
+
+    def remove(self, key: Any) -> Outcome:
+        if key not in self.held:
+            return {"error": "Key not found."}
+        del self.held[key]
+        return {"status": "Key removed."}
+
+    def replace(self, key: Any, value: Any) -> Outcome:
+        key, value = str(key), str(value)
+        if key not in self.held:
+            return {"error": "Key not found."}
+        if len(value) > self.max_chars:
+            return self._long()
+        self.held[key] = value
+        return {"status": "Key replaced."}
+
+    def clear(self) -> Outcome:
+        self.held = {}
+        return {"status": f"{self.cleared} memory cleared."}
+
+    def retrieve(self, key: Any) -> Outcome:
+        if key not in self.held:
+            return {"error": "Key not found."}
+        return {"value": self.held[key]}
+
+    def keys(self) -> Outcome:
+        return {"keys": list(self.held)}
+
+    def search(self, query: Any, k: Any = 5) -> Outcome:
+        keys = list(self.held)
+        scores = self.rank(query, keys)
+        ranked = sorted(zip(scores, keys, strict=True), key=lambda pair: pair[0], reverse=True)
+        return {"ranked_results": [[float(score), key] for score, key in ranked[:k]]}
+
+    def everything(self) -> Outcome:
+        return self.held
+
+    def _long(self) -> Outcome:
+        limit = self.max_chars
+        return {
+            "error": f"Entry is too long. Please shorten the entry to less than {limit} characters."
+        }
+
+
+# --- texts found by meaning -------------------------------------------------------------
+
+
+class _Numbered(msgspec.Struct):
+    next_id: int = 0
+    store: dict[int, str] = {}
+
+
+class _Piles(msgspec.Struct):
+    core_memory: _Numbered
+    archival_memory: _Numbered
+
+
+class Vector:
+    """Two piles of numbered texts; the nearest in meaning are found by the encoder."""
+
+    def __init__(self, encoder: Encoder, state: Any = None) -> None:
+        empty = {"core_memory": {}, "archival_memory": {}}
+        held = _read(empty if state is None else state, _Piles)
+        self.core = _Pile(CORE_ENTRIES, CORE_CHARS, held.core_memory, encoder)
+        self.archival = _Pile(ARCHIVAL_ENTRIES, ARCHIVAL_CHARS, held.archival_memory, encoder)
+
+    def tools(self) -> dict[str, Callable[..., Outcome]]:
+        """Return the tools of both piles."""
+        return {
+            f"{name}_memory_{verb}": method
+            for name, pile in (("core", self.core), ("archival", self.archival))
+            for verb, method in pile.tools().items()
+        }
+
+    def shown(self) -> str:
+        """Return the core pile; an empty one is `{}`, as published."""
+        return json.dumps(self.core.store, indent=4)
+
+    def state(self) -> Any:
+        """Return both piles; the vectors are made anew from the texts."""
+        return {"core_memory": self.core.state(), "archival_memory": self.archival.state()}
+
+
+class _Pile:
+    def __init__(self, max_entries: int, max_chars: int, held: _Numbered, encoder: Encoder) -> None:
+        self.max_entries = max_entries
+        self.max_chars = max_chars
+        self.next_id = held.next_id
+        self.store = dict(held.store)
+        self.encoder = encoder
+
+    def tools(self) -> dict[str, Callable[..., Outcome]]:
+        return {
+            "add": self.add,
+            "remove": self.remove,
+            "update": self.update,
+            "clear": self.clear,
+            "retrieve": self.retrieve,
+            "retrieve_all": self.everything,
+        }
+
+    def state(self) -> Any:
+        store = {str(id): text for id, text in self.store.items()}
+        return {"next_id": self.next_id, "store": store}
+
+    def add(self, text: Any) -> Outcome:
+        if len(_text(text)) > self.max_chars:
+            return self._long()
+        if len(self.store) >= self.max_entries:
+            return {"error": f"Memory size exceeds maximum size of {self.max_entries} entries."}
+        id = self.next_id
+        self.next_id += 1
+        self.store[id] = text
+        return {"id": id}
+
+    def remove(self, vec_id: Any) -> Outcome:
+        if vec_id not in self.store:
+            return _absent(vec_id)
+        del self.store[vec_id]
+        return {"status": f"ID {vec_id} removed from store."}
+
+    def update(self, vec_id: Any, new_text: Any) -> Outcome:
+        if vec_id not in self.store:
+            return _absent(vec_id)
+        if len(_text(new_text)) > self.max_chars:
+            return self._long()
+        self.store[vec_id] = new_text
+        return {"status": f"ID {vec_id} updated."}
+
+    def clear(self) -> Outcome:
+        self.store = {}
+        self.next_id = 0
+        return {"status": "Memory cleared."}
+
+    def retrieve(self, query: Any, top_k: Any = 5) -> Outcome:
+        if not self.store:
+            return {"result": []}
+        n = min(top_k, len(self.store))
+        if n < 1:
+            raise ValueError("top_k must be positive")
+        ids = sorted(self.store)
+        near, *far = self.encoder([_text(query), *(self.store[id] for id in ids)])
+        scores = np.asarray(far) @ near
+        best = np.argsort(-scores, kind="stable")[:n]
+        found = [(ids[i], float(scores[i])) for i in best]
+        return {
+            "result": [
+                {"id": id, "similarity_score": score, "text": self.store[id]} for id, score in found
+            ]
+        }
+
+    def everything(self) -> Outcome:
+        return {"result": [{"id": id, "text": text} for id, text in self.store.items()]}
+
+    def _long(self) -> Outcome:
+        return {"error": f"Entry length exceeds maximum length of {self.max_chars} characters."}
+
+
+def _absent(id: Any) -> Outcome:
+    return {"error": f"ID {id} not present in store."}
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected text, got {type(value).__name__}")
+    return value
+
+
+# --- one text ---------------------------------------------------------------------------
+
+
+class _Summary(msgspec.Struct):
+    memory: str = ""
+
+
+class Summary:
+    """One text that the model rewrites as it goes."""
+
+    def __init__(self, state: Any = None) -> None:
+        self.memory = _read(state, _Summary).memory
+
+    def tools(self) -> dict[str, Callable[..., Outcome]]:
+        """Return the tools."""
+        return {
+            "memory_append": self.append,
+            "memory_update": self.update,
+            "memory_clear": self.clear,
+            "memory_replace": self.replace,
+            "memory_retrieve": self.retrieve,
+        }
+
+    def shown(self) -> str:
+        """Return the whole text."""
+        return self.memory or "There is no content in the memory at this point."
+
+    def state(self) -> Any:
+        """Return the text."""
+        return {"memory": self.memory}
+
+    def append(self, text: Any) -> Outcome:
+        """Add at the end."""
+        if len(self.memory + str(text)) > SUMMARY_CHARS:
+            return _over("appending")
+        self.memory += str(text)
+        return {"status": "Memory appended."}
+
+    def update(self, text: Any) -> Outcome:
+        """Replace everything."""
+        if len(str(text)) > SUMMARY_CHARS:
+            return _over("updating")
+        self.memory = str(text)
+        return {"status": "Memory updated."}
+
+    def clear(self) -> Outcome:
+        """Forget everything."""
+        self.memory = ""
+        return {"status": "Short term memory cleared."}
+
+    def replace(self, old_text: Any, new_text: Any) -> Outcome:
+        """Replace every occurrence of a text.
+
+        Only the new text is held to the limit, as published; what a replacement would make of
+        the whole is held to a hundred times that, so that no call can fill the machine.
+        """
+        old, new = str(old_text), str(new_text)
+        if old not in self.memory:
+            return {"error": f"Text '{old}' not found in memory."}
+        grown = len(self.memory) + self.memory.count(old) * (len(new) - len(old))
+        if len(new) > SUMMARY_CHARS or grown > 100 * SUMMARY_CHARS:
+            return _over("replacing")
+        self.memory = self.memory.replace(old, new)
+        return {"status": "Memory updated."}
+
+    def retrieve(self) -> Outcome:
+        """Return the text."""
+        if not self.memory:
+            return {"error": "Memory is empty."}
+        return {"memory_content": self.memory}
+
+
+def _over(doing: str) -> Outcome:
+    return {
+        "error": f"Entry will be too long after {doing}. Please shorten the entry to less than "
+        f"{SUMMARY_CHARS} characters."
+    }
+
+
+# --- the world --------------------------------------------------------------------------
+
+
+class Memory:
+    """One episode with a memory."""
+
+    def __init__(self, offered: tuple[Tool, ...], store: Store) -> None:
+        self.offered = offered
+        self.store = store
+        self._lock = asyncio.Lock()
+
+    async def tools(self) -> tuple[Tool, ...]:
+        """Return the tools; they never change."""
+        return self.offered
+
+    async def opening(self, messages: tuple[Message, ...], /) -> tuple[Message, ...]:
+        """Fill what is remembered into the system message that has a place for it."""
+        if not messages or messages[0].role != "system":
+            return messages
+        text = messages[0].text.replace(SLOT, codec.escape(self.store.shown()), 1)
+        return (Message(role="system", parts=(Text(text),)), *messages[1:])
+
+    async def call(self, call: Call, /) -> Result:
+        """Use the memory. In a thread, as an encoder takes its time; one call after the other."""
+        async with self._lock:
+            return await asyncio.to_thread(use, self.store, call)
+
+    async def final_state(self) -> Any:
+        """Return what is remembered."""
+        return codec.plain(self.store.state())
+
+
+def use(store: Store, call: Call) -> Result:
+    """Execute one call on a memory; whatever is wrong with the call is an error Result."""
+    method = store.tools().get(call.name)
+    if method is None:
+        return _failed(f"name '{call.name[:80]}' is not defined")
+    try:
+        given = codec.loads(codec.restore(call.arguments))
+    except codec.BadJson as error:
+        return _failed(f"the arguments are not readable JSON: {error}")
+    if not isinstance(given, dict):
+        return _failed("the arguments must be one JSON object")
+    try:
+        inspect.signature(method).bind(**given)
+        made = method(**given)
+    except _ODD as error:
+        return _failed(str(error))
+    wrong = list(made) == ["error"] and not call.name.endswith("_retrieve_all")
+    return Result(parts=(Text(json.dumps(made)),), is_error=wrong)
+
+
+def _failed(why: str) -> Result:
+    return Result(parts=(Text(codec.escape(f"Error during execution: {why}")),), is_error=True)
+
+
+def _read(state: Any, kind: type[msgspec.Struct]) -> Any:
+    """Read a handed-on state; None is an empty memory. Raises DataError."""
+    try:
+        return msgspec.convert({} if state is None else state, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise DataError(f"a memory that was handed on is not readable: {error}") from None
+
+
+def by_words(query: str, keys: Sequence[str]) -> list[float]:
+    """Rank keys by BM25+ over their words. Raises ZeroDivisionError where there are none."""
+    from rank_bm25 import BM25Plus
+
+    ranked = BM25Plus([_words(key) for key in keys])
+    return [float(score) for score in ranked.get_scores(_words(query))]
+
+
+def _words(text: str) -> list[str]:
+    return text.replace("_", " ").lower().split()
