@@ -39,7 +39,7 @@ def interval(progress: Progress) -> str:
     else:
         half = 1.96 * math.sqrt(max(progress.squares / n - mean * mean, 0.0) / n)
         low, high = max(0.0, mean - half), min(1.0, mean + half)
-    return figures.share(Estimate(name="", value=mean, low=low, high=high))
+    return figures.plain(figures.share(Estimate(name="", value=mean, low=low, high=high)))
 
 
 def line(progress: Progress) -> str:
@@ -98,7 +98,7 @@ def _plain(console: Console, title: str) -> Callable[[Progress], None]:
 
 def estimate(fields: Mapping[str, Any]) -> str:
     """Return `38.2 % [26.1, 52.4]` from the fields of an estimate."""
-    return figures.share(Estimate(**fields))
+    return figures.plain(figures.share(Estimate(**fields)))
 
 
 def summary(console: Console, found: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from toolmark import codec
-from toolmark.stats.figures import DASH, count
+from toolmark.stats.figures import DASH, count, plain
 from toolmark.types import Table
 
 Cell: TypeAlias = str | float | int | None
@@ -70,7 +70,7 @@ def text(table: Table) -> str:
         ).rstrip()
         for row in lines
     ]
-    return "\n".join([made.title, *(f"  {line}" for line in body), *_lines(made.note)])
+    return plain("\n".join([made.title, *(f"  {line}" for line in body), *_lines(made.note)]))
 
 
 def _lines(note: str) -> list[str]:

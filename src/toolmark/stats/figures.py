@@ -54,3 +54,8 @@ def _signed(value: float) -> str:
     # a true minus sign, and no sign on what rounds to nothing
     rounded = round(100 * value, 1)
     return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"
+
+
+def plain(text: str) -> str:
+    """Return text for a terminal: ordinary spaces, which can be searched and copied."""
+    return text.replace(SPACE, " ").replace("\u202f", " ")
