@@ -99,7 +99,8 @@ async def aiohttp(url: str, n: int) -> None:
 
         async def post(body: bytes) -> bytes:
             async with client.post(f"{url}/chat/completions", data=body) as answer:
-                return await answer.read()
+                data: bytes = await answer.read()
+                return data
 
         await crowd(lambda: sample(post), n)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from toolmark.score.values import Unsound
@@ -21,6 +21,37 @@ class Kinds(Protocol):
     def read(self, spec: Mapping[str, Any], value: Any, /) -> Typed:
         """Return expected type, expected element type or None, the value, an error type or ""."""
         ...
+
+
+def typed(
+    spec: Mapping[str, Any],
+    value: Any,
+    types: Mapping[str, type],
+    nested: Collection[str],
+    convert: Callable[[str, str, str | None], Any],
+    native: str,
+) -> Typed:
+    """Read a value that must arrive as text, by a language's table; `native` if it is no text."""
+    kind = spec["type"]
+    expected = types.get(kind)
+    if expected is None:
+        raise Unsound(f"the doc has a type {kind!r}, which the rules do not know")
+    if type(value) is not str:
+        return expected, None, value, native
+    if kind not in nested:
+        return expected, None, convert(value, kind, None), ""
+    inner = spec["items"]["type"]
+    if inner not in types:
+        raise Unsound(f"the doc has elements of type {inner!r}")
+    return expected, types[inner], convert(value, kind, inner), ""
+
+
+def integer(text: str) -> int:
+    """Read digits. Raises Unsound beyond Python's digit limit, where the official code fails."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise Unsound(str(error)) from None
 
 
 _PYTHON: dict[str, type] = {

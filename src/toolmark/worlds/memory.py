@@ -8,7 +8,6 @@ snapshots, and is handed from one session to the next.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ import msgspec
 from toolmark import codec
 from toolmark.errors import DataError
 from toolmark.types import Call, Message, Result, Text, Tool
+from toolmark.worlds.objects import Objects, Said, failed
 
 CORE_ENTRIES, CORE_CHARS = 7, 300
 ARCHIVAL_ENTRIES, ARCHIVAL_CHARS = 50, 2000
@@ -28,8 +28,6 @@ SLOT = "{memory_content}"  # where an opening message shows what is remembered
 Rank: TypeAlias = Callable[[str, Sequence[str]], Sequence[float]]
 Outcome: TypeAlias = dict[str, Any]
 
-# what a method raises on arguments of odd types; the official harness shows such errors too
-_ODD = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 _KEY = re.compile(r"^[a-z]+(_[a-z0-9]+)*$")
 
 
@@ -256,7 +254,7 @@ class Memory:
     def __init__(self, offered: tuple[Tool, ...], store: Store) -> None:
         self.offered = offered
         self.store = store
-        self._lock = asyncio.Lock()
+        self._objects = Objects({}, store.tools())
 
     async def tools(self) -> tuple[Tool, ...]:
         """Return the tools; they never change."""
@@ -270,37 +268,24 @@ class Memory:
         return (Message(role="system", parts=(Text(text),)), *messages[1:])
 
     async def call(self, call: Call, /) -> Result:
-        """Use the memory. In a thread, as an encoder takes its time; one call after the other."""
-        async with self._lock:
-            return await asyncio.to_thread(use, self.store, call)
+        """Use the memory; in a thread, as an encoder takes its time."""
+        said = await asyncio.to_thread(use, self._objects, call)
+        return Result(parts=(Text(codec.escape(said.text)),), is_error=said.is_error)
 
     async def final_state(self) -> Any:
         """Return what is remembered."""
         return codec.plain(self.store.state())
 
 
-def use(store: Store, call: Call) -> Result:
-    """Execute one call on a memory; whatever is wrong with the call is an error Result."""
-    method = store.tools().get(call.name)
-    if method is None:
-        return _failed(f"name '{call.name[:80]}' is not defined")
+def use(objects: Objects, call: Call) -> Said:
+    """Execute one call; whatever is wrong with it is an error text."""
     try:
         given = codec.loads(codec.restore(call.arguments))
     except codec.BadJson as error:
-        return _failed(f"the arguments are not readable JSON: {error}")
+        return failed(f"the arguments are not JSON: {error}")
     if not isinstance(given, dict):
-        return _failed("the arguments must be one JSON object")
-    try:
-        inspect.signature(method).bind(**given)
-        made = method(**given)
-    except _ODD as error:
-        return _failed(str(error))
-    wrong = list(made) == ["error"] and not call.name.endswith("_retrieve_all")
-    return Result(parts=(Text(json.dumps(made)),), is_error=wrong)
-
-
-def _failed(why: str) -> Result:
-    return Result(parts=(Text(codec.escape(f"Error during execution: {why}")),), is_error=True)
+        return failed("the arguments must be one JSON object")
+    return objects.call(codec.restore(call.name), given)
 
 
 def handed(state: Any, kind: type[msgspec.Struct]) -> Any:

@@ -11,11 +11,15 @@ import ast
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-Decoded: TypeAlias = list[tuple[str, dict[Any, Any]]]
+from toolmark.dialects.parse.frame import MAX_CHARS, bracketed
+from toolmark.dialects.parse.frame import Decoded as Decoded
+from toolmark.dialects.parse.frame import Unreadable as Unreadable
 
-MAX_CHARS = 2**20
+X = TypeVar("X")
+
 MAX_BITS = 4096
 MAX_TEXT = 65_536
 
@@ -36,12 +40,17 @@ _SIGNS: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 }
 
 
-class Unreadable(ValueError):
-    """Text that holds no calls in the expected form; the message says why."""
-
-
 class Unfolded(Unreadable):
     """An expression that a decoder using eval would have run; here it is never run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A call as it was written, positional arguments included."""
+
+    name: str
+    positional: tuple[Any, ...]
+    named: dict[Any, Any]
 
 
 def calls(text: str) -> Decoded:
@@ -50,20 +59,27 @@ def calls(text: str) -> Decoded:
     Values keep their Python types. `[]` is no call and no fault. Raises Unreadable, also for text
     beyond a million characters or nested too deeply for Python's own parser.
     """
-    text = text.strip("`\n ")
-    if not text.startswith("["):
-        text = "[" + text
-    if not text.endswith("]"):
-        text = text + "]"
-    return parse(text)
+    return parse(bracketed(text))
 
 
 def parse(text: str) -> Decoded:
     """Read the calls of one Python expression: a call, or a list, tuple or set of calls."""
+    return _guard(text, lambda body: [_call(node) for node in _nodes(body)])
+
+
+def whole(text: str) -> list[Spoken]:
+    """Read a whole reply as `calls`, but keep positional arguments and what signs mean."""
+    return _guard(
+        bracketed(text), lambda body: [_spoken(node) for node in _nodes(_Signs().visit(body))]
+    )
+
+
+def _guard(text: str, read: Callable[[ast.expr], X]) -> X:
+    """Parse and read; whatever Python says about such text becomes Unreadable."""
     if len(text) > MAX_CHARS:
         raise Unreadable(f"{len(text)} characters; the limit is {MAX_CHARS}")
     try:
-        return [_call(node) for node in _nodes(_tree(text.strip().strip("'")))]
+        return read(_tree(text.strip().strip("'")))
     except Unreadable:
         raise
     except (SyntaxError, ValueError, TypeError, ArithmeticError) as error:
@@ -95,6 +111,26 @@ def _nodes(body: ast.expr) -> list[ast.Call]:
 def _call(node: ast.Call) -> tuple[str, dict[Any, Any]]:
     """Return name and keyword arguments; positional and starred ones vanish, `**x` is key None."""
     return _name(node.func), {key.arg: _value(key.value) for key in node.keywords}
+
+
+def _spoken(node: ast.Call) -> Spoken:
+    name, named = _call(node)
+    spread = named.pop(None, {})
+    if not isinstance(spread, dict):
+        raise Unreadable("** of something that is no dictionary")
+    return Spoken(name, tuple(_value(each) for each in node.args), {**spread, **named})
+
+
+class _Signs(ast.NodeTransformer):
+    """Put constants in place of signed constants, so that each sign does what Python says."""
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
+        """Fold one; `-x` and the like stay, and are unreadable as before."""
+        self.generic_visit(node)
+        match node.operand:
+            case ast.Constant(value=int() | float() | complex() as value):
+                return ast.copy_location(ast.Constant(_SIGNS[type(node.op)](value)), node)
+        return node
 
 
 def _name(node: ast.expr) -> str:
@@ -132,6 +168,32 @@ def _value(node: ast.expr | None) -> Any:
             return f"{ast.unparse(base)}[{ast.unparse(index)}]"
         case _:
             raise Unreadable(f"{type(node).__name__} is not a value")
+
+
+def execution(calls: Decoded) -> list[str]:
+    """Write calls as the strings that BFCL's executor is given (specification section 5).
+
+    Values are written by repr. A dictionary of dictionaries becomes a call of its first key.
+    Raises Unreadable for an empty dictionary and for integers too long to write, which end a turn.
+    """
+    try:
+        return [f"{name}({_listed(given)})" for name, given in calls]
+    except (IndexError, ValueError, AttributeError, RecursionError) as error:
+        raise Unreadable(f"cannot be written as a call: {error}") from None
+
+
+def _listed(given: dict[Any, Any]) -> str:
+    return ", ".join(f"{key}={_nested(value)}" for key, value in given.items())
+
+
+def _nested(value: Any) -> str:
+    if not isinstance(value, dict):
+        return repr(value)
+    if all(isinstance(item, dict) for item in value.values()):
+        name = list(value)[0]  # an empty dictionary has none: the official code fails there too
+        return f"{name}({_listed(value[name])})"
+    items = (f"'{key}': {_nested(item)}" for key, item in value.items())
+    return f"{{{', '.join(items)}}}"
 
 
 def _fold(node: ast.expr) -> Any:

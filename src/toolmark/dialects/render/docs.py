@@ -6,8 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
+from toolmark.dialects.render import python, xml
+
 Docs: TypeAlias = Sequence[dict[str, Any]]
-DocFormat: TypeAlias = Literal["json"]
+DocFormat: TypeAlias = Literal["python", "xml", "json"]
 
 
 def render(docs: Docs, form: DocFormat) -> str:
@@ -15,3 +17,7 @@ def render(docs: Docs, form: DocFormat) -> str:
     match form:
         case "json":
             return json.dumps(list(docs), indent=4)
+        case "xml":
+            return xml.render(docs)
+        case "python":
+            return python.render(docs)

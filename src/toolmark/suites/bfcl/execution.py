@@ -165,13 +165,13 @@ def _read(name: str, written: Sequence[tuple[str, str]], rewrite: Rewrite) -> Ac
 
 def _simple(value: Any) -> bool:
     """Tell whether a value comes back as it is, so that writing and reading can be left out."""
-    kind = type(value)
+    kind: type = type(value)
     if kind is str:
         return "(" not in value
     if kind is float:
         return math.isfinite(value)
     if kind is int:
-        return value.bit_length() < _LONG_BITS
+        return bool(value.bit_length() < _LONG_BITS)
     if kind is list:
         return all(map(_simple, value))
     if kind is dict:

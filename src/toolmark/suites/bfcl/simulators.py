@@ -56,10 +56,13 @@ Records = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A simulator class: its public methods, and those of their defaults that can be changed."""
+    """A simulator class: its public methods with the names of their parameters in order.
+
+    `defaults` holds those of the methods' defaults that can be changed.
+    """
 
     make: type
-    methods: tuple[str, ...]
+    methods: Mapping[str, tuple[str, ...]]
     defaults: Records
 
 
@@ -260,14 +263,15 @@ def _module(folder: Path, name: str) -> ModuleType:
 
 
 def _kind(made: type) -> Kind:
-    methods = objects.public(made)
-    defaults = {name: _changeable(getattr(made, name)) for name in methods}
-    return Kind(made, methods, {name: held for name, held in defaults.items() if held})
-
-
-def _changeable(method: Method) -> dict[str, Any]:
-    parameters = inspect.signature(method).parameters.values()
-    return {p.name: p.default for p in parameters if isinstance(p.default, list | dict | set)}
+    methods: dict[str, tuple[str, ...]] = {}
+    defaults: dict[str, dict[str, Any]] = {}
+    for name in objects.public(made):
+        _, *parameters = inspect.signature(getattr(made, name)).parameters.values()
+        methods[name] = tuple(p.name for p in parameters)
+        held = {p.name: p.default for p in parameters if isinstance(p.default, list | dict | set)}
+        if held:
+            defaults[name] = held
+    return Kind(made, methods, defaults)
 
 
 def _deepcopy(value: Any) -> Any:

@@ -1,0 +1,290 @@
+"""Memory and web search: their entries, and the site on which they are played."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from toolmark import fetch as packages
+from toolmark.errors import DataError, UsageError
+from toolmark.models.http import Client
+from toolmark.suites.bfcl import data, schema
+from toolmark.types import Limits, Message, Task, Text, Tool, Turn, World
+from toolmark.worlds import vector
+from toolmark.worlds.cassette import Cassette
+from toolmark.worlds.memory import SLOT, KeyValue, Memory, Store, Summary, by_words
+
+WEB = ("web_search_base", "web_search_no_snippet")
+MEMORY = ("memory_kv", "memory_vector", "memory_rec_sum")
+CATEGORIES = (*WEB, *MEMORY)
+GROUPS: dict[str, tuple[str, ...]] = {"web_search": WEB, "memory": MEMORY, "agentic": CATEGORIES}
+
+# the order in which the official loader puts the scenarios' sessions
+SCENARIOS = ("notetaker", "healthcare", "finance", "customer", "student")
+STEPS = 21  # the official loop stops after its counter has passed 20
+ENCODER = "all-MiniLM-L6-v2"
+KEY = "SERPAPI_API_KEY"
+CHOICES = "serpapi (needs SERPAPI_API_KEY), corpus:FOLDER, record:FILE or replay:FILE"
+
+_DATA = "bfcl_eval/data"
+_PROMPTS = "bfcl_eval/constants/default_prompts.py"
+_TYPES = "bfcl_eval/constants/type_mappings.py"
+_ANSWER_FORMAT = "ADDITIONAL_SYSTEM_PROMPT_FOR_AGENTIC_RESPONSE_FORMAT"
+
+
+class _Entry(msgspec.Struct):
+    id: str
+    question: list[list[dict[str, str]]]
+    scenario: str = ""
+
+
+class _Truth(msgspec.Struct):
+    id: str
+    ground_truth: list[str]
+
+
+# --- entries ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The entries of one category, with what all of them share."""
+
+    category: str
+    sessions: tuple[_Entry, ...]
+    tests: tuple[_Entry, ...]
+    truths: tuple[_Truth, ...]
+    tools: tuple[Tool, ...]
+    opening: Mapping[str, str]
+    answer_format: str
+
+    def __len__(self) -> int:
+        """Return the number of tasks, set-up sessions included."""
+        return len(self.sessions) + len(self.tests)
+
+    def __iter__(self) -> Iterator[Task]:
+        """Make the tasks: every session, in order, before the first test."""
+        before: dict[str, tuple[str, ...]] = {}
+        for entry in self.sessions:
+            needs = before.get(entry.scenario, ())
+            task = self._session(entry, needs)
+            before[entry.scenario] = (*needs, task.id)
+            yield task
+        for entry, truth in zip(self.tests, self.truths, strict=True):
+            yield self._test(entry, truth, before.get(entry.scenario, ()))
+
+    def _session(self, entry: _Entry, needs: tuple[str, ...]) -> Task:
+        first, *rest = (_messages(turn) for turn in entry.question)
+        opening = _system(self.opening[entry.scenario])
+        id = entry.id.replace("memory", self.category, 1)
+        return Task(
+            id=id,
+            item=id,
+            suite="bfcl",
+            category=self.category,
+            turns=tuple(Turn(messages=said) for said in ((opening, *first), *rest)),
+            tools=self.tools,
+            limits=Limits(steps=STEPS),
+            needs=needs,
+            kind="setup",
+        )
+
+    def _test(self, entry: _Entry, truth: _Truth, needs: tuple[str, ...]) -> Task:
+        text = self.answer_format
+        if entry.scenario:
+            text = f"{self.opening[entry.scenario]}\n\n{text}"
+        stem = "memory" if entry.scenario else "web_search"
+        id = entry.id.replace(stem, self.category, 1)
+        return Task(
+            id=id,
+            item=id,
+            suite="bfcl",
+            category=self.category,
+            turns=(Turn(messages=(_system(text), *_messages(entry.question[0]))),),
+            tools=self.tools,
+            reference={"truth": truth.ground_truth},
+            limits=Limits(steps=STEPS),
+            needs=needs,
+        )
+
+
+def read(root: Path, categories: Sequence[str]) -> tuple[list[Family], dict[str, str]]:
+    """Return the tasks of the agentic categories, and the SHA-256 of what they come from."""
+    hashes: dict[str, str] = {}
+    return [_family(root, category, hashes) for category in categories], hashes
+
+
+def _family(root: Path, category: str, hashes: dict[str, str]) -> Family:
+    file = "web_search" if category in WEB else "memory"
+    tests = _rows(root, f"BFCL_v4_{file}.json", _Entry, hashes)
+    truths = _rows(root, f"possible_answer/BFCL_v4_{file}.json", _Truth, hashes)
+    if [entry.id for entry in tests] != [truth.id for truth in truths]:
+        raise DataError(f"BFCL_v4_{file}.json: entries and answers do not pair")
+    docs = "web_search" if category in WEB else category
+    types = data.constants(root / _TYPES)["GORILLA_TO_OPENAPI"]
+    sentences = data.constants(root / _PROMPTS)
+    sessions: list[_Entry] = []
+    for scenario in SCENARIOS if category in MEMORY else ():
+        name = f"memory_prereq_conversation/memory_{scenario}.json"
+        sessions += _rows(root, name, _Entry, hashes)
+    return Family(
+        category=category,
+        sessions=tuple(sessions),
+        tests=tuple(tests),
+        truths=tuple(truths),
+        tools=tuple(
+            schema.tool(doc, types)
+            for doc in _rows(root, f"multi_turn_func_doc/{docs}.json", dict, hashes)
+        ),
+        opening=_openings(sentences, category),
+        answer_format=sentences[_ANSWER_FORMAT],
+    )
+
+
+def _openings(sentences: Mapping[str, Any], category: str) -> dict[str, str]:
+    """Return by scenario what a conversation opens with; what is remembered has a place in it."""
+    if category not in MEMORY:
+        return {}
+    form = "UNIFIED" if category == "memory_rec_sum" else "CORE_ARCHIVAL"
+    template = sentences[f"MEMORY_BACKEND_INSTRUCTION_{form}"]
+    return {
+        scenario: template.format(scenario_setting=setting, memory_content=SLOT)
+        for scenario, setting in sentences["MEMORY_AGENT_SETTINGS"].items()
+    }
+
+
+def _rows(root: Path, name: str, kind: Any, hashes: dict[str, str]) -> list[Any]:
+    path = root / _DATA / name
+    try:
+        lines = path.read_bytes().splitlines()
+        hashes[f"{path.parent.name}/{path.name}"] = packages.digest(path)
+        return [msgspec.json.decode(line, type=kind) for line in lines if line.strip()]
+    except OSError as error:
+        raise DataError(f"{path}: cannot read: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def _messages(turn: Sequence[Mapping[str, str]]) -> tuple[Message, ...]:
+    return tuple(
+        Message(role=said["role"], parts=(Text(said["content"]),))  # type: ignore[arg-type]
+        for said in turn
+    )
+
+
+def _system(text: str) -> Message:
+    return Message(role="system", parts=(Text(text),))
+
+
+# --- the site ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Which categories are played, what answers searches, and which encoder remembers."""
+
+    categories: frozenset[str] = frozenset()
+    search: str = "serpapi"
+    encoder: str = ENCODER
+
+    def check(self) -> None:
+        """Raise UsageError now for what would fail every episode later."""
+        if not self.categories.isdisjoint(WEB):
+            _check_search(self.search)
+        if "memory_vector" in self.categories and not vector.installed():
+            raise UsageError(
+                "memory_vector needs an encoder: pip install 'toolmark[embed]', "
+                "or leave the category out"
+            )
+
+
+class Agentic:
+    """Gives each episode its memory or its web."""
+
+    def __init__(self, engine: Any, encoder: vector.Encoder | None) -> None:
+        self.engine = engine
+        self.encoder = encoder
+
+    @asynccontextmanager
+    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[World]:
+        """Return the task's world; a memory goes on from the last of the sessions before."""
+        if task.category in WEB:
+            from toolmark.worlds.search import Search
+
+            yield Search(task.tools, self.engine, snippets=task.category == "web_search_base")
+            return
+        state = needed[task.needs[-1]] if task.needs else None
+        yield Memory(task.tools, self._store(task.category, state))
+
+    def _store(self, category: str, state: Any) -> Store:
+        match category:
+            case "memory_kv":
+                return KeyValue(by_words, state)
+            case "memory_vector" if self.encoder is not None:
+                return vector.Vector(self.encoder, state)
+            case "memory_rec_sum":
+                return Summary(state)
+            case _:
+                raise UsageError(f"this site was not opened for {category}")
+
+
+@asynccontextmanager
+async def site(setting: Setting) -> AsyncIterator[Agentic]:
+    """Open what the categories need, once for all episodes: an encoder, a search engine."""
+    setting.check()
+    remembers = "memory_vector" in setting.categories
+    encoder = vector.load(setting.encoder) if remembers else None
+    if setting.categories.isdisjoint(WEB):
+        yield Agentic(None, encoder)
+        return
+    async with _engine(setting.search) as engine:
+        yield Agentic(engine, encoder)
+
+
+def _check_search(search: str) -> None:
+    kind, _, place = search.partition(":")
+    if not all(util.find_spec(name) for name in ("bs4", "markdownify", "rank_bm25")):
+        raise UsageError("web search reads pages: pip install 'toolmark[web]'")
+    match kind:
+        case "serpapi" | "record" if not os.environ.get(KEY):
+            raise UsageError(f"web search with {kind} needs {KEY}; search can be {CHOICES}")
+        case "serpapi" if not place:
+            return
+        case "record" if place:
+            return
+        case "corpus" if Path(place).is_dir():
+            return
+        case "replay" if Path(place).is_file():
+            return
+        case "corpus" | "replay":
+            raise UsageError(f"search {search!r}: {place!r} is not there; search can be {CHOICES}")
+        case _:
+            raise UsageError(f"no search {search!r}; it can be {CHOICES}")
+
+
+@asynccontextmanager
+async def _engine(search: str) -> AsyncIterator[Any]:
+    from toolmark.worlds.corpus import Corpus
+    from toolmark.worlds.search import Recorded, Web
+
+    kind, _, place = search.partition(":")
+    if kind == "corpus":
+        yield Corpus(Path(place))
+        return
+    if kind == "replay":
+        yield Recorded(Cassette(Path(place)))
+        return
+    key = os.environ[KEY]
+    client = Client({"accept": "application/json"}, timeout_s=60.0)
+    try:
+        web = Web(client.get, key)
+        yield Recorded(Cassette(Path(place), (key,)), web) if kind == "record" else web
+    finally:
+        await client.close()

@@ -1,0 +1,216 @@
+"""Verdicts on memory and web search: is an accepted answer in the last message?
+
+`official` searches the whole last message that cannot be read as calls. `fair` holds the model to
+the reply it was asked for: where the last reply has an answer field, the answer must stand there.
+The context explains how an answer was reached and may name what was ruled out, so an accepted
+answer that stands only in it is not an answer given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from toolmark import codec
+from toolmark.dialects.parse import python
+from toolmark.score import answer
+from toolmark.types import Cause, Ending, Label, Step, Task, Trajectory, Verdict
+
+RIGHT = Verdict(outcome="correct", value=1.0)
+INFERENCE = "agentic:inference_error"
+NO_LAST = "agentic:no_last_message"
+NOT_FOUND = "agentic:answer_not_found"
+CONTEXT_ONLY = "agentic:answer_only_in_context"
+
+Found: TypeAlias = tuple[Cause, str]
+
+_SHOWN_CHARS = 200
+_ENDINGS: dict[Ending, Cause] = {
+    "steps": "over_limit",
+    "calls": "over_limit",
+    "length": "over_limit",
+    "refused": "refused",
+    "malformed": "format",
+    "over_long": "over_long",
+}
+
+
+def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
+    """Judge one episode in both readings. Pure: only the answers in the task are looked at."""
+    truth: list[str] = task.reference["truth"]
+    return {
+        "official": _verdict(task, trajectory, _official(truth, trajectory)),
+        "fair": _verdict(task, trajectory, _fair(truth, trajectory)),
+    }
+
+
+def _verdict(task: Task, trajectory: Trajectory, native: str) -> Verdict:
+    if not native:
+        return RIGHT
+    cause, evidence = _why(task.reference["truth"], trajectory, native)
+    label = Label(cause=cause, native=native, evidence=codec.escape(evidence), primary=True)
+    return Verdict(outcome="incorrect", value=0.0, labels=(label,))
+
+
+# --- the official reading ---------------------------------------------------------------
+
+
+def _official(truth: list[str], trajectory: Trajectory) -> str:
+    """Return the official error type, "" for success."""
+    steps = trajectory.steps
+    if not steps or any(step.turn for step in steps):
+        return INFERENCE
+    last: Any = None
+    for step in steps:
+        said = _said(step)
+        if not _callable(said, step, trajectory.dialect):
+            last = said
+    if not last:
+        return NO_LAST
+    message = last[0] if isinstance(last, list) else last
+    return "" if answer.official(str(message), truth) else NOT_FOUND
+
+
+def _said(step: Step) -> str | list[dict[str, str]]:
+    """Return a reply as the official result file holds it."""
+    if step.reply.calls:
+        return [
+            {codec.restore(call.name): codec.restore(call.arguments)} for call in step.reply.calls
+        ]
+    return codec.restore(step.reply.text)
+
+
+def _callable(said: str | list[dict[str, str]], step: Step, dialect: str) -> bool:
+    """Tell whether the official decoder makes at least one call of the reply."""
+    if isinstance(said, list):
+        return all(_object(text) for call in said for text in call.values())
+    if dialect == "prompt":
+        return _written(said)
+    return bool(step.calls)  # other formats are not asked for officially; the dialect's reading
+
+
+def _object(text: str) -> bool:
+    try:
+        return isinstance(codec.loads(text), dict)
+    except codec.BadJson:
+        return False
+
+
+def _written(text: str) -> bool:
+    try:
+        calls = python.calls(text)
+    except python.Unreadable:
+        return False
+    return bool(calls) and all(_writable(v) for _, given in calls for v in given.values())
+
+
+def _writable(value: Any) -> bool:
+    """Tell whether the official decoder can write a value: an empty dict breaks it.
+
+    A dict of dicts is taken for a call, of which only the first entry is looked at.
+    """
+    if not isinstance(value, dict):
+        return True
+    if not value:
+        return False
+    inner = list(value.values())
+    if all(isinstance(item, dict) for item in inner):
+        inner = list(inner[0].values())
+    return all(map(_writable, inner))
+
+
+# --- the fair reading -------------------------------------------------------------------
+
+
+def _fair(truth: list[str], trajectory: Trajectory) -> str:
+    """Return what is wrong, "" for nothing."""
+    if not trajectory.steps:
+        return INFERENCE
+    text = _final(trajectory)
+    if not text.strip():
+        return NO_LAST
+    field = answer.field(text)
+    if answer.fair(text if field is None else field, truth):
+        return ""
+    return CONTEXT_ONLY if answer.fair(text, truth) else NOT_FOUND
+
+
+def _final(trajectory: Trajectory) -> str:
+    """Return the last reply's text, "" where the episode ended with calls."""
+    last = trajectory.steps[-1]
+    return "" if last.calls or last.reply.calls else codec.restore(last.reply.text)
+
+
+# --- causes -----------------------------------------------------------------------------
+
+
+def _why(truth: list[str], trajectory: Trajectory, native: str) -> Found:
+    """Return the cause of a failure, and the evidence."""
+    if native == INFERENCE:
+        return "format", f"{len(trajectory.steps)} replies, not one turn of them"
+    if trajectory.ending in _ENDINGS:
+        return _ENDINGS[trajectory.ending], f"the episode ended by force: {trajectory.ending}"
+    last = trajectory.steps[-1]
+    if last.fault:
+        return "format", f"the last reply could not be read: {last.fault[:_SHOWN_CHARS]}"
+    text = _final(trajectory)
+    field = answer.field(text)
+    given = text if field is None else field
+    if answer.unknown(given):
+        return "no_answer", _seen(truth, trajectory) or f"said {_shown(text)}"
+    if native == CONTEXT_ONLY:
+        return (
+            "wrong_answer",
+            f"answered {_shown(given)}; an expected answer is only in the context",
+        )
+    return _missed(truth, trajectory, given)
+
+
+def _missed(truth: list[str], trajectory: Trajectory, given: str) -> Found:
+    """Tell a wrong answer to what was seen from one to what was never found, or never kept."""
+    said = f"answered {_shown(given)}"
+    seen = _seen(truth, trajectory)
+    if seen:
+        return "wrong_answer", f"{said}; {seen}"
+    if trajectory.state is not None:
+        if not answer.fair(_texts(trajectory.state), truth):
+            return "state", f"{said}; what the sessions before left in memory holds no answer"
+        return "retrieval", f"{said}; the memory holds the answer, but it was not retrieved"
+    return "retrieval", f"{said}; no result held an expected answer"
+
+
+def _seen(truth: list[str], trajectory: Trajectory) -> str:
+    """Return where the model saw an expected answer, "" for nowhere."""
+    for source, text in _sources(trajectory):
+        found = answer.fair(text, truth)
+        if found:
+            return f"{found!r} was in {source}"
+    return ""
+
+
+def _sources(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
+    for message in trajectory.steps[0].said:
+        if message.role == "system":
+            yield "the memory shown at the start", codec.restore(message.text)
+    for number, step in enumerate(trajectory.steps, 1):
+        for call, result in zip(step.calls, step.results, strict=False):
+            yield f"the result of {call.name}, reply {number}", codec.restore(result.text)
+
+
+def _texts(state: Any) -> str:
+    """Return a memory as text, its values as they were written."""
+    match state:
+        case dict():
+            return "\n".join(f"{key}: {_texts(value)}" for key, value in state.items())
+        case list():
+            return "\n".join(map(_texts, state))
+        case str():
+            return codec.restore(state)
+        case _:
+            return json.dumps(state)
+
+
+def _shown(text: str) -> str:
+    text = " ".join(text.split())
+    return repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}...")

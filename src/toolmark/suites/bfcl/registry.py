@@ -1,0 +1,115 @@
+"""The official list of models, read from the wheel: how each one's stored replies are to be read.
+
+The list is Python source. It is parsed, never run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from toolmark.errors import DataError, UsageError
+
+_FILE = "bfcl_eval/constants/model_config.py"
+
+# official handlers that store structured calls as a list of {name: arguments}
+STRUCTURED = frozenset(
+    [
+        "Claude",
+        "Cohere",
+        "DeepSeekAPI",
+        "Fireworks",
+        "Functionary",
+        "GLMAPI",
+        "Gemini",
+        "GoGoAgent",
+        "Grok",
+        "Kimi",
+        "LingAPI",
+        "Mistral",
+        "NanbeigeAPI",
+        "Nova",
+        "Novita",
+        "OpenAICompletions",
+        "OpenAIResponses",
+        "QwenAPI",
+        "QwenAgentNoThink",
+        "QwenAgentThink",
+        "Writer",
+    ]
+)
+# those that always store text, in the form that the default prompt asks for
+WRITTEN = frozenset(["Bielik", "DeepseekReasoning", "Gemma", "Llama", "MiniCPM", "Nvidia", "Qwen"])
+
+Form = Literal["native", "prompt"]
+
+
+class Known(NamedTuple):
+    """A model of the official list. `mangled`: dots in tool names are underscores in its calls."""
+
+    display: str
+    url: str
+    maker: str
+    license: str
+    handler: str
+    native: bool
+    mangled: bool
+    input_price: float | None
+    output_price: float | None
+
+    @property
+    def form(self) -> Form:
+        """How its replies are stored. Raises UsageError where that is a way of its own."""
+        if self.handler in STRUCTURED:
+            return "native" if self.native else "prompt"
+        if self.handler in WRITTEN:
+            return "prompt"
+        raise UsageError(
+            f"{self.display}: its official handler ({self.handler}) reads replies in a way of its "
+            "own, which toolmark does not know; nothing was imported"
+        )
+
+
+@lru_cache(maxsize=2)
+def models(root: Path) -> Mapping[str, Known]:
+    """Return the official models by name. Raises DataError if the list cannot be read."""
+    path = root / _FILE
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError) as error:
+        raise DataError(f"{path}: cannot read: {error}") from None
+    found: dict[str, Known] = {}
+    for table in (node.value for node in tree.body if isinstance(node, ast.Assign)):
+        if not isinstance(table, ast.Dict):
+            continue
+        for key, value in zip(table.keys, table.values, strict=True):
+            match key, value:
+                case ast.Constant(value=str(name)), ast.Call(func=ast.Name(id="ModelConfig")):
+                    found[name] = _known({k.arg: _plain(k.value) for k in value.keywords})
+    return found
+
+
+def _plain(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return name
+    return None
+
+
+def _known(said: Mapping[str | None, Any]) -> Known:
+    return Known(
+        display=str(said.get("display_name", "")),
+        url=str(said.get("url", "")),
+        maker=str(said.get("org", "")),
+        license=str(said.get("license", "")),
+        handler=str(said.get("model_handler", "")).removesuffix("Handler"),
+        native=said.get("is_fc_model") is not False,
+        mangled=said.get("underscore_to_dot") is True,
+        input_price=said.get("input_price"),
+        output_price=said.get("output_price"),
+    )

@@ -1,0 +1,42 @@
+"""A page of HTML as a model reads it: Markdown, or the bare text."""
+
+from __future__ import annotations
+
+import re
+
+from bs4 import BeautifulSoup
+from markdownify import MarkdownConverter
+
+_HIDDEN = ("script", "style")
+
+
+def markdown(html: str) -> str:
+    """Return the page as Markdown. HTML nested beyond all reason raises ValueError."""
+    soup = _soup(html)
+    try:
+        text = MarkdownConverter(heading_style="ATX").convert_soup(soup)
+    except RecursionError:
+        raise ValueError("the page is nested too deeply") from None
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def bare(html: str) -> str:
+    """Return the text of the page, a line per piece."""
+    return _soup(html).get_text(separator="\n", strip=True)
+
+
+def title(html: str) -> str:
+    """Return the page's title, or its first heading, "" without either."""
+    soup = _soup(html)
+    found = soup.title or soup.find("h1")
+    return found.get_text(" ", strip=True) if found else ""
+
+
+def _soup(html: str) -> BeautifulSoup:
+    try:
+        soup = BeautifulSoup(html, "html.parser")
+    except RecursionError:
+        raise ValueError("the page is nested too deeply") from None
+    for tag in soup(list(_HIDDEN)):
+        tag.extract()
+    return soup

@@ -1,0 +1,186 @@
+"""The official multi-turn evaluator as an oracle, run in a process of its own.
+
+Usage: `python official_turns.py WHEEL_FOLDER < jobs > answers`, both JSON lists. A job is
+[category, row, form, result]: form "native" or "text", result as in an official result file. What
+the wheel imports and this oracle does not use is stubbed. Between entries the process is made as
+good as new: instances are dropped, and what the simulators share at module level is put back.
+"""
+
+import ast
+import builtins
+import copy
+import importlib
+import json
+import os
+import sys
+import tempfile
+import time
+import types
+import warnings
+from typing import Any
+
+CODE = "bfcl_eval.eval_checker.multi_turn_eval"
+
+
+class Evaluated(BaseException):
+    """The official code was about to evaluate more than a call with literal arguments."""
+
+
+def stub(name: str, **members: Any) -> None:
+    module = types.ModuleType(name)
+    module.__dict__.update(members)
+    sys.modules[name] = module
+
+
+class Handler:
+    """Decodes as the official handlers do: calls as the endpoint gave them, or text."""
+
+    def __init__(self, utils: Any, form: str) -> None:
+        self.utils = utils
+        self.form = form
+
+    def decode_execute(self, result: Any, has_tool_call_tag: bool) -> Any:
+        if self.form == "native":
+            return self.utils.convert_to_function_call(result)
+        return self.utils.default_decode_execute_prompting(result, has_tool_call_tag)
+
+
+class Official:
+    """The official evaluator of one multi-turn entry."""
+
+    def __init__(self, wheel: str, scratch: str) -> None:
+        os.environ["BFCL_PROJECT_ROOT"] = scratch  # the wheel makes folders when imported
+        sys.path.insert(0, wheel)
+        stub(
+            "tenacity",
+            retry=None,
+            retry_if_exception_message=None,
+            retry_if_exception_type=None,
+            wait_random_exponential=None,
+        )
+        stub("filelock", FileLock=object)
+        stub("overrides", final=None)
+        stub("pandas")
+        stub("tqdm", tqdm=None)
+        stub("dotenv", load_dotenv=None)
+        stub("bfcl_eval.constants.model_config", MODEL_CONFIG_MAPPING={})
+        stub("bfcl_eval.model_handler.base_handler", BaseHandler=object)
+        stub("bfcl_eval.eval_checker.ast_eval.ast_checker", ast_checker=None)
+        parsers = "bfcl_eval.model_handler.parser"
+        stub(f"{parsers}.java_parser", parse_java_function_call=None)
+        stub(f"{parsers}.js_parser", parse_javascript_function_call=None)
+        self.handler = importlib.import_module("bfcl_eval.model_handler.utils")
+        vars(self.handler)["eval"] = refuse
+        self.runner = importlib.import_module("bfcl_eval.eval_checker.eval_runner")
+        self.utils = importlib.import_module(f"{CODE}.multi_turn_utils")
+        self.known = set(vars(self.utils))
+        vars(self.utils)["eval"] = self.guarded
+        self.data = os.path.join(wheel, "bfcl_eval", "data")
+        self.files: dict[str, list[Any]] = {}
+        self.padding = importlib.import_module(f"{CODE}.func_source_code.long_context")
+        self.posting = importlib.import_module(f"{CODE}.func_source_code.posting_api").TwitterAPI
+        held = vars(self.padding).items()
+        self.first = {
+            name: copy.deepcopy(x) for name, x in held if name.isupper() and isinstance(x, dict)
+        }
+        self.refused = 0
+
+    def guarded(self, source: str) -> Any:
+        """Evaluate a call of an instance, or what will not get further than its name."""
+        try:
+            node = ast.parse(source.strip(" \t"), mode="eval").body
+        except SyntaxError:
+            return builtins.eval(source, vars(self.utils))
+        if not isinstance(node, ast.Call) or not self.harmless(node):
+            raise Evaluated
+        return builtins.eval(source, vars(self.utils))
+
+    def harmless(self, node: ast.Call) -> bool:
+        callee = node.func
+        top = callee
+        while isinstance(top, ast.Attribute):
+            top = top.value
+        if not isinstance(top, ast.Name):
+            return False
+        ours = top.id.endswith("_instance") and isinstance(callee, ast.Attribute)
+        if not ours and (top.id in self.known or hasattr(builtins, top.id)):
+            return False
+        return all(map(literal, (*node.args, *(key.value for key in node.keywords))))
+
+    def rows(self, name: str) -> list[Any]:
+        if name not in self.files:
+            with open(os.path.join(self.data, name), encoding="utf-8") as file:
+                self.files[name] = [json.loads(line) for line in file if line.strip()]
+        return self.files[name]
+
+    def renew(self) -> None:
+        for name in [x for x in vars(self.utils) if x.endswith("_instance")]:
+            del vars(self.utils)[name]
+        for name, value in self.first.items():
+            held = getattr(self.padding, name)
+            held.clear()
+            held.update(copy.deepcopy(value))
+        self.posting.post_tweet.__defaults__ = ([], [])
+
+    def judge(self, category: str, row: int, form: str, result: Any) -> list[Any]:
+        """Return [valid, error type], or ["crash", why] or ["evaluated", ""]."""
+        entry = dict(self.rows(f"BFCL_v4_{category}.json")[row])
+        truth = self.rows(f"possible_answer/BFCL_v4_{category}.json")[row]["ground_truth"]
+        self.renew()
+        try:
+            verdict = self.runner._evaluate_single_multi_turn_entry(
+                Handler(self.handler, form), entry["id"], result, truth, entry, "model", category
+            )
+        except Evaluated:
+            return ["evaluated", ""]
+        except Exception as error:
+            return ["crash", repr(error)]
+        return [verdict["valid"], "" if verdict["valid"] else verdict["error"]["error_type"]]
+
+    def time(self, jobs: list[Any], rounds: int) -> float:
+        """Return the best time in seconds to check the jobs, decoded beforehand as strings.
+
+        The evaluator's own `eval` is used, and only the instances are dropped between entries.
+        """
+        check = importlib.import_module(f"{CODE}.multi_turn_checker").multi_turn_checker
+        vars(self.utils).pop("eval", None)
+        best = float("inf")
+        for _ in range(rounds):
+            spent = 0.0
+            for category, row, _, decoded in jobs:
+                entry = self.rows(f"BFCL_v4_{category}.json")[row]
+                truth = self.rows(f"possible_answer/BFCL_v4_{category}.json")[row]["ground_truth"]
+                self.renew()
+                start = time.perf_counter()
+                check(decoded, truth, entry, category, "model")
+                spent += time.perf_counter() - start
+            best = min(best, spent)
+        return best
+
+
+def refuse(*_args: Any, **_kwargs: Any) -> None:
+    raise Evaluated
+
+
+def literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return isinstance(node, ast.Name)  # nan and inf end as unknown names
+    return True
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    jobs = json.load(sys.stdin)
+    with tempfile.TemporaryDirectory() as scratch:
+        official = Official(sys.argv[1], scratch)
+        if jobs and jobs[0] == "time":
+            answers: Any = official.time(jobs[2], jobs[1])
+        else:
+            answers = [official.judge(*job) for job in jobs]
+    json.dump(answers, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

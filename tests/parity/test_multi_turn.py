@@ -1,0 +1,347 @@
+"""The official multi-turn evaluator and ours, side by side on damaged trajectories."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from toolmark import codec, seeds
+from toolmark.suites.bfcl import data, execution, logarithm, multi_turn, simulators, turns
+from toolmark.types import Call, Reply, Step, Task, Trajectory
+
+spec = importlib.util.spec_from_file_location("mutate", Path(__file__).with_name("mutate.py"))
+assert spec is not None and spec.loader is not None
+mutate = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(mutate)
+
+Made = tuple[str, Any]  # a call: name, and arguments or (native) their raw text
+Played = list[list[list[Made]]]  # turn, step, call
+
+NATIVE, TEXT = 4, 2  # trajectories per entry
+
+WORDS = ("call cd(x)", "sort (file)", "a (b)", "f(", "mean(1)", "it's\n(ls)", '"x" (y)', "\\cd(")
+
+
+@pytest.fixture(scope="module")
+def tasks() -> list[tuple[Task, int]]:
+    entries, _ = multi_turn.read(data.fetch(), multi_turn.CATEGORIES)
+    return [(task, row % 200) for row, task in enumerate(entries)]
+
+
+def ask(jobs: Sequence[Any]) -> Any:
+    script = Path(__file__).with_name("official_turns.py")
+    command = [sys.executable, str(script), str(data.fetch())]
+    done = subprocess.run(
+        command, input=json.dumps(jobs), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+# --- damage -----------------------------------------------------------------------------
+
+
+def played(task: Task, rng: Random) -> Played:
+    """Return the truth, each turn in one step or in a step per call."""
+    acts = turns.Check(task).plain
+    one = seeds.below(rng, 2) == 0
+    made = []
+    for turn in acts:
+        calls: list[Made] = [(act.name, copy.deepcopy(dict(act.arguments))) for act in turn]
+        made.append([calls] if one and calls else [[call] for call in calls])
+    return made
+
+
+def damage(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
+    steps = (drop, drop, value, value, value, keyword, rename, again, order, insert, turn, odd)
+    for _ in range(seeds.below(rng, 4)):
+        made = seeds.choice(rng, steps)(made, task, others, rng)
+    return made
+
+
+def spot(made: Played, rng: Random) -> tuple[list[Made], int]:
+    """Return a step and the place of one of its calls; an empty step where there is none."""
+    steps = [step for turn in made for step in turn if step]
+    if not steps:
+        return [], 0
+    step = seeds.choice(rng, steps)
+    return step, seeds.below(rng, len(step))
+
+
+def drop(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
+    step, at = spot(made, rng)
+    del step[at : at + 1]
+    return made
+
+
+def value(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
+    step, at = spot(made, rng)
+    if step and step[at][1]:
+        given = step[at][1]
+        key = seeds.choice(rng, list(given))
+        new = mutate.value(given[key], rng)
+        if seeds.below(rng, 6) == 0:
+            new = seeds.choice(rng, WORDS)
+        given[key] = new
+    return made
+
+
+def keyword(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
+    step, at = spot(made, rng)
+    if not step:
+        return made
+    name, given = step[at]
+    keys = list(given)
+    match seeds.below(rng, 5):
+        case 0 if keys:
+            given.pop(seeds.choice(rng, keys))
+        case 1:
+            given["unasked"] = 1
+        case 2 if keys:
+            key = seeds.choice(rng, keys)
+            given[f" {key}\n"] = given.pop(key)
+        case 3 if keys:
+            key = seeds.choice(rng, keys)
+            given[seeds.choice(rng, ("class", "a b", "", key.upper()))] = given.pop(key)
+        case _:
+            step[at] = (name, dict(reversed(given.items())))
+    return made
+
+
+def rename(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
+    step, at = spot(made, rng)
+    if step:
+        name, given = step[at]
+        tool = seeds.choice(rng, task.tools).name
+        wild = (tool, tool, tool, f"{name}_v2", name.upper(), f"{name} ", f" {name}", "", "kill",
+                f"x.{name}", "_load_scenario", "GorillaFileSystem.ls")  # fmt: skip
+        step[at] = (seeds.choice(rng, wild), given)
+    return made
+
+
+def again(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
+    step, at = spot(made, rng)
+    step[at:at] = copy.deepcopy(step[at : at + 1])
+    return made
+
+
+def order(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
+    turn = seeds.choice(rng, made)
+    step, _ = spot(made, rng)
+    if seeds.below(rng, 2):
+        seeds.shuffle(rng, turn)
+    else:
+        seeds.shuffle(rng, step)
+    return made
+
+
+def insert(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
+    """Put in a call: of another entry, or one that touches what the simulators share."""
+    call = foreign(others, rng) if seeds.below(rng, 2) else sharing(task, rng)
+    if call is not None:
+        turn = seeds.choice(rng, made)
+        turn.insert(seeds.below(rng, len(turn) + 1), [call])
+    return made
+
+
+def foreign(others: Sequence[Played], rng: Random) -> Made | None:
+    step, at = spot(seeds.choice(rng, others), rng)
+    return copy.deepcopy(step[at]) if step else None
+
+
+def sharing(task: Task, rng: Random) -> Made | None:
+    """Return a call that reaches padding records or a default argument, or draws a number."""
+    classes = task.reference["classes"]
+    token = task.reference["config"].get("TravelAPI", {}).get("access_token")
+    padding = turns.kit().padding
+    card = seeds.choice(rng, list(padding["credit_card_list"]))
+    booking = seeds.choice(rng, list(padding["booking_record"]))
+    pay = {"access_token": token, "insurance_type": "x", "booking_id": booking,
+           "insurance_cost": 10, "card_id": card}  # fmt: skip
+    ready: dict[str, tuple[Made, ...]] = {
+        "TravelAPI": (
+            ("purchase_insurance", pay),
+            ("cancel_booking", {"access_token": token, "booking_id": booking}),
+            ("get_all_credit_cards", {}),
+        ),
+        "TwitterAPI": (
+            ("post_tweet", {"content": "x"}),
+            ("mention", {"tweet_id": seeds.below(rng, 12), "mentioned_usernames": ["@a"]}),
+            ("get_user_tweets", {"username": "john"}),
+        ),
+        "VehicleControlAPI": (
+            ("get_outside_temperature_from_google", {}),
+            ("get_current_speed", {}),
+        ),
+        "GorillaFileSystem": (
+            ("cp", {"source": "temp", "destination": "temp"}),
+            ("cd", {"folder": ".."}),
+            ("find", {"path": "."}),
+        ),
+    }
+    found = [call for name in classes for call in ready.get(name, ())]
+    return copy.deepcopy(seeds.choice(rng, found)) if found else None
+
+
+def turn(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
+    at = seeds.below(rng, len(made))
+    match seeds.below(rng, 6):
+        case 0:
+            return made[:-1] if len(made) > 1 else made
+        case 1:
+            return [*made, copy.deepcopy(made[at])]
+        case 2:
+            made[at].append([])
+        case 3:
+            made[at], made[at - 1] = made[at - 1], made[at]
+        case _:
+            made[at] = []
+    return made
+
+
+def odd(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
+    """Make arguments that are not a JSON object."""
+    step, at = spot(made, rng)
+    if step:
+        wild = ("{", "[1]", "null", '"{}"', "", '{"a": NaN}', '{"a": 1e999}', "{}x")
+        step[at] = (step[at][0], {"": seeds.choice(rng, wild)})
+    return made
+
+
+# --- the two forms ----------------------------------------------------------------------
+
+
+def raw(given: Any) -> str:
+    """Return arguments as raw JSON text; Python values that JSON lacks become text."""
+    if set(given) == {""} and isinstance(given[""], str):
+        return str(given[""])
+    return json.dumps({str(key): x for key, x in given.items()}, default=repr, ensure_ascii=False)
+
+
+def native(made: Played) -> tuple[list[Any], list[tuple[int, Reply]]]:
+    result: list[Any] = []
+    replies: list[tuple[int, Reply]] = []
+    for at, steps in enumerate(made):
+        told: list[Any] = []
+        for step in steps:
+            told.append([{name: raw(given)} for name, given in step])
+            calls = tuple(Call(name=name, arguments=raw(given)) for name, given in step)
+            replies.append((at, Reply(calls=calls)))
+        told.append("Done.")
+        replies.append((at, Reply(text="Done.")))
+        result.append(told)
+    return result, replies
+
+
+def text(made: Played, rng: Random) -> tuple[list[Any], list[tuple[int, Reply]]]:
+    result: list[Any] = []
+    replies: list[tuple[int, Reply]] = []
+    for at, steps in enumerate(made):
+        told = [written(step, rng) for step in steps] + ["Done."]
+        replies += [(at, Reply(text=codec.escape(said))) for said in told]
+        result.append(told)
+    return result, replies
+
+
+def written(step: list[Made], rng: Random) -> str:
+    calls = []
+    for name, given in step:
+        parts = [f"{key}={x!r}" for key, x in given.items()]
+        if parts and seeds.below(rng, 12) == 0:
+            parts[0] = repr(next(iter(given.values())))
+        calls.append(f"{name}({', '.join(parts)})")
+    line = f"[{', '.join(calls)}]"
+    wrap = ("{}", "{}", "{}", "{}", "```{}```", "Sure: {}", "```python\n{}\n```", "{}\n")
+    return str(seeds.choice(rng, wrap)).replace("{}", line)
+
+
+def judged(task: Task, dialect: str, replies: list[tuple[int, Reply]]) -> list[Any]:
+    steps = tuple(Step(reply=reply, turn=at, calls=reply.calls) for at, reply in replies)
+    verdict = turns.score(task, Trajectory(task=task.id, dialect=dialect, steps=steps))["official"]
+    primary = [label.native for label in verdict.labels if label.primary]
+    return [verdict.outcome == "correct", primary[0] if primary else ""]
+
+
+def test_official_verdicts_and_error_types_are_equal(
+    tasks: list[tuple[Task, int]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs: list[Any] = []
+    ours: list[Any] = []
+    truths = [played(task, seeds.of(0, task.id, 0, "truth")) for task, _ in tasks]
+    for task, row in tasks:
+        for repeat in range(NATIVE + TEXT):
+            rng = seeds.of(0, task.id, repeat, "damage")
+            made = damage(played(task, rng), task, truths, rng)
+            form = "native" if repeat < NATIVE else "text"
+            result, replies = native(made) if form == "native" else text(made, rng)
+            jobs.append([task.category, row, form, result])
+            ours.append(judged(task, "native" if form == "native" else "prompt", replies))
+    theirs = ask(jobs)
+    apart = Counter(x[0] for x in theirs if isinstance(x[0], str))
+    pairs = [(j, a, b) for j, a, b in zip(jobs, ours, theirs, strict=True) if b[0] in (True, False)]
+    unequal = [pair for pair in pairs if pair[1] != pair[2]]
+    with capsys.disabled():
+        kinds = Counter(str(b[1]) for _, _, b in pairs)
+        print(f"\nmulti-turn: {len(pairs)} trajectories compared, apart {dict(apart)}, {kinds}")
+    assert not unequal, unequal[:3]
+    assert len(pairs) >= 4000
+    assert min(Counter(job[0] for job, _, _ in pairs).values()) >= 1000
+    assert sum(apart.values()) < 0.05 * len(jobs)
+
+
+def test_truths_pass_in_both_readings_and_silence_fails(tasks: list[tuple[Task, int]]) -> None:
+    for task, _ in tasks:
+        right = turns.score(task, multi_turn.trajectory(task, multi_turn.right(task)))
+        assert {verdict.value for verdict in right.values()} == {1.0}, task.id
+        null = turns.score(task, multi_turn.trajectory(task, [[] for _ in task.turns]))
+        assert {verdict.value for verdict in null.values()} == {0.0}, task.id
+
+
+def test_logarithms_are_those_of_the_library() -> None:
+    mpmath = pytest.importorskip("mpmath")
+    module: Any = logarithm.module()
+    rng = seeds.of(0, "logarithm", 0, "test")
+    sizes: tuple[Any, ...] = (0, 1, 2, 3, 4, 5, 10, 14, 15, 16, 30, 100, -3, 2.0, "7")
+    numbers: list[Any] = [20, 10, 3287.0, 6.0, 36.0, 630.0, 980.0, "20", 1, 10**25, 1e-7, 2**40]
+    for _ in range(3000):
+        numbers_now = [*numbers, rng.random() * 1000, seeds.between(rng, 1, 5000)]
+        case = [seeds.choice(rng, x) for x in (sizes, numbers_now, numbers_now)]
+        assert _log(module, *case) == _log(mpmath, *case), case
+
+
+def _log(module: Any, digits: Any, value: Any, base: Any) -> str:
+    module.mp.dps = digits
+    try:
+        return repr(module.log(value) / module.log(base))
+    except ZeroDivisionError:
+        return "zero"
+
+
+def test_tools_are_the_official_docs_with_their_hints(tasks: list[tuple[Task, int]]) -> None:
+    for task, _ in tasks:
+        late = [tool for turn in task.turns for tool in turn.tools]
+        names = {tool.name for tool in (*task.tools, *late)}
+        kinds = simulators.load(data.fetch()).kinds
+        methods = {m for name in task.reference["classes"] for m in kinds[name].methods}
+        assert names == methods
+        assert not any("Python 3" in tool.description for tool in late)
+        assert all("Python 3" in tool.description for tool in task.tools)
+
+
+def test_no_truth_needs_a_rewritten_string(tasks: list[tuple[Task, int]]) -> None:
+    assert all(
+        execution.expected(call)[0] in turns.Check(task).methods
+        for task, _ in tasks
+        for turn in task.reference["truth"]
+        for call in turn
+    )
