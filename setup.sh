@@ -51,6 +51,16 @@ say "installing toolmark into .venv ($kind)"
 .venv/bin/pip install --quiet --disable-pip-version-check -e "$what"
 
 # the browser test opens the report in a real Chromium
-if [ "$kind" = dev ] && ! command -v chromium >/dev/null 2>&1; then
-    system "the browser test needs Chromium" chromium || true
+if [ "$kind" = dev ]; then
+    browser=
+    for name in chromium chromium-browser google-chrome; do
+        if command -v "$name" >/dev/null 2>&1 && "$name" --version >/dev/null 2>&1; then
+            browser=$name
+        fi
+    done
+    if [ -z "$browser" ]; then
+        system "the browser test needs Chromium" chromium ||
+            .venv/bin/playwright install chromium ||
+            say "no browser: the browser test will be skipped"
+    fi
 fi

@@ -85,7 +85,7 @@ def test_nothing_is_evaluated_or_unpickled(path: Path) -> None:
     assert not {"pickle", "marshal", "shelve", "yaml"} & {n.split(".")[0] for n in _imports(path)}
 
 
-def test_one_broad_catch_in_the_program() -> None:
+def test_broad_catches_stand_where_faults_of_ours_are_turned_into_not_run() -> None:
     broad = [
         str(path.relative_to(SOURCE))
         for path in FILES
@@ -94,7 +94,7 @@ def test_one_broad_catch_in_the_program() -> None:
         and (node.type is None or ast.unparse(node.type) in ("Exception", "BaseException"))
         and not any(isinstance(inner, ast.Raise) for inner in node.body)
     ]
-    assert broad == ["runs/runner.py"]
+    assert broad == ["runs/runner.py", "runs/scoring.py"]
 
 
 def test_public_names_load_and_shadow_no_subpackage() -> None:

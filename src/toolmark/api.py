@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ import uvloop
 
 from toolmark import suites
 from toolmark.agents.loop import merge
-from toolmark.errors import UsageError, near
+from toolmark.errors import Rejected, UsageError, near
 from toolmark.media import Media
 from toolmark.models.resolve import resolve
 from toolmark.runs import runner, scoring, store
@@ -95,6 +96,7 @@ async def arun(
         ids=tuple(ids),
         sample=sample,
         tasks=str(tasks),
+        tasks_sha256=_digest(Path(tasks)) if tasks else "",
     )
     path, fresh = _folder(Path(log_dir), plan, resume=resume)
     try:
@@ -109,6 +111,8 @@ async def arun(
             cache=None if cache is None else Path(cache),
             media=Media(path / "media"),
         )
+        if isinstance(player, Instrument):  # its options are wrong now or never
+            player.bind(next(iter(suite)), 0)
         if fresh:
             store.create(
                 path,
@@ -135,6 +139,9 @@ async def arun(
                 watch=watch,
                 stop=stop,
             )
+    except Rejected as error:
+        error.run_dir = str(path)
+        raise
     finally:
         await _closed(player)
     return Run(path)
@@ -201,6 +208,14 @@ def _name(model: Model | Instrument) -> str:
 def _positive(name: str, value: int) -> None:
     if value < 1:
         raise UsageError(f"{name} must be at least 1; got {value}")
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read tasks: {error.strerror}") from None
 
 
 async def _closed(model: Model | Instrument) -> None:

@@ -67,13 +67,14 @@ class Torn(EndpointError):
 class Rejected(EndpointError):
     """The endpoint refuses this kind of request; asking again will not help.
 
-    `status` is the HTTP status. 401, 403 and 404 stop a run at any time, others while nothing
-    has succeeded yet: one item that a server cannot take must not end a run of thousands.
+    `status` is the HTTP status. 401, 402, 403 and 404 stop a run at any time, others only if
+    nothing succeeds: one item that a server cannot take must not end a run of thousands.
     """
 
     def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)
         self.status = status
+        self.run_dir = ""  # of the run that it ended
 
 
 def near(word: str, known: Iterable[str]) -> str:

@@ -15,9 +15,13 @@ from typing import TypeAlias
 
 
 class Markup(str):
-    """Markup of our own making; as a child it is not escaped again."""
+    """Markup of our own making; as a child, and in a template, it is not escaped again."""
 
     __slots__ = ()
+
+    def __html__(self) -> str:
+        """Return itself: what templates ask for before they escape."""
+        return str(self)
 
 
 Value: TypeAlias = str | int | float | None

@@ -10,12 +10,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+import typer
 from tests.servers.mind import Command, Mind
 
 from toolmark import codec
+from toolmark.cli.app import app
 from toolmark.runs.store import Run
 
 
@@ -130,6 +133,7 @@ def test_the_cache_asks_nothing_twice(toolmark: Command, mind: Mind) -> None:
         (("run", "nowhere_at_all:load", "-m", "test/null"), "cannot import nowhere_at_all"),
         (("score", "nowhere"), "not a run folder"),
         (("compare", "nowhere", "there"), "not a run folder"),
+        (("run", "funcbench", "-m", "test/faulty?class=bogus&rate=0.5"), "bogus"),
         (("fetch", "bfc"), "did you mean: bfcl"),
     ],
 )  # fmt: skip
@@ -149,17 +153,52 @@ def test_missing_words_are_usage_errors(toolmark: Command, words: tuple[str, ...
     assert toolmark(*words).code == 2
 
 
-def test_every_flag_of_run_has_an_environment_twin(
+def test_every_flag_has_an_environment_twin() -> None:
+    group: Any = typer.main.get_command(app)
+    flags = [
+        (name, flag)
+        for name, command in group.commands.items()
+        for flag in command.params
+        if flag.opts[0].startswith("-") and "--help" not in flag.opts
+    ]
+    assert len(flags) > 40
+    for name, flag in flags:
+        twin = "TOOLMARK_HEADER" if "TOOLMARK_HEADER" in (flag.help or "") else flag.envvar
+        assert str(twin).startswith("TOOLMARK_"), f"{name} {flag.opts}"
+
+
+def test_a_run_can_be_asked_for_by_the_environment(
     toolmark: Command, mind: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = toolmark("run", "--help").out
-    flags = set(re.findall(r"--[a-z][a-z-]+", text)) - {"--help"}
-    assert len(flags) > 20
     monkeypatch.setenv("TOOLMARK_MODEL", mind.model)
     monkeypatch.setenv("TOOLMARK_T", "core=4 depth=2 graphs=3")
     monkeypatch.setenv("TOOLMARK_LIMIT", "2")
+    monkeypatch.setenv("TOOLMARK_HEADER", "X-One: a b\nX-Two: c")
     monkeypatch.setenv("TOOLMARK_JSON", "1")
     assert json.loads(toolmark("run", "funcbench").out)["n_planned"] == 2
+    assert mind.asked[0].headers["x-one"] == "a b"
+    assert mind.asked[0].headers["x-two"] == "c"
+
+
+def test_a_refused_run_still_prints_its_object(toolmark: Command, mind: Mind) -> None:
+    mind.status, mind.body = 403, {"error": {"message": "no"}}
+    said = toolmark("run", "funcbench", "-m", mind.model, *SMALL, "--json")
+    assert said.code == 1
+    assert json.loads(said.out)["n_run"] == 0
+
+
+def test_making_tasks_does_not_overwrite_a_run(toolmark: Command) -> None:
+    found = json.loads(toolmark("run", "funcbench", "-m", "test/null", *SMALL, "--json").out)
+    said = toolmark("make", "funcbench", *SMALL, "-o", found["run_dir"])
+    assert said.code == 2
+    assert "is a run" in said.err
+
+
+def test_hostile_errors_do_not_reach_the_terminal(toolmark: Command, mind: Mind) -> None:
+    mind.status, mind.body = 403, {"error": {"message": "\x1b]0;pwned\x07\x9b31m\r\u202egnp"}}
+    said = toolmark("run", "funcbench", "-m", mind.model, *SMALL)
+    for sign in ("\x1b", "\x07", "\x9b", "\r", "\u202e"):
+        assert sign not in said.out + said.err
 
 
 def test_make_writes_tasks_that_run_asks(toolmark: Command) -> None:

@@ -18,6 +18,10 @@ import warnings
 from typing import Any, NoReturn
 
 
+CONVERTERS = "bfcl_eval.eval_checker.ast_eval.type_convertor"
+LANGUAGES = {"simple_java": "java", "simple_javascript": "javascript"}
+
+
 class Evaluated(BaseException):
     """The official code was about to evaluate model text."""
 
@@ -26,6 +30,10 @@ def stub(name: str, **members: Any) -> None:
     module = types.ModuleType(name)
     module.__dict__.update(members)
     sys.modules[name] = module
+
+
+def ignore(*_args: Any, **_kwargs: Any) -> None:
+    pass
 
 
 def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
@@ -58,6 +66,8 @@ class Official:
         vars(self.handler)["eval"] = refuse
         self.enums = importlib.import_module("bfcl_eval.constants.enums")
         self.types = importlib.import_module("bfcl_eval.constants.type_mappings")
+        # a converter says so on standard output, which here holds the answers
+        vars(importlib.import_module(f"{CONVERTERS}.js_type_converter"))["print"] = ignore
         self.checker = importlib.import_module("bfcl_eval.eval_checker.ast_eval.ast_checker")
         self.data = os.path.join(wheel, "bfcl_eval", "data")
         self.files: dict[str, list[Any]] = {}
@@ -71,9 +81,9 @@ class Official:
     def checked(self, category: str, row: int, made: list[Any]) -> dict[str, Any]:
         docs = self.rows(f"BFCL_v4_{category}.json")[row]["function"]
         truth = self.rows(f"possible_answer/BFCL_v4_{category}.json")[row]["ground_truth"]
-        python = self.enums.Language.PYTHON
+        language = self.enums.Language(LANGUAGES.get(category, "python"))
         verdict: dict[str, Any] = self.checker.ast_checker(
-            docs, made, truth, python, category, "any"
+            docs, made, truth, language, category, "any"
         )
         return verdict
 

@@ -1,8 +1,8 @@
 """The official multi-turn evaluator as an oracle, run in a process of its own.
 
-Usage: `python official_turns.py WHEEL_FOLDER < jobs > answers`, both JSON lists. A job is
-[category, row, form, result]: form "native" or "text", result as in an official result file. What
-the wheel imports and this oracle does not use is stubbed. Between entries the process is made as
+Usage: `python official_turns.py WHEEL_FOLDER < jobs > answers`, both JSON lists. A job is the name
+of a method of `Official` and its arguments. What the wheel imports and this oracle does not use is
+stubbed. Between entries the process is made as
 good as new: instances are dropped, and what the simulators share at module level is put back.
 """
 
@@ -19,6 +19,7 @@ import types
 import warnings
 from typing import Any
 
+EVALUATE = vars(builtins)["eval"]  # what the official code does, given back to it behind a guard
 CODE = "bfcl_eval.eval_checker.multi_turn_eval"
 
 
@@ -83,17 +84,16 @@ class Official:
         self.first = {
             name: copy.deepcopy(x) for name, x in held if name.isupper() and isinstance(x, dict)
         }
-        self.refused = 0
 
     def guarded(self, source: str) -> Any:
         """Evaluate a call of an instance, or what will not get further than its name."""
         try:
             node = ast.parse(source.strip(" \t"), mode="eval").body
         except SyntaxError:
-            return builtins.eval(source, vars(self.utils))
+            return EVALUATE(source, vars(self.utils))
         if not isinstance(node, ast.Call) or not self.harmless(node):
             raise Evaluated
-        return builtins.eval(source, vars(self.utils))
+        return EVALUATE(source, vars(self.utils))
 
     def harmless(self, node: ast.Call) -> bool:
         callee = node.func
@@ -123,7 +123,10 @@ class Official:
         self.posting.post_tweet.__defaults__ = ([], [])
 
     def judge(self, category: str, row: int, form: str, result: Any) -> list[Any]:
-        """Return [valid, error type], or ["crash", why] or ["evaluated", ""]."""
+        """Judge an entry of a result file, native calls or text.
+
+        Returns [valid, error type], or ["crash", why] or ["evaluated", ""].
+        """
         entry = dict(self.rows(f"BFCL_v4_{category}.json")[row])
         truth = self.rows(f"possible_answer/BFCL_v4_{category}.json")[row]["ground_truth"]
         self.renew()
@@ -137,6 +140,11 @@ class Official:
             return ["crash", repr(error)]
         return [verdict["valid"], "" if verdict["valid"] else verdict["error"]["error_type"]]
 
+    def source(self, text: str, methods: dict[str, str]) -> str:
+        """Return a call's source as the executor evaluates it; `methods` gives the instances."""
+        rewritten: str = self.utils._process_method_calls(text, methods)
+        return rewritten
+
     def time(self, jobs: list[Any], rounds: int) -> float:
         """Return the best time in seconds to check the jobs, decoded beforehand as strings.
 
@@ -147,7 +155,7 @@ class Official:
         best = float("inf")
         for _ in range(rounds):
             spent = 0.0
-            for category, row, _, decoded in jobs:
+            for category, row, decoded in jobs:
                 entry = self.rows(f"BFCL_v4_{category}.json")[row]
                 truth = self.rows(f"possible_answer/BFCL_v4_{category}.json")[row]["ground_truth"]
                 self.renew()
@@ -175,10 +183,7 @@ def main() -> None:
     jobs = json.load(sys.stdin)
     with tempfile.TemporaryDirectory() as scratch:
         official = Official(sys.argv[1], scratch)
-        if jobs and jobs[0] == "time":
-            answers: Any = official.time(jobs[2], jobs[1])
-        else:
-            answers = [official.judge(*job) for job in jobs]
+        answers = [getattr(official, job[0])(*job[1:]) for job in jobs]
     json.dump(answers, sys.stdout)
 
 

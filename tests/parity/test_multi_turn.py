@@ -284,7 +284,7 @@ def test_official_verdicts_and_error_types_are_equal(
             made = damage(played(task, rng), task, truths, rng)
             form = "native" if repeat < NATIVE else "text"
             result, replies = native(made) if form == "native" else text(made, rng)
-            jobs.append([task.category, row, form, result])
+            jobs.append(["judge", task.category, row, form, result])
             ours.append(judged(task, "native" if form == "native" else "prompt", replies))
     theirs = ask(jobs)
     apart = Counter(x[0] for x in theirs if isinstance(x[0], str))
@@ -295,7 +295,7 @@ def test_official_verdicts_and_error_types_are_equal(
         print(f"\nmulti-turn: {len(pairs)} trajectories compared, apart {dict(apart)}, {kinds}")
     assert not unequal, unequal[:3]
     assert len(pairs) >= 4000
-    assert min(Counter(job[0] for job, _, _ in pairs).values()) >= 1000
+    assert min(Counter(job[1] for job, _, _ in pairs).values()) >= 1000
     assert sum(apart.values()) < 0.05 * len(jobs)
 
 
@@ -305,6 +305,25 @@ def test_truths_pass_in_both_readings_and_silence_fails(tasks: list[tuple[Task, 
         assert {verdict.value for verdict in right.values()} == {1.0}, task.id
         null = turns.score(task, multi_turn.trajectory(task, [[] for _ in task.turns]))
         assert {verdict.value for verdict in null.values()} == {0.0}, task.id
+
+
+def test_source_is_rewritten_as_the_official_executor_does(tasks: list[tuple[Task, int]]) -> None:
+    rng = seeds.of(0, "source", 0, "test")
+    jobs: list[Any] = []
+    ours: list[str] = []
+    for task, _ in tasks[::5]:
+        rewrite = turns.Check(task).rewriter("model")
+        names = {name: rewrite.full(name).rpartition(".")[0] for name in rewrite.methods}
+        for _ in range(20):
+            said = mutate.text(
+                f"{seeds.choice(rng, WORDS)} {seeds.choice(rng, list(names))} (", rng
+            )
+            source = (
+                f"{seeds.choice(rng, list(names))}(a={said!r}, b=[{seeds.choice(rng, WORDS)!r}])"
+            )
+            jobs.append(["source", source, names])
+            ours.append(rewrite(source))
+    assert ours == ask(jobs)
 
 
 def test_logarithms_are_those_of_the_library() -> None:
@@ -338,9 +357,9 @@ def test_tools_are_the_official_docs_with_their_hints(tasks: list[tuple[Task, in
         assert all("Python 3" in tool.description for tool in task.tools)
 
 
-def test_no_truth_needs_a_rewritten_string(tasks: list[tuple[Task, int]]) -> None:
+def test_truths_call_known_methods_with_literals(tasks: list[tuple[Task, int]]) -> None:
     assert all(
-        execution.expected(call)[0] in turns.Check(task).methods
+        execution.parsed(call.strip())[0] in turns.Check(task).methods
         for task, _ in tasks
         for turn in task.reference["truth"]
         for call in turn

@@ -103,13 +103,15 @@ class Site:
         yield World(needed, dead=task.id in self.dead)
 
 
+WRONG = Verdict(outcome="incorrect", value=0.0, labels=(Label(cause="wrong_answer", primary=True),))
+
+
 def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
     if trajectory.answer == "break the scorer":
         raise RuntimeError("the scorer broke")
     if trajectory.answer == str(task.reference):
         return {"exact": Verdict(outcome="correct", value=1.0)}
-    label = Label(cause="wrong_answer", evidence=trajectory.answer[:50], primary=True)
-    return {"exact": Verdict(outcome="incorrect", value=0.0, labels=(label,))}
+    return {"exact": WRONG}
 
 
 SCORER = Scorer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.errors import Rejected, Timeout, ToolmarkError, Unavailable, UsageError
+from toolmark.errors import DataError, Rejected, Timeout, ToolmarkError, Unavailable, UsageError
+from toolmark.runs import store
 from toolmark.runs.runner import BREAKER, Progress
 from toolmark.runs.store import Run
 
@@ -98,12 +100,70 @@ def test_one_item_that_a_server_refuses_does_not_end_the_run(tmp_path: Path) -> 
         run(mini.Adder(lambda i, r: Rejected("bad", 400)), tmp_path, n=21)
 
 
-def test_a_fault_of_ours_is_named_and_contained(tmp_path: Path) -> None:
-    found = run(mini.Adder(lambda i, r: "break the scorer" if i == 2 else None), tmp_path)
-    (attempt,) = found.attempts()
-    assert attempt.stage == "score"
-    assert "the scorer broke" in attempt.reason
-    assert found.summary()["n_not_run"] == 1
+def test_a_fault_of_the_scorer_is_named_contained_and_mended_by_rescoring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = mini.Adder(
+        lambda i, r: "break the scorer" if i == 2 else Timeout("x") if i == 3 else None
+    )
+    found = run(model, tmp_path)
+    summary = found.summary()
+    assert (summary["n_run"], summary["n_not_run"]) == (18, 2)
+    assert summary["score"]["worst"] == 0.9
+    (faulty,) = [s for s in found.scores() if s.task == "sum-2"]
+    assert "the scorer broke" in faulty.not_run
+    again = run(mini.Adder(), tmp_path)  # the other missing one is still completed
+    assert again.path == found.path
+    assert again.summary()["n_run"] == 19
+    mended = dataclasses.replace(mini.SCORER, score=lambda task, t: {"exact": mini.WRONG})
+    tm.rescore(again, mended)
+    assert again.summary()["n_not_run"] == 0
+
+
+def test_rescoring_waits_for_the_writer(tmp_path: Path) -> None:
+    found = run(mini.Adder(), tmp_path)
+    with store.locked(found.path), pytest.raises(UsageError, match="another process is writing"):
+        tm.rescore(found, mini.SCORER)
+    assert len(list(found.scores())) == 20
+
+
+def test_damaged_tasks_are_named_and_the_scores_kept(tmp_path: Path) -> None:
+    found = run(mini.Adder(), tmp_path)
+    path = found.path / "tasks.jsonl"
+    whole = path.read_bytes()
+    for damaged, said in (
+        (whole[:30] + b"\n" + whole[30:], "line 1"),
+        (whole[:-20], "line 20"),
+        (whole.replace(b"What is 3 + 1?", b"What is 4 + 1?"), "changed since the run began"),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=said):
+            tm.rescore(tm.open_run(found.path), mini.SCORER)
+        assert len(list(found.scores())) == 20
+
+
+def test_one_refused_item_among_slow_successes_does_not_end_the_run(tmp_path: Path) -> None:
+    model = mini.Adder(lambda i, r: Rejected("bad", 400) if i == 0 else None)
+    assert run(model, tmp_path, n=60).summary()["n_not_run"] == 1
+    assert run(model, tmp_path, n=60).summary()["n_not_run"] == 1  # resumed: nothing but that item
+
+
+def test_a_run_out_of_credit_says_so(tmp_path: Path) -> None:
+    model = mini.Adder(lambda i, r: Rejected("no credit left", 402) if i > 10 else None)
+    with pytest.raises(Rejected, match="no credit") as caught:
+        run(model, tmp_path, n=100, max_connections=1)
+    assert Run(Path(caught.value.run_dir)).summary()["n_run"] == 11
+
+
+def test_own_tasks_that_changed_are_another_run(tmp_path: Path) -> None:
+    first = run(mini.Adder(lambda i, r: Timeout("x") if i == 1 else None), tmp_path, n=3)
+    own = tmp_path / "own.jsonl"
+    own.write_bytes((first.path / "tasks.jsonl").read_bytes())
+    broken = run(mini.Adder(lambda i, r: Timeout("x")), tmp_path, n=3, tasks=own)
+    own.write_bytes(own.read_bytes().splitlines(keepends=True)[0])
+    again = run(mini.Adder(), tmp_path, n=3, tasks=own)
+    assert again.path != broken.path
+    assert again.summary()["n_run"] == 1
 
 
 def test_the_same_command_completes_exactly_what_is_missing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections import Counter
@@ -17,7 +18,8 @@ from rich.console import Console
 from toolmark import __version__, api, codec, plugin, suites
 from toolmark.cli import options as o
 from toolmark.cli import terminal
-from toolmark.errors import ToolmarkError, UsageError, near
+from toolmark.errors import Rejected, ToolmarkError, UsageError, near
+from toolmark.report.tables import visible
 from toolmark.runs.plan import Plan, select
 from toolmark.runs.store import Run, write_tasks
 from toolmark.runs.suite import Suite
@@ -105,12 +107,20 @@ def run(
         "resume": not fresh,
         "command": _command(),
     }
-    done, stopped = _execute(loaded, model, settings)
+    rejected: Rejected | None = None
+    try:
+        done, stopped = _execute(loaded, model, settings)
+    except Rejected as error:
+        if not error.run_dir:
+            raise
+        rejected, done, stopped = error, api.open_run(error.run_dir), False
     found = done.summary()
     if as_json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     else:
-        _finish(done, found, loaded.seed)
+        _finish(done, found)
+    if rejected is not None:
+        raise rejected
     raise typer.Exit(_verdict(found, fail_under, stopped=stopped))
 
 
@@ -133,12 +143,12 @@ def _execute(loaded: Suite, model: str, settings: dict[str, Any]) -> tuple[Run, 
     return uvloop.run(main())
 
 
-def _finish(done: Run, found: dict[str, Any], seed: int) -> None:
+def _finish(done: Run, found: dict[str, Any]) -> None:
     terminal.summary(out, found)
     if found["n_not_run"]:
         reasons = Counter(a.reason.splitlines()[0][:100] for a in done.attempts())
         for reason, n in reasons.most_common(3):
-            out.print(f"  not run, {n} attempts: {reason}", markup=False, highlight=False)
+            out.print(f"  not run, {n} attempts: {visible(reason)}", markup=False, highlight=False)
         out.print("  next: give the same command again to run what is missing", highlight=False)
     if done.info.plan.knobs.get("seed", 0) is None:
         out.print(f"  seed {done.info.seed} was drawn; --seed {done.info.seed} repeats these tasks")
@@ -186,9 +196,7 @@ def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False)
 @app.command(epilog="Example: `toolmark report runs/A runs/B -o page.html`")
 def report(
     paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Default: report.html in the first run.")
-    ] = None,
+    output: o.Page = None,
     suite: o.UserSuite = None,
 ) -> None:
     """Write one self-contained HTML page about one or more runs."""
@@ -234,7 +242,8 @@ def show(
     for attempt in opened.attempts():
         if attempt.task == item:
             found = True
-            out.print(f"not run, repeat {attempt.repeat}: {attempt.stage}: {attempt.reason}",
+            reason = visible(attempt.reason)
+            out.print(f"not run, repeat {attempt.repeat}: {attempt.stage}: {reason}",
                       markup=False, highlight=False)  # fmt: skip
     if not found:
         raise UsageError(f"{path}: no episode of {item!r}; ids stand in {path / 'tasks.jsonl'}")
@@ -279,13 +288,15 @@ def doctor(
 )
 def make(
     suite: Annotated[str, typer.Argument(help="A suite that makes its tasks.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for tasks.jsonl.")],
+    output: o.TaskFolder,
     knob: o.Knobs = None,
     seed: o.Seed = None,
 ) -> None:
     """Write a suite's tasks to a folder; `run --tasks` asks them."""
     loaded = _load(suite, knob, seed)
     path = output / "tasks.jsonl"
+    if (output / "run.json").exists():
+        raise UsageError(f"{output} is a run: its tasks are not overwritten; choose another folder")
     try:
         output.mkdir(parents=True, exist_ok=True)
         made = write_tasks(path, loaded)
@@ -335,7 +346,7 @@ def _words(text: str | None) -> tuple[str, ...]:
 
 def _headers(given: list[str] | None) -> list[tuple[str, str]]:
     pairs = []
-    for text in given or ():
+    for text in given or os.environ.get("TOOLMARK_HEADER", "").splitlines():
         name, colon, value = text.partition(":")
         if not colon or not name.strip():
             raise UsageError("--header: expected 'NAME: VALUE'")  # the value may be a key: unsaid
@@ -398,5 +409,5 @@ def main() -> None:
 
 
 def _fail(error: ToolmarkError, code: int) -> None:
-    err.print(f"toolmark: {error}", markup=False, highlight=False, soft_wrap=True)
+    err.print(f"toolmark: {visible(str(error))}", markup=False, highlight=False, soft_wrap=True)
     sys.exit(code)

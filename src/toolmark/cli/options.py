@@ -41,7 +41,12 @@ BaseUrl: TypeAlias = Annotated[
 ]
 Headers: TypeAlias = Annotated[
     list[str] | None,
-    flag("--header", metavar="'NAME: VALUE'", help="An HTTP header. May be repeated."),
+    # its twin, TOOLMARK_HEADER, is read by `headers`: typer would cut values at their blanks
+    typer.Option(
+        "--header",
+        metavar="'NAME: VALUE'",
+        help="An HTTP header. May be repeated; TOOLMARK_HEADER holds one a line.",
+    ),
 ]
 Timeout: TypeAlias = Annotated[float, flag("--timeout", help="Seconds for one request.", min=0.01)]
 AsJson: TypeAlias = Annotated[
@@ -96,3 +101,7 @@ FailUnder: TypeAlias = Annotated[
 DryRun: TypeAlias = Annotated[
     bool, flag("--dry-run", help="Show what would be asked; ask nothing.")
 ]
+Page: TypeAlias = Annotated[
+    Path | None, flag("-o", "--output", help="Default: report.html in the first run.")
+]
+TaskFolder: TypeAlias = Annotated[Path, flag("-o", "--output", help="Folder for tasks.jsonl.")]

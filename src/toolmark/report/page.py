@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
 
 from toolmark import codec
 from toolmark.errors import DataError, UsageError
@@ -25,6 +24,7 @@ from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
+from toolmark.svg import Markup
 from toolmark.types import Attempt, Task, Trajectory
 
 FLIPS = 100  # flipped items of each way that the page names
@@ -233,5 +233,6 @@ def _save(path: Path, pieces: Iterator[str]) -> None:
             file.writelines(pieces)
         draft.replace(path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
         raise DataError(f"{path}: cannot write the report: {error.strerror}") from None

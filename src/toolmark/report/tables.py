@@ -15,7 +15,13 @@ from toolmark.types import Table
 Cell: TypeAlias = str | float | int | None
 
 _SURROGATE = re.compile(f"{codec.MARK}([0-9a-f]{{4}})")
-_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"}
+# what a terminal or a browser would obey instead of showing: controls, and letters that turn the
+# direction of what follows
+_OBEYED = [*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_CONTROLS: dict[int, int | str] = {
+    **{code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"},
+    **{code: f"\\u{code:04x}" for code in _OBEYED},
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class Plan(Record, frozen=True, kw_only=True):
     ids: tuple[str, ...] = ()
     sample: int | None = None
     tasks: str = ""
+    tasks_sha256: str = ""
 
     @property
     def hash(self) -> str:

@@ -33,7 +33,8 @@ from toolmark.types import (
 )
 
 BREAKER = 20  # failures in a row, with no success between, after which the rest is not run
-FATAL = (401, 403, 404)
+FATAL = (401, 402, 403, 404)
+REFUSALS = 5  # other refusals, with no success ever, after which the run stops
 
 
 @dataclass(slots=True)
@@ -129,6 +130,8 @@ class _Crew:
         self.watch = watch
         self.todo: Iterator[tuple[Task, int]] = iter(())
         self.failures = 0
+        self.refusals = 0
+        self.last = ""
         self.rejected: Rejected | None = None
         self.served: set[str] = set()
         self.states: dict[tuple[str, int], asyncio.Future[Any]] = {}
@@ -145,7 +148,7 @@ class _Crew:
         if self.rejected is not None:
             return "the endpoint refuses the requests"
         if self.failures >= BREAKER:
-            return f"{BREAKER} failures in a row; the endpoint seems to be down"
+            return f"{BREAKER} failures in a row, the last one: {self.last}"
         return ""
 
     def count(self, task: Task, trajectory: Trajectory) -> None:
@@ -154,8 +157,10 @@ class _Crew:
             self.state(task.id, trajectory.repeat).set_result(trajectory.state)
             return
         score = scoring.judge(self.suite.scorer, task, trajectory)
-        value = score.readings[self.suite.scorer.readings[0]].value
         self.scores.append(score)
+        if score.not_run:
+            return
+        value = score.readings[self.suite.scorer.readings[0]].value
         self.progress.n_scored += 1
         self.progress.value += value
         self.progress.squares += value * value
@@ -174,6 +179,15 @@ class _Crew:
                 raise _Unmet(f"it needs {id}, which was not run")
             found[id] = future.result()
         return found
+
+    def refused(self, error: Rejected) -> None:
+        """Decide whether a refusal is one item's affair or everyone's."""
+        self.failures += 1
+        self.refusals += 1
+        self.last = str(error)
+        never = not (self.progress.n_run or self.progress.n_done_before)
+        if error.status in FATAL or (never and self.refusals >= REFUSALS):
+            self.rejected = error
 
     def keep(self, task: Task, trajectory: Trajectory) -> None:
         """Store a completed episode and score it."""
@@ -244,17 +258,16 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
                 task, model, dialect, world, crew.folder.run.info.plan.sampling, repeat,
                 steps=steps,
             )  # fmt: skip
-            stage = "score"
+        stage = "store"
         crew.keep(task, trajectory)
     except Rejected as error:
-        crew.failures += 1
-        if error.status in FATAL or crew.progress.n_run == 0:
-            crew.rejected = error
+        crew.refused(error)
         crew.lose(task, repeat, "model", str(error), steps)
     except (EndpointError, WorldError) as error:
-        crew.failures += 1
         kind = "world" if isinstance(error, WorldError) else "model"
-        crew.lose(task, repeat, kind, f"{type(error).__name__}: {error}", steps)
+        crew.failures += 1
+        crew.last = f"{type(error).__name__}: {error}"
+        crew.lose(task, repeat, kind, crew.last, steps)
     except _Unmet as unmet:
         crew.lose(task, repeat, "needs", str(unmet), steps)
     except ToolmarkError:  # usage, or a disk that takes no more: not this episode's affair

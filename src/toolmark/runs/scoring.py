@@ -2,45 +2,60 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from toolmark.runs.store import Lines, Run, write
+from toolmark.runs.store import Lines, Run, locked, write
 from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import columns
-from toolmark.types import Estimate, Score, Task, Trajectory
-
+from toolmark.types import Estimate, Score, Task, Trajectory, Verdict
 
 HELD_BYTES = 2**16  # scores are derived: they may be written in blocks
 
 
 def judge(scorer: Scorer, task: Task, trajectory: Trajectory) -> Score:
-    """Score one episode in every reading."""
+    """Score one episode in every reading. A fault of the scorer itself is `not_run`."""
+    readings: dict[str, Verdict] = {}
+    fault = ""
+    try:
+        readings = dict(scorer.score(task, trajectory))
+    except Exception:  # a fault of ours must not end a long run, nor pass for the model's
+        fault = f"score: fault of the scorer:\n{traceback.format_exc()}"
     return Score(
         task=task.id,
         item=task.item or task.id,
         repeat=trajectory.repeat,
         category=task.category,
         axes=task.axes,
-        readings=dict(scorer.score(task, trajectory)),
+        readings=readings,
+        not_run=fault,
     )
 
 
 def rescore(run: Run, scorer: Scorer) -> dict[str, Any]:
-    """Write `scores.jsonl` and `summary.json` anew and return the summary."""
-    path = run.path / "scores.jsonl"
-    path.unlink(missing_ok=True)
-    scores = Lines(path, hold_bytes=HELD_BYTES)
-    try:
-        for trajectory in run.trajectories():
-            task = run.task(trajectory.task)
-            if task.kind == "scored":
-                scores.append(judge(scorer, task, trajectory))
-        fill(run, scores)
-    finally:
-        scores.close()
-    return summarise(run, scorer)
+    """Write `scores.jsonl` and `summary.json` anew and return the summary.
+
+    Raises UsageError while the run is being written, DataError for a damaged folder; the old
+    scores stay until the new ones are complete.
+    """
+    with locked(run.path):
+        run.verify()
+        path = run.path / "scores.jsonl"
+        draft = run.path / ".scores.jsonl"
+        draft.unlink(missing_ok=True)
+        scores = Lines(draft, hold_bytes=HELD_BYTES)
+        try:
+            for trajectory in run.trajectories():
+                task = run.task(trajectory.task)
+                if task.kind == "scored":
+                    scores.append(judge(scorer, task, trajectory))
+            fill(run, scores)
+        finally:
+            scores.close()
+        draft.replace(path)
+        return summarise(run, scorer)
 
 
 def fill(run: Run, scores: Lines) -> None:

@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
@@ -98,7 +98,20 @@ class Run:
 
     def tasks(self) -> Iterator[Task]:
         """Go through the tasks as asked."""
-        return records(self.path / "tasks.jsonl", Task)
+        return records(self.path / "tasks.jsonl", Task, whole=True)
+
+    def verify(self) -> None:
+        """Raise DataError if the tasks are not those that were asked."""
+        path = self.path / "tasks.jsonl"
+        for _ in records(path, _Id, whole=True):  # names the line, where it is broken
+            pass
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != self.info.tasks_sha256:
+            raise DataError(
+                f"{path}: changed since the run began (sha256 {found}); put it back, "
+                "or begin a new run with --fresh"
+            )
 
     def trajectories(self) -> Iterator[Trajectory]:
         """Go through the completed episodes, in the order they ended."""
@@ -116,7 +129,7 @@ class Run:
         """Return one task by id, read from its place in the file."""
         path = self.path / "tasks.jsonl"
         if not self._offsets:
-            self._offsets = dict(_offsets(path))
+            self._offsets = _offsets(path)
         if id not in self._offsets:
             raise DataError(f"{path}: no task {id!r}")
         with path.open("rb") as file:
@@ -144,20 +157,24 @@ class Run:
             raise DataError(f"{path}: {error}") from None
 
 
-def _offsets(path: Path) -> Iterator[tuple[str, int]]:
+def _offsets(path: Path) -> dict[str, int]:
+    found: dict[str, int] = {}
     offset = 0
     with path.open("rb") as file:
-        for line in file:
-            yield codec.decode(line, _Id).id, offset
+        for record, line in zip(records(path, _Id, whole=True), file, strict=False):
+            found[record.id] = offset
             offset += len(line)
+    return found
 
 
 class _Id(Record, frozen=True, kw_only=True):
     id: str
 
 
-def records(path: Path, kind: type[T], *, missing_ok: bool = False) -> Iterator[T]:
-    """Read a JSONL file line by line; a torn last line (no newline) is passed over.
+def records(
+    path: Path, kind: type[T], *, missing_ok: bool = False, whole: bool = False
+) -> Iterator[T]:
+    """Read a JSONL file line by line; a torn last line is passed over, unless `whole`.
 
     Raises DataError with file and line for anything else that is not a record.
     """
@@ -171,7 +188,7 @@ def records(path: Path, kind: type[T], *, missing_ok: bool = False) -> Iterator[
         raise DataError(f"{path}: cannot read: {error.strerror}") from None
     with file:
         for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
+            if not (whole or line.endswith(b"\n") or _complete(line)):
                 return
             try:
                 yield codec.decode(line, kind)
@@ -192,8 +209,11 @@ class Lines:
         self.path = path
         self.hold_bytes = hold_bytes
         self._held = bytearray()
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._fd = _opened(path)
         self._size = _whole(self._fd)
+        tail = os.pread(self._fd, os.fstat(self._fd).st_size - self._size, self._size)
+        if _complete(tail):  # only the newline is missing, as an editor may leave it
+            self._size += os.pwrite(self._fd, tail + b"\n", self._size)
         os.ftruncate(self._fd, self._size)
 
     def append(self, record: Any) -> None:
@@ -235,6 +255,21 @@ class Lines:
         self._size += len(data)
 
 
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise DataError(f"{path}: cannot open for writing: {error.strerror}") from None
+
+
+def _complete(line: bytes) -> bool:
+    """Tell whether a line without its newline is a whole object."""
+    try:
+        return isinstance(msgspec.json.decode(line), dict)
+    except msgspec.DecodeError:
+        return False
+
+
 def _whole(fd: int) -> int:
     """Return the size up to and including the last newline."""
     end = os.fstat(fd).st_size
@@ -248,20 +283,35 @@ def _whole(fd: int) -> int:
     return 0
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep other writers out of a run folder. Raises UsageError when one is in."""
+    lock = _opened(path / "lock")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UsageError(f"{path}: another process is writing this run") from None
+    else:
+        yield
+    finally:
+        os.close(lock)
+
+
 class Folder:
     """A run folder open for writing; one process at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._lock = locked(path)
+        self._lock.__enter__()
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._lock)
-            raise UsageError(f"{path}: another process is writing this run") from None
-        self.run = Run(path)
-        self.trajectories = Lines(path / "trajectories.jsonl")
-        self.attempts = Lines(path / "attempts.jsonl")
+            self.run = Run(path)
+            self.run.verify()
+            self.trajectories = Lines(path / "trajectories.jsonl")
+            self.attempts = Lines(path / "attempts.jsonl")
+        except BaseException:
+            self._lock.__exit__(None, None, None)
+            raise
 
     def note(self, served: tuple[str, ...]) -> None:
         """Add the model names that the server reported to `run.json`."""
@@ -281,9 +331,11 @@ class Folder:
         trace: TracebackType | None,
     ) -> None:
         """Close the files and give up the lock."""
-        self.trajectories.close()
-        self.attempts.close()
-        os.close(self._lock)
+        try:
+            self.trajectories.close()
+            self.attempts.close()
+        finally:
+            self._lock.__exit__(None, None, None)
 
 
 def claim(parent: Path, plan: Plan) -> Path:
@@ -347,10 +399,7 @@ def discard(path: Path) -> None:
 
 def newest(parent: Path, plan: Plan) -> Run | None:
     """Return the newest run of the same plan, None if there is none."""
-    stem = (
-        "-".join(_slug(word) for word in (plan.suite, plan.model, plan.dialect)) + f"-{plan.hash}"
-    )
-    found = max(_numbered(parent, stem), default=None)
+    found = max(_numbered(parent, _stem(plan)), default=None)
     return Run(found[1]) if found else None
 
 
@@ -386,7 +435,8 @@ def write_tasks(path: Path, tasks: Iterable[Task]) -> Written:
     digest = hashlib.sha256()
     seen: set[str] = set()
     setups: set[str] = set()
-    with path.open("wb", buffering=BLOCK_BYTES) as file:
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with draft.open("wb", buffering=BLOCK_BYTES) as file:
         for task in tasks:
             if task.id in seen:
                 raise DataError(f"two tasks have the id {task.id!r}")
@@ -398,11 +448,17 @@ def write_tasks(path: Path, tasks: Iterable[Task]) -> Written:
             line = codec.encode(task) + b"\n"
             digest.update(line)
             file.write(line)
+    draft.replace(path)
     return Written(len(seen), len(setups), digest.hexdigest())
 
 
 def write(path: Path, record: Any) -> None:
-    """Write a whole small file at once: complete or not at all."""
+    """Write a whole small file at once: complete or not at all. Raises DataError."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_bytes(msgspec.json.format(codec.encode(record), indent=2) + b"\n")
-    draft.replace(path)
+    try:
+        draft.write_bytes(msgspec.json.format(codec.encode(record), indent=2) + b"\n")
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise DataError(f"{path}: cannot write: {error.strerror}") from None

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from toolmark.score import values
+from toolmark.score import pairing, values
 from toolmark.score.kinds import PYTHON, Kinds
 
 Made: TypeAlias = tuple[str, Mapping[Any, Any]]
@@ -51,26 +51,62 @@ def check(
     kind: str,
     *,
     kinds: Kinds = PYTHON,
+    also: Kinds | None = None,
 ) -> Fault | None:
     """Return the first fault of the calls made, None if they match.
 
     `kind` is the category's name: with "parallel" in it order is free, with "multiple" the doc is
-    chosen by the truth, otherwise the first doc is meant. Raises Unsound where the published truth
+    chosen by the truth, otherwise the first doc is meant. `also` is a second way to read a value,
+    for what fails in the first. Raises Unsound where the published truth
     is one that the official code cannot handle either.
     """
     if "parallel" in kind:
-        return _parallel(docs, made, truth, kinds)
+        return _parallel(docs, made, truth, kinds, also)
     if "multiple" in kind:
         if len(made) != len(truth):
             return Fault("multiple_function_checker:wrong_count", got=len(made), want=len(truth))
-        return one(_doc(docs, truth[0]), made[0], truth[0], 0, kinds)
+        return one(_doc(docs, truth[0]), made[0], truth[0], 0, kinds, also)
     if len(made) != 1:
         return Fault(f"{_SIMPLE}:wrong_count", got=len(made), want=1)
-    return one(docs[0], made[0], truth[0], 0, kinds)
+    return one(docs[0], made[0], truth[0], 0, kinds, also)
+
+
+def best(docs: Sequence[Doc], made: Sequence[Made], truth: Sequence[Truth]) -> Fault | None:
+    """Match parallel calls as well as possible: None if there is any pairing in which all match.
+
+    The official matcher goes through the truth in order and takes the first call that fits, so
+    that it can miss a pairing (`check`).
+    """
+    if len(made) != len(truth):
+        return Fault(f"{_PARALLEL}:wrong_count", got=len(made), want=len(truth))
+    faults = [
+        [one(_doc(docs, expected), call, expected, at) for at, call in enumerate(made)]
+        for expected in truth
+    ]
+    owner = pairing.most([[fault is None for fault in row] for row in faults])
+    for position, row in enumerate(faults):
+        if position not in owner.values():
+            free = tuple(x for at, x in enumerate(row) if at not in owner and x is not None)
+            return _unmatched(truth, position, free)
+    return None
+
+
+def _unmatched(truth: Sequence[Truth], position: int, near: tuple[Fault, ...]) -> Fault:
+    return Fault(
+        f"{_PARALLEL}:cannot_find_match",
+        call=position,
+        tool=next(iter(truth[position])),
+        expected=position,
+        near=near,
+    )
 
 
 def _parallel(
-    docs: Sequence[Doc], made: Sequence[Made], truth: Sequence[Truth], kinds: Kinds
+    docs: Sequence[Doc],
+    made: Sequence[Made],
+    truth: Sequence[Truth],
+    kinds: Kinds,
+    also: Kinds | None,
 ) -> Fault | None:
     """Greedy: each truth in order takes the first unused call that matches, without going back."""
     if len(made) != len(truth):
@@ -80,19 +116,13 @@ def _parallel(
         doc = _doc(docs, expected)
         tried: list[Fault] = []
         for index in left:
-            fault = one(doc, made[index], expected, index, kinds)
+            fault = one(doc, made[index], expected, index, kinds, also)
             if fault is None:
                 left.remove(index)
                 break
             tried.append(fault)
         else:
-            return Fault(
-                f"{_PARALLEL}:cannot_find_match",
-                call=position,
-                tool=next(iter(expected)),
-                expected=position,
-                near=tuple(tried),
-            )
+            return _unmatched(truth, position, tuple(tried))
     return None
 
 
@@ -104,7 +134,14 @@ def _doc(docs: Sequence[Doc], truth: Truth) -> Doc:
     raise values.Unsound(f"the truth names {name!r}, which no doc describes")
 
 
-def one(doc: Doc, made: Made, truth: Truth, index: int = 0, kinds: Kinds = PYTHON) -> Fault | None:
+def one(
+    doc: Doc,
+    made: Made,
+    truth: Truth,
+    index: int = 0,
+    kinds: Kinds = PYTHON,
+    also: Kinds | None = None,
+) -> Fault | None:
     """Match one call: name, required, then each parameter in the model's order, then the rest."""
     name, given = made
     if name != doc["name"]:
@@ -125,7 +162,7 @@ def one(doc: Doc, made: Made, truth: Truth, index: int = 0, kinds: Kinds = PYTHO
         if type(value) is scalars.get(spec["type"]) and value in options:
             continue  # passes as a value and as a variable alike
         native = _argument(spec, value, options, kinds)
-        if native:
+        if native and (also is None or _argument(spec, value, options, also)):
             return Fault(native, index, name, parameter, value, options)
     if len(given) == len(wanted):
         return None

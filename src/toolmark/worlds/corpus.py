@@ -36,7 +36,7 @@ class Corpus:
     """The pages of a folder, indexed once. Raises UsageError where there are none."""
 
     def __init__(self, folder: Path) -> None:
-        from rank_bm25 import BM25Plus  # type: ignore[import-untyped]
+        from rank_bm25 import BM25Plus
 
         files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
         if not files:

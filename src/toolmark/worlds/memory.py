@@ -291,14 +291,24 @@ def use(objects: Objects, call: Call) -> Said:
 def handed(state: Any, kind: type[msgspec.Struct]) -> Any:
     """Read a handed-on state; None is an empty memory. Raises DataError."""
     try:
-        return msgspec.convert({} if state is None else state, kind, strict=False)
+        return msgspec.convert({} if state is None else _restored(state), kind, strict=False)
     except msgspec.ValidationError as error:
         raise DataError(f"a memory that was handed on is not readable: {error}") from None
 
 
+def _restored(value: Any) -> Any:
+    match value:
+        case str():
+            return codec.restore(value)
+        case dict():
+            return {codec.restore(str(key)): _restored(item) for key, item in value.items()}
+        case _:
+            return value
+
+
 def by_words(query: str, keys: Sequence[str]) -> list[float]:
     """Rank keys by BM25+ over their words. Raises ZeroDivisionError where there are none."""
-    from rank_bm25 import BM25Plus  # type: ignore[import-untyped]
+    from rank_bm25 import BM25Plus
 
     ranked = BM25Plus([_words(key) for key in keys])
     return [float(score) for score in ranked.get_scores(_words(query))]

@@ -14,7 +14,7 @@ def markdown(html: str) -> str:
     """Return the page as Markdown. HTML nested beyond all reason raises ValueError."""
     soup = _soup(html)
     try:
-        text = MarkdownConverter(heading_style="ATX").convert_soup(soup)
+        text = str(MarkdownConverter(heading_style="ATX").convert_soup(soup))
     except RecursionError:
         raise ValueError("the page is nested too deeply") from None
     return re.sub(r"\n{3,}", "\n\n", text).strip()
@@ -22,14 +22,14 @@ def markdown(html: str) -> str:
 
 def bare(html: str) -> str:
     """Return the text of the page, a line per piece."""
-    return _soup(html).get_text(separator="\n", strip=True)
+    return str(_soup(html).get_text(separator="\n", strip=True))
 
 
 def title(html: str) -> str:
     """Return the page's title, or its first heading, "" without either."""
     soup = _soup(html)
     found = soup.title or soup.find("h1")
-    return found.get_text(" ", strip=True) if found else ""
+    return str(found.get_text(" ", strip=True)) if found else ""
 
 
 def _soup(html: str) -> BeautifulSoup:

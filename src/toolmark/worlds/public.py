@@ -16,11 +16,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import NamedTuple
-from urllib.parse import SplitResult, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pyreqwest import exceptions
 from pyreqwest.client import ClientBuilder
+from pyreqwest.http import Url
 from pyreqwest.response import Response
 
 TIMEOUT_S = 20.0
@@ -70,11 +70,12 @@ async def fetch(url: str, *, public: Callable[[str], bool] = is_public) -> str:
         raise PageError(f"no complete answer within {TIMEOUT_S:.0f} s") from None
 
 
-async def _follow(url: str, public: Callable[[str], bool]) -> str:
+async def _follow(text: str, public: Callable[[str], bool]) -> str:
+    url = _parsed(text)
     for _ in range(MAX_REDIRECTS + 1):
         answer = await _get(url, await _checked(url, public))
         if answer.status in _REDIRECTS and answer.location:
-            url = urljoin(url, answer.location)
+            url = _joined(url, answer.location)
             continue
         if answer.status >= 400:
             raise PageError(f"the server answered with status {answer.status}")
@@ -82,17 +83,19 @@ async def _follow(url: str, public: Callable[[str], bool]) -> str:
     raise PageError(f"more than {MAX_REDIRECTS} redirects")
 
 
-async def _checked(url: str, public: Callable[[str], bool]) -> tuple[str, str, int] | None:
-    """Return host, address and port to connect to, None where the proxy decides."""
-    parts, port = _parts(url)
-    host = parts.hostname or ""
-    if parts.scheme not in ("http", "https") or not host:
+async def _checked(url: Url, public: Callable[[str], bool]) -> tuple[str, str, int] | None:
+    """Return host, address and port to connect to, None where the proxy decides.
+
+    The address is taken apart by the transport's own parser: two parsers that differ about where
+    the host is would check one and connect to another.
+    """
+    host, port = url.host_str or "", url.port_or_known_default
+    if url.scheme not in ("http", "https") or not host or port is None:
         raise PageError("only http and https addresses with a host can be fetched")
-    if parts.username is not None or parts.password is not None:
+    if url.username or url.password:
         raise PageError("an address with a user name cannot be fetched")
-    port = port or (443 if parts.scheme == "https" else 80)
-    addresses = await _addresses(host, port)
-    proxied = parts.scheme in getproxies() and not proxy_bypass(host)
+    addresses = await _addresses(host.strip("[]"), port)
+    proxied = url.scheme in getproxies() and not proxy_bypass(host)
     if not addresses and not (proxied and "." in host):
         raise PageError("the host's name cannot be resolved")
     if not all(public(address) for address in addresses):
@@ -100,12 +103,18 @@ async def _checked(url: str, public: Callable[[str], bool]) -> tuple[str, str, i
     return (host, addresses[0], port) if addresses and not proxied else None
 
 
-def _parts(url: str) -> tuple[SplitResult, int | None]:
+def _parsed(text: str) -> Url:
     try:
-        parts = urlsplit(url)
-        return parts, parts.port
+        return Url(text)
     except ValueError:
         raise PageError("not a readable address") from None
+
+
+def _joined(url: Url, location: str) -> Url:
+    try:
+        return url.join(location)
+    except ValueError:
+        raise PageError("a redirect to no readable address") from None
 
 
 async def _addresses(host: str, port: int) -> list[str]:
@@ -118,7 +127,7 @@ async def _addresses(host: str, port: int) -> list[str]:
     return [str(entry[4][0]) for entry in found]
 
 
-async def _get(url: str, target: tuple[str, str, int] | None) -> _Answer:
+async def _get(url: Url, target: tuple[str, str, int] | None) -> _Answer:
     limit = timedelta(seconds=TIMEOUT_S)
     builder = ClientBuilder().default_headers(_HEADERS).timeout(limit).follow_redirects(False)
     if target is not None:

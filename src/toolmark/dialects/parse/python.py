@@ -68,10 +68,8 @@ def parse(text: str) -> Decoded:
 
 
 def whole(text: str) -> list[Spoken]:
-    """Read a whole reply as `calls`, but keep positional arguments and what signs mean."""
-    return _guard(
-        bracketed(text), lambda body: [_spoken(node) for node in _nodes(_Signs().visit(body))]
-    )
+    """Read the calls as `parse`, but keep positional arguments and what signs mean."""
+    return _guard(text, lambda body: [_spoken(node) for node in _nodes(_Signs().visit(body))])
 
 
 def _guard(text: str, read: Callable[[ast.expr], X]) -> X:
@@ -124,7 +122,7 @@ def _spoken(node: ast.Call) -> Spoken:
 class _Signs(ast.NodeTransformer):
     """Put constants in place of signed constants, so that each sign does what Python says."""
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         """Fold one; `-x` and the like stay, and are unreadable as before."""
         self.generic_visit(node)
         match node.operand:
@@ -178,7 +176,9 @@ def execution(calls: Decoded) -> list[str]:
     """
     try:
         return [f"{name}({_listed(given)})" for name, given in calls]
-    except (IndexError, ValueError, AttributeError, RecursionError) as error:
+    except Unreadable:
+        raise
+    except (ValueError, RecursionError) as error:
         raise Unreadable(f"cannot be written as a call: {error}") from None
 
 
@@ -189,8 +189,12 @@ def _listed(given: dict[Any, Any]) -> str:
 def _nested(value: Any) -> str:
     if not isinstance(value, dict):
         return repr(value)
+    if (
+        not value
+    ):  # the official code fails here: it takes any dictionary of dictionaries for a call
+        raise Unreadable("an empty dictionary cannot be written as a call")
     if all(isinstance(item, dict) for item in value.values()):
-        name = list(value)[0]  # an empty dictionary has none: the official code fails there too
+        name = next(iter(value))
         return f"{name}({_listed(value[name])})"
     items = (f"'{key}': {_nested(item)}" for key, item in value.items())
     return f"{{{', '.join(items)}}}"

@@ -25,7 +25,8 @@ def _parameters(schema: Mapping[str, Any], indent: int) -> Iterator[str]:
     """Go through the parameters; without a list of required ones all of them are."""
     blank = " " * indent
     properties = schema.get("properties", {})
-    required = schema.get("required", properties)
+    listed = schema.get("required")
+    required = listed if isinstance(listed, list) else properties
     for name, meta in properties.items():
         due = "true" if name in required else "false"
         opening = f'name="{name}" type="{_type(meta)}" required="{due}"'

@@ -24,7 +24,8 @@ PACKAGE = packages.Package(
     sha256="3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a",
 )
 
-NON_LIVE = ("simple_python", "multiple", "parallel", "parallel_multiple", "irrelevance")
+FOREIGN = ("simple_java", "simple_javascript")
+NON_LIVE = ("simple_python", *FOREIGN, "multiple", "parallel", "parallel_multiple", "irrelevance")
 LIVE = (
     "live_simple",
     "live_multiple",
@@ -36,7 +37,8 @@ LIVE = (
 CATEGORIES = (*NON_LIVE, *LIVE)
 GROUPS: dict[str, tuple[str, ...]] = {
     "single_turn": CATEGORIES,
-    "python": CATEGORIES,
+    "python": tuple(name for name in CATEGORIES if name not in FOREIGN),
+    "non_python": FOREIGN,
     "non_live": NON_LIVE,
     "live": LIVE,
 }
@@ -122,14 +124,23 @@ def _task(category: str, line: bytes, truth: bytes | None, types: Mapping[str, s
         Message(role=said["role"], parts=(Text(said["content"]),))  # type: ignore[arg-type]
         for said in entry.question[0]
     )
+    reference: dict[str, Any] | None = None
+    if answer is not None:
+        reference = {"truth": answer.ground_truth}
+    language = schema.LANGUAGES.get(category)
+    if language is None or reference is None:
+        tools = tuple(schema.tool(doc, types) for doc in entry.function)
+    else:
+        tools = tuple(schema.foreign(doc, types, language) for doc in entry.function)
+        reference["docs"] = entry.function
     return Task(
         id=entry.id,
         item=entry.id,
         suite="bfcl",
         category=category,
         turns=(Turn(messages=messages),),
-        tools=tuple(schema.tool(doc, types) for doc in entry.function),
-        reference=None if answer is None else {"truth": answer.ground_truth},
+        tools=tools,
+        reference=reference,
         limits=Limits(steps=1),
     )
 

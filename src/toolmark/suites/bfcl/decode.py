@@ -1,14 +1,21 @@
-"""From a reply to the calls it holds, as the official evaluator reads them."""
+"""From a reply to the calls it holds: as the official evaluator reads them, and without its losses.
+
+Nothing is evaluated.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from toolmark import codec
-from toolmark.dialects.parse import python
-from toolmark.dialects.prompt import attempted
-from toolmark.types import Cause, Reply, Trajectory
+from toolmark.dialects.parse import reply, sketch
+from toolmark.dialects.parse.frame import Misshapen, Unreadable, bracketed
+from toolmark.dialects.prompt import Format
+from toolmark.score.literal import unescaped
+from toolmark.suites.bfcl import formats, schema
+from toolmark.types import Cause, Reply, Task, Trajectory
 
 FAILED = "ast_decoder:decoder_failed"
 MISSHAPEN = "ast_decoder:decoder_wrong_output_format"
@@ -16,28 +23,45 @@ MISSHAPEN = "ast_decoder:decoder_wrong_output_format"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The calls of a reply; where there are none to judge, the official class of why, and why."""
+    """The calls of a reply; where there are none to judge, the official class of why, and why.
+
+    `approximate` marks Java and JavaScript text that was read without the exact grammar.
+    """
 
     calls: list[tuple[str, dict[Any, Any]]]
     native: str = ""
     why: str = ""
     cause: Cause = "format"
+    approximate: bool = False
 
 
-def made(trajectory: Trajectory) -> Made:
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The calls of a reply without the official decoder's losses, and which losses there were."""
+
+    calls: list[tuple[str, dict[Any, Any]]]
+    reasons: tuple[str, ...] = ()
+
+
+def made(task: Task, trajectory: Trajectory) -> Made:
     """Read the one reply of a single-turn episode, by the trajectory's dialect."""
-    reply = trajectory.steps[0].reply if trajectory.steps else Reply()
-    if trajectory.dialect.partition(":")[0] == "prompt":
-        return _written(codec.restore(reply.text))
-    return _native(reply)
+    said = said_in(trajectory)
+    if formats.form(trajectory.dialect) is None:
+        return _native(said)
+    return _written(task, trajectory.dialect, codec.restore(said.text))
 
 
-def _native(reply: Reply) -> Made:
+def said_in(trajectory: Trajectory) -> Reply:
+    """Return the one reply; an empty one where there was none."""
+    return trajectory.steps[0].reply if trajectory.steps else Reply()
+
+
+def _native(said: Reply) -> Made:
     """Read structured calls; words instead of calls cannot be read, no words at all are `[]`."""
-    if not reply.calls and reply.text:
-        return Made([], FAILED, f"words, no call: {reply.text[:120]!r}", "missing_call")
+    if not said.calls and said.text:
+        return Made([], FAILED, f"words, no call: {said.text[:120]!r}", "missing_call")
     calls = []
-    for index, call in enumerate(reply.calls):
+    for index, call in enumerate(said.calls):
         try:
             arguments = codec.loads(codec.restore(call.arguments))
         except codec.BadJson as error:
@@ -50,9 +74,72 @@ def _native(reply: Reply) -> Made:
     return Made(calls)
 
 
-def _written(text: str) -> Made:
+def _written(task: Task, dialect: str, text: str) -> Made:
+    rough = formats.approximate(task, dialect)
     try:
-        return Made(python.calls(text))
-    except python.Unreadable as error:
-        cause: Cause = "format" if attempted(text) else "missing_call"
-        return Made([], FAILED, f"{error}: {text[:120]!r}", cause)
+        return Made(formats.calls(task, dialect, text), approximate=rough)
+    except Unreadable as error:
+        cause: Cause = "format" if reply.attempted(text) else "missing_call"
+        native = MISSHAPEN if isinstance(error, Misshapen) else FAILED
+        return Made([], native, f"{error}: {text[:120]!r}", cause, rough)
+
+
+# --- without losses ---------------------------------------------------------------------
+
+
+def whole(task: Task, trajectory: Trajectory, official: Made) -> Whole:
+    """Read a reply again without the losses of the official decoder.
+
+    Where that is not possible, or makes no difference, the official calls stand.
+    """
+    shape = formats.form(trajectory.dialect)
+    if shape is None:
+        return Whole(official.calls)
+    text = codec.restore(said_in(trajectory).text)
+    try:
+        if task.category in schema.LANGUAGES:
+            spoken = [_sketched(text)]
+        else:
+            spoken = reply.whole(text, shape.calls, tag=shape.tag)
+        calls = [_bound(one, schema.docs(task)) for one in spoken]
+    except Unreadable:
+        return Whole(official.calls)
+    if calls == official.calls:
+        return Whole(official.calls)
+    return Whole(calls, (_loss(task, shape, spoken),))
+
+
+def _loss(task: Task, shape: Format, spoken: Sequence[reply.Spoken]) -> str:
+    """Name what the official decoder lost."""
+    if any(one.positional for one in spoken):
+        return "positional"
+    if task.category in schema.LANGUAGES:
+        return "foreign_text"
+    return "sign" if shape.calls == "python" else "object_list"
+
+
+def _sketched(text: str) -> reply.Spoken:
+    """Read one call of Java or JavaScript, values as spelled, literals as meant."""
+    name, given = sketch.call(bracketed(text)[1:-1])
+    named = {key: _bare(value) for key, value in given if key is not None}
+    return reply.Spoken(name, tuple(_bare(value) for key, value in given if key is None), named)
+
+
+def _bare(value: str) -> str:
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return unescaped(value[1:-1]) if quoted else value
+
+
+def _bound(spoken: reply.Spoken, docs: Sequence[Mapping[str, Any]]) -> tuple[str, dict[Any, Any]]:
+    """Give positional arguments the names of the schema, in its order; one too many has none."""
+    doc = next((doc for doc in docs if doc["name"] == spoken.name), None)
+    if not spoken.positional:
+        return spoken.name, spoken.named
+    names = list(doc["parameters"]["properties"]) if doc else []
+    named: dict[Any, Any] = {}
+    for at, value in enumerate(spoken.positional):
+        named[names[at] if at < len(names) else f"positional argument {at + 1}"] = value
+    doubled = [key for key in named if key in spoken.named]
+    if doubled:
+        raise Unreadable(f"the argument {doubled[0]} is given twice")
+    return spoken.name, {**named, **spoken.named}

@@ -8,22 +8,19 @@ arguments would run code (a call inside a call) is an error.
 from __future__ import annotations
 
 import ast
-import keyword
 import math
 import re
-import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from toolmark import codec
 from toolmark.dialects.parse import python
+from toolmark.errors import DataError
 from toolmark.types import Call, Step, Trajectory
 
-_PLAIN = (str, int, float, bool, type(None))
 _WORD = re.compile(r"\b([a-zA-Z_]\w*)\s*(?=\()")
-_BLANKS = " \t\n\r\f"
 _LONG_BITS = 14_000  # integers beyond about 4,300 digits have no repr
 
 
@@ -38,7 +35,6 @@ class Act:
 
 Acts: TypeAlias = list[Act]
 Turns: TypeAlias = list[list[Acts]]
-Rewrite: TypeAlias = Callable[[str], str]
 
 
 class _Undecoded(ValueError):
@@ -48,7 +44,7 @@ class _Undecoded(ValueError):
 # --- the calls of a trajectory ----------------------------------------------------------
 
 
-def official(trajectory: Trajectory, rewrite: Rewrite) -> Turns:
+def official(trajectory: Trajectory, rewrite: Rewriter) -> Turns:
     """Return the calls that the official evaluator finds; a step that it cannot decode is left out.
 
     Text is decoded as Python, the only form that the official multi-turn prompt asks for;
@@ -91,76 +87,39 @@ def _plain(call: Call) -> Act:
     return Act(name, arguments)
 
 
-def _structured(step: Step, rewrite: Rewrite) -> Acts:
+def _structured(step: Step, rewrite: Rewriter) -> Acts:
     acts = [_plain(call) for call in step.reply.calls or step.calls]
     if any(act.why for act in acts):
         raise _Undecoded
     return [_settled(act.name, act.arguments, rewrite) for act in acts]
 
 
-def _text(step: Step, rewrite: Rewrite) -> Acts:
-    try:
-        found = python.calls(codec.restore(step.reply.text))
-    except python.Unreadable:
-        raise _Undecoded from None
-    return [_written(name, arguments, rewrite) for name, arguments in found]
-
-
-# --- what writing a call down and evaluating it does to it ------------------------------
-
-
-def _settled(name: str, given: Mapping[str, Any], rewrite: Rewrite) -> Act:
-    """Return a call whose values were written by `repr`."""
-    name = name.lstrip(" \t").rstrip()
-    if all(key.isidentifier() and key.isascii() and _simple(x) for key, x in given.items()):
+def _settled(name: str, given: Mapping[str, Any], rewrite: Rewriter) -> Act:
+    if name.isidentifier() and all(map(_word, given)) and all(map(_simple, given.values())):
         return Act(name, given)
-    return _read(name, [(key, _repr(value)) for key, value in given.items()], rewrite)
-
-
-def _written(name: str, given: Mapping[Any, Any], rewrite: Rewrite) -> Act:
-    """Return a call whose values were written by the prompt decoder: some dicts become calls."""
-    if all(_simple(x) and not isinstance(x, dict) for x in given.values()) and None not in given:
-        return Act(name, given)
-    nested: list[str] = []
-    written = [(str(key), _nested(value, nested)) for key, value in given.items()]
-    if nested:
-        return Act(name, {}, f"a call within a call is not executed: {nested[0]}")
-    return _read(name, written, rewrite)
-
-
-def _nested(value: Any, found: list[str]) -> str:
-    """Write a value; a dict that holds nothing but dicts is written as a call of its first key."""
-    if not isinstance(value, dict):
-        return _repr(value)
-    if all(isinstance(item, dict) for item in value.values()):
-        if not value:
-            raise _Undecoded
-        first, inner = next(iter(value.items()))
-        found.append(str(first))
-        parts = [f"{key}={_nested(item, found)}" for key, item in inner.items()]
-        return f"{first}({', '.join(parts)})"
-    return "{" + ", ".join(f"'{key}': {_nested(x, found)}" for key, x in value.items()) + "}"
-
-
-def _repr(value: Any) -> str:
     try:
-        return repr(value)
+        parts = [f"{key}={value!r}" for key, value in given.items()]
     except ValueError:  # an integer beyond the digit limit
         raise _Undecoded from None
+    return _read(f"{name}({','.join(parts)})", rewrite)
 
 
-def _read(name: str, written: Sequence[tuple[str, str]], rewrite: Rewrite) -> Act:
-    """Read back what was written, keyword by keyword."""
-    arguments: dict[str, Any] = {}
-    for key, text in written:
-        word = unicodedata.normalize("NFKC", key.strip(_BLANKS))
-        if not word.isidentifier() or keyword.iskeyword(word) or word in arguments:
-            return Act(name, {}, f"invalid syntax: {key}=...")
-        try:
-            arguments[word] = ast.literal_eval(rewrite(text))
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
-            return Act(name, {}, str(error))
-    return Act(name, arguments)
+def _text(step: Step, rewrite: Rewriter) -> Acts:
+    try:
+        found = python.calls(codec.restore(step.reply.text))
+        return [_written(name, given, rewrite) for name, given in found]
+    except python.Unreadable:
+        raise _Undecoded from None
+
+
+def _written(name: str, given: Mapping[Any, Any], rewrite: Rewriter) -> Act:
+    if all(map(_word, given)) and all(type(x) is not dict and _simple(x) for x in given.values()):
+        return Act(name, given)
+    return _read(python.execution([(name, dict(given))])[0], rewrite)
+
+
+def _word(key: Any) -> bool:
+    return isinstance(key, str) and key.isascii() and key.isidentifier()
 
 
 def _simple(value: Any) -> bool:
@@ -176,7 +135,10 @@ def _simple(value: Any) -> bool:
         return all(map(_simple, value))
     if kind is dict:
         return all(map(_simple, value)) and all(map(_simple, value.values()))
-    return kind in _PLAIN
+    return kind in (bool, type(None))
+
+
+# --- source text ------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -185,7 +147,7 @@ class Rewriter:
 
     Every known method's name before a bracket gets its instance in front, and blanks between a
     word and a bracket vanish, within string literals too. `side` is the part of the instance's
-    name that tells model from truth.
+    name that tells model from truth; `methods` maps names to classes.
     """
 
     id: str
@@ -194,10 +156,10 @@ class Rewriter:
 
     def __call__(self, text: str) -> str:
         """Return the text as it would be evaluated."""
-        return _WORD.sub(self._name, text)
+        return _WORD.sub(lambda found: self.full(found[1]), text)
 
-    def _name(self, found: re.Match[str]) -> str:
-        word = found[1]
+    def full(self, word: str) -> str:
+        """Return a method's name with its instance; any other word as it is."""
         owner = self.methods.get(word)
         if owner is None:
             return word
@@ -205,26 +167,47 @@ class Rewriter:
         return f"{instance}.{word}"
 
 
-# --- the truth --------------------------------------------------------------------------
+def _read(source: str, rewrite: Rewriter) -> Act:
+    """Read a call back from its rewritten source; anything but a call of a method is an error."""
+    try:
+        callee, positional, given = parsed(rewrite(source).strip(" \t"))
+    except ValueError as error:
+        return Act(source.partition("(")[0], {}, str(error))
+    name = callee.rpartition(".")[2]
+    if positional or rewrite.full(name) != callee:
+        return Act(callee, {}, f"name '{callee}' is not defined")
+    return Act(name, given)
 
 
 @lru_cache(maxsize=8192)
-def expected(source: str) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-    """Read one call of the truth: name, positional and keyword arguments, all literals.
+def parsed(source: str) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """Read one call whose arguments are literals: callee, positional and keyword arguments.
 
     The answer is shared: copy it before it is used. Raises ValueError for anything else.
     """
-    node = ast.parse(source.strip(), mode="eval").body
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        raise ValueError(f"not a call: {source}")
-    given = {key.arg or "**": ast.literal_eval(key.value) for key in node.keywords}
-    return node.func.id, tuple(ast.literal_eval(item) for item in node.args), given
+    try:
+        node = ast.parse(source, mode="eval").body
+        if not isinstance(node, ast.Call):
+            raise ValueError("not a call")
+        given = {key.arg: ast.literal_eval(key.value) for key in node.keywords}
+        positional = tuple(map(ast.literal_eval, node.args))
+    except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise ValueError(f"invalid syntax: {error}") from None
+    named = {key: value for key, value in given.items() if key is not None}
+    if len(named) < len(node.keywords):
+        raise ValueError("keyword argument repeated, or a mapping spread")
+    return ast.unparse(node.func), positional, named
 
 
-def truth(source: str, names: Mapping[str, Sequence[str]], rewrite: Rewrite) -> Act:
-    """Return a call of the truth with its positional arguments bound to the method's names."""
-    name, positional, given = expected(source)
-    bound = dict(zip(names.get(name, ()), positional, strict=False)) | given
-    if all(map(_simple, bound.values())):
-        return Act(name, bound)
-    return _read(name, [(key, repr(value)) for key, value in bound.items()], rewrite)
+def truth(source: str, names: Mapping[str, Sequence[str]], rewrite: Rewriter | None = None) -> Act:
+    """Return a call of the truth with its positional arguments bound to the method's names.
+
+    Raises DataError where the truth is anything but calls with literal arguments.
+    """
+    try:
+        callee, positional, given = parsed(source.strip())
+        if rewrite is not None and source.count("(") > 1:
+            _, positional, given = parsed(rewrite(source).strip())
+    except ValueError as error:
+        raise DataError(f"the truth holds {source!r}, which cannot be read: {error}") from None
+    return Act(callee, dict(zip(names.get(callee, ()), positional, strict=False)) | given)

@@ -10,7 +10,10 @@ from typing import Any
 from toolmark import seeds
 from toolmark.errors import UsageError, near
 from toolmark.score import match
+from toolmark.score.kinds import PYTHON
 from toolmark.score.values import Unsound
+from toolmark.suites.bfcl import fair, formats, multi_turn, schema
+from toolmark.suites.bfcl.spelling import spelled
 from toolmark.types import Call, Model, Reply, Request, Task
 
 NOTHING = "None of the tools fits this request."
@@ -31,6 +34,8 @@ class Fixed:
 
 def oracle(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     """Return the model that makes the expected calls, found in the truth."""
+    if task.category in multi_turn.CATEGORIES:
+        return multi_turn.Script(multi_turn.script(multi_turn.right(task)))
     return Fixed(_reply([_call(name, given) for name, given in right(task)]))
 
 
@@ -43,6 +48,8 @@ def faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     kind = options.get("class", "")
     if kind not in FAULTS:
         raise UsageError(f"no fault class {kind!r}{near(kind, FAULTS)}")
+    if task.category in multi_turn.CATEGORIES:
+        return multi_turn.faulty(task, repeat, kind, _rate(options.get("rate", "0.2")))
     calls = right(task)
     drawn = seeds.of(task.seed, task.item, repeat, f"faulty {kind}").random()
     if drawn < _rate(options.get("rate", "0.2")):
@@ -77,29 +84,32 @@ Right = list[tuple[str, dict[str, Any]]]
 
 def right(task: Task) -> Right:
     """Return the calls that pass: none for irrelevance, any one for relevance."""
-    docs = _docs(task)
+    docs = schema.docs(task)
     if task.reference is None:
         return [] if "irrelevance" in task.category else [(docs[0]["name"], {})]
-    if "multiple" not in task.category and "parallel" not in task.category:
-        return [_solve(docs[0], task.reference["truth"][0])]
+    kind = formats.original(task).category
+    if "multiple" not in kind and "parallel" not in kind:
+        return [_solve(docs[0], task.reference["truth"][0], kind)]
     by_name = {doc["name"]: doc for doc in reversed(docs)}
-    return [_solve(by_name[next(iter(truth))], truth) for truth in task.reference["truth"]]
+    return [_solve(by_name[next(iter(truth))], truth, kind) for truth in task.reference["truth"]]
 
 
-def _docs(task: Task) -> list[Any]:
-    return [tool.source for tool in task.tools]
-
-
-def _solve(doc: Mapping[str, Any], truth: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _solve(
+    doc: Mapping[str, Any], truth: Mapping[str, Any], kind: str
+) -> tuple[str, dict[str, Any]]:
     """Take the first option of each parameter; while one fails, take its next."""
-    choices = {name: _choices(options) for name, options in next(iter(truth.values())).items()}
+    specs = doc["parameters"]["properties"]
+    choices = {
+        name: _choices(options, specs.get(name, {}), kind)
+        for name, options in next(iter(truth.values())).items()
+    }
     taken = dict.fromkeys(choices, 0)
     first: dict[str, Any] | None = None
     while True:
         given = {name: choices[name][i] for name, i in taken.items()}
         given = {name: value for name, value in given.items() if value is not _OMIT}
         first = given if first is None else first
-        fault = _fault(doc, given, truth)
+        fault = _fault(doc, given, truth, kind)
         if fault is None:
             return doc["name"], given
         place = taken.get(fault.parameter)
@@ -109,24 +119,26 @@ def _solve(doc: Mapping[str, Any], truth: Mapping[str, Any]) -> tuple[str, dict[
 
 
 def _fault(
-    doc: Mapping[str, Any], given: Mapping[str, Any], truth: Mapping[str, Any]
+    doc: Mapping[str, Any], given: Mapping[str, Any], truth: Mapping[str, Any], kind: str
 ) -> match.Fault | None:
+    kinds = fair.KINDS.get(kind, PYTHON)
     try:
-        return match.one(doc, (doc["name"], given), truth)
+        return match.one(doc, (doc["name"], given), truth, kinds=kinds)
     except Unsound as error:
         return match.Fault(str(error))
 
 
-def _choices(options: Sequence[Any]) -> list[Any]:
+def _choices(options: Sequence[Any], spec: Mapping[str, Any], kind: str) -> list[Any]:
     """Return what may stand for a parameter: its options, nothing, and the empty text at last."""
     made = [_built(option) for option in options if option != ""]
-    return [*made, _OMIT, ""]
+    return [*(way for value in made for way in spelled(value, spec, kind)), _OMIT, ""]
 
 
 def _built(option: Any) -> Any:
     match option:
         case dict():
-            chosen = {k: next((v for v in vs if v != ""), _OMIT) for k, vs in option.items()}
+            lists = {k: vs if isinstance(vs, list) else [vs] for k, vs in option.items()}
+            chosen = {k: next((v for v in vs if v != ""), _OMIT) for k, vs in lists.items()}
             return {k: v for k, v in chosen.items() if v is not _OMIT}
         case list():
             return [_built(item) if isinstance(item, dict) else item for item in option]
@@ -161,7 +173,7 @@ def _unexpected_argument(task: Task, calls: Right) -> list[Call] | None:
         return None
     name, given = calls[-1]
     extra = "unasked"
-    while any(extra in doc["parameters"]["properties"] for doc in _docs(task)):
+    while any(extra in doc["parameters"]["properties"] for doc in schema.docs(task)):
         extra += "_"
     return _with(calls, -1, name, {**given, extra: 1})
 
@@ -231,11 +243,12 @@ def _spoilt(
     if task.reference is None:
         return None
     truths = task.reference["truth"]
-    docs = {doc["name"]: doc for doc in reversed(_docs(task))}
+    docs = {doc["name"]: doc for doc in reversed(schema.docs(task))}
+    kind = formats.original(task).category
     for index, (name, given) in reversed(list(enumerate(calls))):
         for parameter in given:
             for variant in variants(given, parameter):
-                fault = _fault(docs[name], variant, truths[index])
+                fault = _fault(docs[name], variant, truths[index], kind)
                 if fault and any(kind in fault.native for kind in kinds):
                     return _with(calls, index, name, variant)
     return None

@@ -7,12 +7,21 @@ from typing import Any, TypeAlias
 
 from toolmark.score import match
 from toolmark.score.values import Unsound
-from toolmark.types import Cause
+from toolmark.types import Cause, StopReason
 
 Found: TypeAlias = tuple[Cause, str, str]
 
 MAX_CHARS = 400
 _SHOWN_CHARS = 120
+
+CRASHED = "checker_failed"  # where the official checker raises an error of its own
+
+STOPS: dict[StopReason, Cause] = {
+    "length": "over_limit",
+    "refused": "refused",
+    "malformed": "format",
+    "over_long": "over_long",
+}
 
 _CAUSES: dict[str, Cause] = {
     "missing_required": "missing_argument",

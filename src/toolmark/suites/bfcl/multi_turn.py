@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from toolmark import fetch as packages
+from toolmark import seeds
 from toolmark.errors import DataError
 from toolmark.suites.bfcl import data, schema, simulators, turns
 from toolmark.suites.bfcl.execution import Act
@@ -247,8 +248,20 @@ def _call(act: Act) -> Call:
     return Call(name=act.name, arguments=json.dumps(act.arguments, ensure_ascii=False))
 
 
+def faulty(task: Task, repeat: int, kind: str, rate: float) -> Script:
+    """Return the model that is right but for one fault of a kind, in a share of the tasks."""
+    drawn = seeds.of(task.seed, task.item, repeat, f"faulty {kind}").random()
+    spoilt = broken(task, kind) if drawn < rate else None
+    return Script(script(spoilt or right(task)))
+
+
 def broken(task: Task, kind: str) -> Plays | None:
-    """Return the right calls but for one fault that fails the entry; None if there is no such."""
+    """Return the right calls but for one fault that fails the entry; None if there is no such.
+
+    A wrong type is none of the faults: the simulators do not check types.
+    """
+    if kind not in FAULTS:
+        return None
     plays = right(task)
     for turn in reversed(range(len(plays))):
         for at in reversed(range(len(plays[turn]))):
@@ -261,8 +274,7 @@ def broken(task: Task, kind: str) -> Plays | None:
 
 
 def _unknown_tool(calls: list[Call], at: int) -> Iterator[list[Call]]:
-    name = f"{calls[at].name}_v2"
-    yield [*calls[:at], msgspec.structs.replace(calls[at], name=name), *calls[at + 1 :]]
+    yield _swap(calls, at, name=f"{calls[at].name}_v2")
 
 
 def _missing_call(calls: list[Call], at: int) -> Iterator[list[Call]]:
@@ -271,3 +283,41 @@ def _missing_call(calls: list[Call], at: int) -> Iterator[list[Call]]:
 
 def _extra_call(calls: list[Call], at: int) -> Iterator[list[Call]]:
     yield [*calls[: at + 1], calls[at], *calls[at + 1 :]]
+
+
+def _swap(calls: list[Call], at: int, **changes: str) -> list[Call]:
+    return [*calls[:at], msgspec.structs.replace(calls[at], **changes), *calls[at + 1 :]]
+
+
+def _wrong_value(calls: list[Call], at: int) -> Iterator[list[Call]]:
+    given = json.loads(calls[at].arguments)
+    for name, value in given.items():
+        other = f"not {value}" if isinstance(value, str) else 7919
+        yield _swap(calls, at, arguments=json.dumps({**given, name: other}, ensure_ascii=False))
+
+
+def _missing_argument(calls: list[Call], at: int) -> Iterator[list[Call]]:
+    given = json.loads(calls[at].arguments)
+    for name in given:
+        rest = {key: value for key, value in given.items() if key != name}
+        yield _swap(calls, at, arguments=json.dumps(rest, ensure_ascii=False))
+
+
+def _unexpected_argument(calls: list[Call], at: int) -> Iterator[list[Call]]:
+    given = json.loads(calls[at].arguments)
+    yield _swap(calls, at, arguments=json.dumps({**given, "unasked": 1}, ensure_ascii=False))
+
+
+def _format(calls: list[Call], at: int) -> Iterator[list[Call]]:
+    yield _swap(calls, at, arguments=calls[at].arguments[:-1])
+
+
+FAULTS: dict[str, Callable[[list[Call], int], Iterator[list[Call]]]] = {
+    "unknown_tool": _unknown_tool,
+    "missing_argument": _missing_argument,
+    "unexpected_argument": _unexpected_argument,
+    "wrong_value": _wrong_value,
+    "missing_call": _missing_call,
+    "extra_call": _extra_call,
+    "format": _format,
+}

@@ -16,33 +16,14 @@ from toolmark.errors import DataError, UsageError
 _FILE = "bfcl_eval/constants/model_config.py"
 
 # official handlers that store structured calls as a list of {name: arguments}
-STRUCTURED = frozenset(
-    [
-        "Claude",
-        "Cohere",
-        "DeepSeekAPI",
-        "Fireworks",
-        "Functionary",
-        "GLMAPI",
-        "Gemini",
-        "GoGoAgent",
-        "Grok",
-        "Kimi",
-        "LingAPI",
-        "Mistral",
-        "NanbeigeAPI",
-        "Nova",
-        "Novita",
-        "OpenAICompletions",
-        "OpenAIResponses",
-        "QwenAPI",
-        "QwenAgentNoThink",
-        "QwenAgentThink",
-        "Writer",
-    ]
-)
+STRUCTURED = (
+    "Claude", "Cohere", "DeepSeekAPI", "Fireworks", "Functionary", "GLMAPI", "Gemini",
+    "GoGoAgent", "Grok", "Kimi", "LingAPI", "Mistral", "NanbeigeAPI", "Nova", "Novita",
+    "OpenAICompletions", "OpenAIResponses", "QwenAPI", "QwenAgentNoThink", "QwenAgentThink",
+    "Writer",
+)  # fmt: skip
 # those that always store text, in the form that the default prompt asks for
-WRITTEN = frozenset(["Bielik", "DeepseekReasoning", "Gemma", "Llama", "MiniCPM", "Nvidia", "Qwen"])
+WRITTEN = ("Bielik", "DeepseekReasoning", "Gemma", "Llama", "MiniCPM", "Nvidia", "Qwen")
 
 Form = Literal["native", "prompt"]
 
@@ -113,3 +94,12 @@ def _known(said: Mapping[str | None, Any]) -> Known:
         input_price=said.get("input_price"),
         output_price=said.get("output_price"),
     )
+
+
+def find(root: Path, name: str) -> tuple[str, Known | None]:
+    """Return a model by its name or by its folder's, in which `/` is `_`; None if not listed."""
+    listed = models(root)
+    for spelled in (name, name.replace("_", "/")):
+        if spelled in listed:
+            return spelled, listed[spelled]
+    return name, None

@@ -15,7 +15,7 @@ from toolmark import codec
 from toolmark.runs.suite import Metric
 from toolmark.stats.columns import Columns
 from toolmark.stats.summary import mean
-from toolmark.suites.bfcl import decode
+from toolmark.suites.bfcl import decode, turn_tables
 from toolmark.suites.bfcl.data import CATEGORIES
 from toolmark.types import Chart, Estimate, Table, Task, Trajectory
 
@@ -115,6 +115,7 @@ def tables(readings: Mapping[str, Columns]) -> list[Table | Chart]:
     made: list[Table | Chart] = []
     for reading, columns in readings.items():
         made += [_accuracy(reading, columns), *_errors(reading, columns)]
+        made += turn_tables.tables(reading, columns)
     return made
 
 
@@ -147,7 +148,9 @@ def _errors(reading: str, columns: Columns) -> list[Table]:
 
 def views(task: Task, trajectory: Trajectory) -> list[Table]:
     """Return the calls made beside what the truth accepts, parameter by parameter."""
-    made = decode.made(trajectory)
+    if task.category.startswith("multi_turn_"):
+        return turn_tables.views(task, trajectory)
+    made = decode.made(task, trajectory)
     truth = [] if task.reference is None else task.reference["truth"]
     rows: list[tuple[Cell, ...]] = []
     left = list(made.calls)

@@ -1,44 +1,50 @@
-"""Single-turn verdicts: the official reading, with toolmark's causes beside its error types."""
+"""Single-turn verdicts in two readings, with toolmark's causes beside the official error types."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from toolmark import codec
 from toolmark.score import match
+from toolmark.score.kinds import PYTHON
 from toolmark.score.values import Unsound
-from toolmark.suites.bfcl import decode, label
-from toolmark.types import Cause, Label, StopReason, Task, Trajectory, Verdict
+from toolmark.suites.bfcl import decode, fair, formats, label, modes, schema, turns
+from toolmark.types import Cause, Label, Task, Trajectory, Verdict
 
-READINGS = ("official",)
+READINGS = ("official", "fair")
 RIGHT = Verdict(outcome="correct", value=1.0)
-
-_STOPS: dict[StopReason, Cause] = {
-    "length": "over_limit",
-    "refused": "refused",
-    "malformed": "format",
-    "over_long": "over_long",
-}
+# read without the exact grammar: the verdict may differ from the official one
+APPROXIMATE = {"approximate": 1.0}
 
 
 def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
     """Judge one episode. Pure: the task's own docs and truth are all that is looked at.
 
     The text is judged as it stands even where the reply was cut, refused or malformed; the label
-    then names that.
+    then names that. An entry that the fair reading sets aside has the official verdict alone.
     """
-    found = _official(task, decode.made(trajectory))
+    if task.category.startswith("multi_turn_"):
+        return turns.score(task, trajectory)
+    made = decode.made(task, trajectory)
+    found = _official(task, made)
+    official = _verdict(found, trajectory, made)
+    fairly = fair.judge(task, trajectory, made, found)
+    verdicts = {"official": official}
+    if fairly is not None:
+        verdicts["fair"] = fair.verdict(official, found, *fairly)
+    return modes.marked(task, trajectory, verdicts)
+
+
+def _verdict(found: label.Found | None, trajectory: Trajectory, made: decode.Made) -> Verdict:
+    parts = APPROXIMATE if made.approximate else {}
     if found is None:
-        return {"official": RIGHT}
-    stop = trajectory.steps[0].reply.stop if trajectory.steps else "stop"
+        return Verdict(outcome="correct", value=1.0, parts=parts) if parts else RIGHT
     cause, native, evidence = found
     first = Label(
-        cause=_STOPS.get(stop, cause),
+        cause=label.STOPS.get(decode.said_in(trajectory).stop, cause),
         native=native,
         evidence=codec.escape(evidence[: label.MAX_CHARS]),
         primary=True,
     )
-    return {"official": Verdict(outcome="incorrect", value=0.0, labels=(first,))}
+    return Verdict(outcome="incorrect", value=0.0, parts=parts, labels=(first,))
 
 
 def _official(task: Task, made: decode.Made) -> label.Found | None:
@@ -47,12 +53,12 @@ def _official(task: Task, made: decode.Made) -> label.Found | None:
         return _relevance(task, made)
     if made.native:
         return made.cause, made.native, made.why
-    docs: list[Any] = [tool.source for tool in task.tools]
+    kind, docs = formats.original(task).category, schema.docs(task)
     truth = task.reference["truth"]
     try:
-        fault = match.check(docs, made.calls, truth, task.category)
+        fault = match.check(docs, made.calls, truth, kind, kinds=fair.KINDS.get(kind, PYTHON))
     except Unsound as error:
-        return "wrong_value", "checker_failed", str(error)
+        return "wrong_value", label.CRASHED, str(error)
     return label.found(fault, docs, made.calls, truth) if fault else None
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
 from toolmark.dialects.native import NATIVE
-from toolmark.dialects.prompt import Prompt
+from toolmark.dialects.prompt import OWN, Wording
 from toolmark.errors import UsageError, near
-from toolmark.runs.suite import Scorer, Suite
-from toolmark.suites.bfcl import data, report
+from toolmark.runs.suite import Scorer, Suite, Tasks
+from toolmark.suites.bfcl import data, multi_turn, report, sites
+from toolmark.suites.bfcl import formats as variants
 from toolmark.suites.bfcl.instruments import faulty, oracle
 from toolmark.suites.bfcl.score import READINGS, score
+from toolmark.types import Task
 from toolmark.worlds.silent import site
 
 SCORER = Scorer(
@@ -20,24 +27,64 @@ SCORER = Scorer(
 )
 
 
-def load(*, category: tuple[str, ...] = ("single_turn",), seed: int = 0) -> Suite:
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The tasks of several families, one family after the other."""
+
+    parts: tuple[Tasks, ...]
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return sum(map(len, self.parts))
+
+    def __iter__(self) -> Iterator[Task]:
+        """Make the tasks."""
+        for part in self.parts:
+            yield from part
+
+
+CATEGORIES = (*data.CATEGORIES, *multi_turn.CATEGORIES, variants.CATEGORY)
+GROUPS = {**data.GROUPS, "multi_turn": multi_turn.CATEGORIES}
+
+
+def load(
+    *,
+    category: tuple[str, ...] = ("single_turn",),
+    formats: tuple[str, ...] = ("official",),
+    entries: str = "200",
+    wording: str = "official",
+    seed: int = 0,
+) -> Suite:
     """Load BFCL entries; the official wheel is fetched on first use.
 
     Args:
-        category: Categories or groups of them: single_turn, live, non_live.
+        category: Categories or groups of them: single_turn, live, non_live, multi_turn,
+            format_sensitivity.
+        formats: Prompt formats: official (26), all (96), or names such as
+            ret_fmt=json&tool_call_tag=True&func_doc_fmt=xml&prompt_fmt=plaintext&style=classic.
+        entries: For format_sensitivity, the published 200 entries or all 2,351.
+        wording: The sentences of prompts: official, read from the wheel, or own.
         seed: Kept in the run's record; published entries do not depend on it.
 
     """
     chosen = names(category)
+    shapes = variants.named(formats)
     root = data.fetch()
-    tasks, hashes = data.read(root, chosen)
+    single = tuple(name for name in chosen if name in data.CATEGORIES)
+    parts: list[tuple[Tasks, dict[str, str]]] = [data.read(root, single)]
+    if turned := tuple(name for name in chosen if name in multi_turn.CATEGORIES):
+        parts.append(multi_turn.read(root, turned))
+    if variants.CATEGORY in chosen:
+        parts.append(variants.read(root, shapes, entries))
+    tasks = Joined(tuple(found for found, _ in parts))
+    hashes = {file: sha256 for _, read in parts for file, sha256 in read.items()}
     return Suite(
         name="bfcl",
         tasks=tasks,
         scorer=SCORER,
-        site=site,
-        dialects={"native": NATIVE, "prompt": Prompt(wording=data.wording(root))},
-        knobs={"category": chosen},
+        site=partial(sites.joined, {name: _site(name) for name in chosen}),
+        dialects={"native": NATIVE, **variants.dialects(shapes, _wording(root, wording))},
+        knobs={"category": chosen, "formats": formats, "entries": entries, "wording": wording},
         seed=seed,
         instruments={"oracle": oracle, "faulty": faulty},
         hashes=hashes,
@@ -48,10 +95,20 @@ def names(asked: tuple[str, ...] | str) -> tuple[str, ...]:
     """Return the categories meant, each once, in the published order. Raises UsageError."""
     meant: set[str] = set()
     for word in (asked,) if isinstance(asked, str) else asked:
-        if word not in data.CATEGORIES and word not in data.GROUPS:
-            known = [*data.CATEGORIES, *data.GROUPS]
+        if word not in CATEGORIES and word not in GROUPS:
+            known = [*CATEGORIES, *GROUPS]
             raise UsageError(f"no category {word!r}{near(word, known)}")
-        meant.update(data.GROUPS.get(word, (word,)))
+        meant.update(GROUPS.get(word, (word,)))
     if not meant:
-        raise UsageError(f"no category given{near('', data.GROUPS)}")
-    return tuple(name for name in data.CATEGORIES if name in meant)
+        raise UsageError(f"no category given{near('', GROUPS)}")
+    return tuple(name for name in CATEGORIES if name in meant)
+
+
+def _site(category: str) -> sites.Opener:
+    return multi_turn.site if category in multi_turn.CATEGORIES else site
+
+
+def _wording(root: Path, asked: str) -> Wording:
+    if asked not in ("official", "own"):
+        raise UsageError(f"wording must be official or own, not {asked!r}")
+    return data.wording(root) if asked == "official" else OWN

@@ -90,13 +90,13 @@ class Check:
         self.config = msgspec.json.encode(reference["config"])
         self.methods = {m: name for name in self.classes for m in self.kit.kinds[name].methods}
         self.truth = self._read(self.rewriter("model_ground_truth"))
-        self.plain = self._read(str)
+        self.plain = self._read(None)
 
     def rewriter(self, side: str) -> Rewriter:
         """Return what the official executor does to the source of one side's calls."""
         return Rewriter(self.task.id, side, self.methods)
 
-    def _read(self, rewrite: execution.Rewrite) -> list[list[Act]]:
+    def _read(self, rewrite: Rewriter | None) -> list[list[Act]]:
         kinds = [self.kit.kinds[name] for name in self.classes]
         names = {method: words for kind in kinds for method, words in kind.methods.items()}
         turns: Sequence[Sequence[str]] = self.task.reference["truth"]
@@ -246,10 +246,15 @@ def _same(made: Act, wanted: Act) -> bool:
 
 
 def _call(act: Act) -> str:
-    if act.why:
-        return f"{act.name}: {_shown(act.why)}"
-    given = ", ".join(f"{key}={_shown(value)}" for key, value in act.arguments.items())
-    return f"{act.name}({given})"
+    return written(act.name, act.arguments, act.why)
+
+
+def written(name: str, arguments: Mapping[str, Any], why: str = "") -> str:
+    """Return a call as a reader sees it, long values cut; with `why`, that instead."""
+    if why:
+        return f"{name}: {_shown(why)}"
+    given = ", ".join(f"{key}={_shown(value)}" for key, value in arguments.items())
+    return f"{name}({given})"
 
 
 def _shown(value: Any) -> str:

@@ -1,0 +1,199 @@
+"""`toolmark import bfcl` and `toolmark export bfcl`: official files to a run folder and back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import msgspec
+import typer
+from rich.console import Console
+
+from toolmark import __version__, suites
+from toolmark.cli import options as o
+from toolmark.cli import terminal
+from toolmark.errors import DataError, UsageError, near
+from toolmark.fetch import digest
+from toolmark.runs import scoring, store
+from toolmark.runs.plan import Plan
+from toolmark.runs.store import Lines, Run
+from toolmark.stats.columns import columns
+from toolmark.suites.bfcl import data, export, interchange, registry, sheets, stored
+from toolmark.suites.bfcl.interchange import Rows, Source
+from toolmark.types import Attempt, Task
+
+KINDS = ("bfcl",)
+READING = "official"
+
+Kind = Annotated[str, typer.Argument(help="Which benchmark's files: bfcl.", metavar="bfcl")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the files.")]
+Lenient = Annotated[bool, o.flag("--lenient", help="Leave rows that are wrong out as not run.")]
+Chosen = Annotated[
+    str | None, o.flag("-m", "--model", metavar="NAME", help="Which model, if there are several.")
+]
+Renamed = Annotated[
+    str | None, o.flag("-m", "--model", metavar="NAME", help="The model's name in the files.")
+]
+
+
+class Brought(NamedTuple):
+    """What came of one model's result files."""
+
+    run: Run
+    rows: Rows
+
+
+def import_(
+    kind: Kind,
+    folder: Annotated[Path, typer.Argument(metavar="RESULT_DIR", help="Official result files.")],
+    model: Chosen = None,
+    lenient: Lenient = False,
+    log_dir: o.LogDir = Path("runs"),
+    as_json: o.AsJson = False,
+) -> None:
+    """Read official result files into run folders and score them; nothing in them is run."""
+    _known(kind)
+    out, err = Console(), Console(stderr=True)
+    found = []
+    for source in interchange.sources(folder, model):
+        brought = bring(source, log_dir, lenient=lenient)
+        _remark(err, brought.rows)
+        found.append(brought.run.summary())
+        if not as_json:
+            terminal.summary(out, found[-1])
+    if as_json:
+        shown = found[0] if len(found) == 1 else found
+        sys.stdout.write(msgspec.json.encode(shown).decode() + "\n")
+    raise typer.Exit(1 if any(each["n_not_run"] for each in found) else 0)
+
+
+def _known(kind: str) -> None:
+    if kind not in KINDS:
+        raise UsageError(f"no files of {kind!r}{near(kind, KINDS)}")
+
+
+def _remark(err: Console, rows: Rows) -> None:
+    for path in rows.skipped:
+        err.print(f"left out, no longer part of BFCL: {path}", markup=False, highlight=False)
+    if rows.problems:
+        err.print(interchange.listed(rows.problems), markup=False, highlight=False)
+
+
+def bring(source: Source, log_dir: Path, *, lenient: bool) -> Brought:
+    """Make a scored run folder of one model's result files.
+
+    Unless `lenient`, anything wrong raises a DataError that lists it all, and nothing is left.
+    """
+    rows = interchange.read(source)
+    if not rows.categories:
+        wrong = interchange.listed(rows.problems) if rows.problems else "only retired categories"
+        raise DataError(f"{source.name}: nothing to import: {wrong}")
+    root = data.fetch()
+    name, known = registry.find(root, source.name)
+    form = known.form if known else interchange.form(rows)
+    suite = suites.load("bfcl", category=rows.categories)
+    reader = stored.Reader(
+        suite.dialects,
+        form,
+        mangled=known.mangled if known else None,
+        fenced=known is not None and known.handler == "Gemini",
+    )
+    knobs = {**suite.knobs, "imported": source.name}
+    plan = Plan(suite="bfcl", model=name, dialect=form, knobs=knobs)
+    path = store.claim(log_dir, plan)
+    with ExitStack() as files:
+
+        def lines(file: str) -> Lines:
+            opened = Lines(path / file, hold_bytes=scoring.HELD_BYTES)
+            return files.enter_context(closing(opened))
+
+        trajectories, attempts, scores = map(lines, ("trajectories.jsonl", *_DERIVED))
+
+        def told() -> Iterator[Task]:
+            for task, what in interchange.episodes(rows, suite, reader, lenient=lenient):
+                if isinstance(what, str):
+                    attempts.append(Attempt(task=task.id, repeat=0, stage="import", reason=what))
+                else:
+                    trajectories.append(what)
+                    if task.kind == "scored":
+                        scores.append(scoring.judge(suite.scorer, task, what))
+                yield task
+
+        store.create(
+            path,
+            plan,
+            told(),
+            seed=suite.seed,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            hashes={**suite.hashes, **{file.name: digest(file) for file in source.files}},
+            versions={"toolmark": __version__},
+        )
+        trajectories.flush()
+        attempts.flush()
+        scoring.fill(Run(path), scores)
+    scoring.summarise(Run(path), suite.scorer)
+    return Brought(Run(path), rows)
+
+
+_DERIVED = ("attempts.jsonl", "scores.jsonl")
+
+
+def export_(
+    kind: Kind,
+    paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
+    output: Output,
+    model: Renamed = None,
+) -> None:
+    """Write runs as official result files, score files and leaderboard CSVs."""
+    _known(kind)
+    if model and len(paths) > 1:
+        raise UsageError("--model names one run's model; export several runs one by one")
+    out = Console()
+    entrants: dict[str, sheets.Entrant] = {}
+    for run in map(Run, paths):
+        entrant = emit(run, output, model or run.info.plan.model.rpartition("#")[2])
+        if entrant.name in entrants:
+            raise UsageError(f"two runs are of {entrant.name!r}; export them apart")
+        entrants[entrant.name] = entrant
+        n, n_repeats = int(entrant.columns.run.sum()), run.info.plan.repeats
+        left = len(entrant.columns) - n
+        first = f", the first of {n_repeats} repeats" if n_repeats > 1 else ""
+        out.print(f"{entrant.name}: {n} entries, {left} not run left out{first}", highlight=False)
+    for path in sheets.write(output / "score", list(entrants.values())):
+        out.print(str(path), highlight=False, soft_wrap=True)
+
+
+def emit(run: Run, output: Path, name: str) -> sheets.Entrant:
+    """Write one run's result and score files, and return its row of the leaderboard."""
+    if run.info.plan.suite != "bfcl":
+        raise UsageError(f"{run.path}: a run of {run.info.plan.suite!r}, not of bfcl")
+    if not (run.path / "scores.jsonl").exists():
+        scoring.rescore(run, suites.scorer("bfcl"))
+    known = registry.models(data.fetch()).get(name)
+    spent = sheets.Spent.none()
+    judged = {score.task: score for score in run.scores() if not score.repeat}
+    table = columns(judged.values(), READING)
+    rows: dict[str, list[export.Kept]] = {}
+    for trajectory in run.trajectories():
+        if trajectory.repeat:
+            continue
+        task = run.task(trajectory.task)
+        if task.kind == "scored":
+            spent.add(trajectory)
+        kept = export.kept(task, trajectory, judged.get(task.id), known is None or known.mangled)
+        rows.setdefault(kept.category, []).append(kept)
+    folder = name.replace("/", "_")
+    for category, held in rows.items():
+        held.sort(key=lambda kept: kept.place)
+        place = Path(folder) / export.folder(category)
+        file = f"BFCL_v4_{category}"
+        export.write(output / "result" / place / f"{file}_result.json", (k.row for k in held))
+        if not category.endswith("_prereq"):
+            failures = [kept.failure for kept in held if kept.failure]
+            lines = [export.header(category, table), *failures]
+            export.write(output / "score" / place / f"{file}_score.json", lines)
+    return sheets.Entrant(name, known, table, spent)

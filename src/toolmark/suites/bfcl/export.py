@@ -1,0 +1,142 @@
+"""Runs as official files: results that the official evaluator accepts, scores, leaderboard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolmark import codec
+from toolmark.errors import DataError
+from toolmark.stats.columns import Columns
+from toolmark.suites.bfcl import stored
+from toolmark.suites.bfcl.leaderboard import UNSCORED
+from toolmark.suites.bfcl.sheets import formats
+from toolmark.types import Call, Reply, Score, Step, Task, Trajectory, Verdict
+
+_NESTED = ("multi_turn_", "memory_", "web_search_")
+
+
+def folder(category: str) -> Path:
+    """Return the folder of a category below the model's, as the official layout has it."""
+    if category == UNSCORED:
+        return Path(UNSCORED)
+    if category.startswith("memory_"):
+        return Path("agentic/memory") / category.removeprefix("memory_").removesuffix("_prereq")
+    if category.startswith("web_search_"):
+        return Path("agentic")
+    if category.startswith("multi_turn_"):
+        return Path("multi_turn")
+    return Path("live" if category.startswith("live_") else "non_live")
+
+
+class Kept(NamedTuple):
+    """What the files hold of an episode: the result row, and the score file's line on failure."""
+
+    category: str
+    place: int
+    row: dict[str, Any]
+    failure: dict[str, Any] | None
+
+
+def kept(task: Task, trajectory: Trajectory, score: Score | None, mangled: bool) -> Kept:
+    """Return what the files hold of an episode; set-up episodes have a category of their own.
+
+    `mangled` writes dots of tool names in structured calls as underscores, as endpoints that take
+    no dots return them.
+    """
+    category = f"{task.category}_prereq" if task.kind == "setup" else task.category
+    made = row(task, trajectory, mangled)
+    verdict = score.readings.get("official") if score else None
+    failed = verdict is not None and verdict.outcome == "incorrect"
+    failure = _failure(task, verdict, made["result"]) if verdict and failed else None
+    return Kept(category, _place(task.id), made, failure)
+
+
+def _place(id: str) -> int:
+    """Return an entry's number in its category: the digits before any dash."""
+    return int(id.split(":")[0].rsplit("_", 1)[1].split("-")[0])
+
+
+def row(task: Task, trajectory: Trajectory, mangled: bool) -> dict[str, Any]:
+    """Return one episode as a line of a result file.
+
+    Turns hold a list of steps each; a conversation that outgrew the model is, as officially, an
+    error in the place of the result.
+    """
+    if stored.failed(trajectory):
+        return {"id": task.id, "result": codec.restore(trajectory.answer), "traceback": ""}
+    native = trajectory.dialect == "native"
+    names = {t.name: t.name.replace(".", "_") for t in task.tools} if native and mangled else {}
+    names |= {plain: name for name, plain in names.items() if plain not in names}
+    steps = [(step, _result(step.reply, native, names)) for step in trajectory.steps]
+    found: dict[str, Any]
+    if not task.category.startswith(_NESTED):
+        step, result = steps[0] if steps else (Step(reply=Reply()), "")
+        found = {"result": result} | _spent(step)
+        reasoning: Any = codec.restore(step.reply.reasoning)
+    elif trajectory.ending == "over_long":
+        return {"id": task.id, "result": f"{stored.ERROR}: the context length is exceeded"}
+    else:
+        turns = [
+            [(step, said) for step, said in steps if step.turn == turn]
+            for turn in range(steps[-1][0].turn + 1 if steps else 0)
+        ]
+        found = {"result": [[said for _, said in turn] for turn in turns]}
+        spent = [[_spent(step) for step, _ in turn] for turn in turns]
+        found |= {name: [[each[name] for each in turn] for turn in spent] for name in _SPENT}
+        reasoning = [[codec.restore(step.reply.reasoning) for step, _ in turn] for turn in turns]
+        reasoning = reasoning if any(map(any, reasoning)) else ""
+    return {"id": task.id} | found | ({"reasoning_content": reasoning} if reasoning else {})
+
+
+_SPENT = ("input_token_count", "output_token_count", "latency")
+
+
+def _spent(step: Step) -> dict[str, float]:
+    used = step.reply.usage
+    return dict(zip(_SPENT, (used.input, used.output, step.reply.latency_s), strict=True))
+
+
+def _result(reply: Reply, native: bool, names: Mapping[str, str]) -> Any:
+    if native and reply.calls:
+        return [_call(call, names) for call in reply.calls]
+    return codec.restore(reply.text)
+
+
+def _call(call: Call, names: Mapping[str, str]) -> dict[str, str]:
+    return {codec.restore(names.get(call.name, call.name)): codec.restore(call.arguments)}
+
+
+def header(category: str, columns: Columns) -> dict[str, Any]:
+    """Return a score file's first line."""
+    ran = columns.where((columns.category == category) & columns.run)
+    n, n_correct = len(ran), int(ran.correct.sum())
+    counted = {"accuracy": n_correct / n, "correct_count": n_correct, "total_count": n}
+    return counted | (formats(ran) if category == UNSCORED else {})
+
+
+def _failure(task: Task, verdict: Verdict, result: Any) -> dict[str, Any]:
+    label = next(x for x in verdict.labels if x.primary)
+    why = {"error": [codec.restore(label.evidence)], "error_type": label.native}
+    asked = [[{"role": m.role, "content": m.text} for m in turn.messages] for turn in task.turns]
+    return {
+        "id": task.id,
+        "test_category": task.category,
+        "valid": False,
+        **why,
+        "prompt": {"id": task.id, "question": asked},
+        "model_result_raw": result,
+        "possible_answer": None if task.reference is None else task.reference["truth"],
+    }
+
+
+def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write JSON lines, in ASCII: the official evaluator reads in the machine's own encoding."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="ascii") as file:
+            file.writelines(json.dumps(each) + "\n" for each in rows)
+    except OSError as error:
+        raise DataError(f"{path}: cannot write: {error.strerror}") from None

@@ -1,0 +1,247 @@
+"""One official result row as an episode, and the verdict on an error that stands for a reply."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from toolmark import codec
+from toolmark.suites.bfcl import score as scoring
+from toolmark.suites.bfcl.registry import Form
+from toolmark.types import (
+    Call,
+    Dialect,
+    Label,
+    Reply,
+    Step,
+    Task,
+    Trajectory,
+    Usage,
+    Verdict,
+)
+
+ERROR = "Error during inference"
+
+_NESTED = ("multi_turn_", "memory_", "web_search_")
+_MOST = 2**53  # a count beyond is noise, and readers of JSON do not agree on it
+_FENCES = ("```tool_code\n", "\n```")  # the official Gemini handler drops them
+_SHOWN_CHARS = 80
+
+
+class Misshapen(ValueError):
+    """A result in a shape that no official handler writes."""
+
+
+class Row(msgspec.Struct):
+    """A line of an official result file; other fields (logs) are not read."""
+
+    id: str
+    result: Any = msgspec.UNSET
+    input_token_count: Any = None
+    output_token_count: Any = None
+    latency: Any = None
+    reasoning_content: Any = None
+    traceback: Any = None
+
+
+class Reader:
+    """Reads one model's rows.
+
+    `mangled` says whether its calls write the dots of tool names as underscores; None takes
+    either. `fenced`: its texts are freed of code fences first, as its official handler does.
+    """
+
+    def __init__(
+        self,
+        dialects: Mapping[str, Dialect],
+        form: Form,
+        *,
+        mangled: bool | None = None,
+        fenced: bool = False,
+    ) -> None:
+        self.dialects = dialects
+        self.form = form
+        self.mangled = mangled
+        self.fenced = fenced
+
+    def trajectory(self, task: Task, row: Row) -> Trajectory:
+        """Return the episode that a row tells of. Raises Misshapen."""
+        dialect = self.dialects[task.dialect or self.form]
+        if _failed(row):
+            return _error(task, row, dialect.name)
+        native = self.form == "native" and not task.dialect
+        turns = self._turns(task, row, native)
+        names = _names(task, self.mangled) if native else {}
+        steps: list[Step] = []
+        for number, replies in enumerate(turns):
+            for reply in replies:
+                meant = _renamed(reply, names) if names and reply.calls else reply
+                calls = dialect.read(meant, task.tools).calls
+                steps.append(Step(reply=meant, turn=number, calls=calls))
+        last = steps[-1] if steps else None
+        return Trajectory(
+            task=task.id,
+            dialect=dialect.name,
+            steps=tuple(steps),
+            answer="" if last is None or last.calls else last.reply.text,
+            ending="answered" if len(turns) == len(task.turns) else "steps",
+            usage=Usage(
+                input=sum(step.reply.usage.input for step in steps),
+                output=sum(step.reply.usage.output for step in steps),
+            ),
+            latency_s=sum(step.reply.latency_s for step in steps),
+        )
+
+    def _turns(self, task: Task, row: Row, native: bool) -> list[list[Reply]]:
+        if not task.category.startswith(_NESTED):
+            return [[self._reply(row.result, row, None, native)]]
+        if not isinstance(row.result, list):
+            raise Misshapen(f"a result is a list of turns here, not {_shown(row.result)}")
+        turns = []
+        for i, steps in enumerate(row.result):
+            if not isinstance(steps, list):
+                raise Misshapen(f"turn {i + 1} is a list of steps, not {_shown(steps)}")
+            # a turn without a step still counts as one
+            replies = [self._reply(said, row, (i, j), native) for j, said in enumerate(steps)]
+            turns.append(replies or [Reply()])
+        return turns
+
+    def _reply(self, said: Any, row: Row, place: tuple[int, int] | None, native: bool) -> Reply:
+        text, calls = self._said(said, native)
+        reasoning = _at(row.reasoning_content, place)
+        return Reply(
+            text=codec.escape(text),
+            calls=calls,
+            reasoning=codec.escape(reasoning) if isinstance(reasoning, str) else "",
+            usage=Usage(
+                input=int(_number(_at(row.input_token_count, place))),
+                output=int(_number(_at(row.output_token_count, place))),
+            ),
+            latency_s=_number(_at(row.latency, place)),
+        )
+
+    def _said(self, said: Any, native: bool) -> tuple[str, tuple[Call, ...]]:
+        """Return text and calls of one reply."""
+        match said:
+            case None:
+                return "", ()
+            case str():
+                return self._text(said), ()
+            case [str(first), *rest] if all(isinstance(text, str) for text in rest):
+                return self._text(first), ()  # the official evaluator looks at no other
+            case list() if native:
+                return "", tuple(map(_call, said))
+            case dict() if native:
+                return "", (_call(said),)
+        wanted = "text or a list of calls" if native else "text in a run by prompt"
+        raise Misshapen(f"a reply is {wanted}, not {_shown(said)}")
+
+    def _text(self, text: str) -> str:
+        if self.fenced:
+            for fence in _FENCES:
+                text = text.replace(fence, "")
+        return text
+
+
+def _call(said: Any) -> Call:
+    """Read `{name: arguments}`, the arguments as JSON text or as an object, or Cohere's form."""
+    match said:
+        case {"tool_name": str(name), "parameters": given}:
+            pass
+        case dict() if len(said) == 1:
+            ((name, given),) = said.items()
+        case _:
+            raise Misshapen(f"a call is {{name: arguments}}, not {_shown(said)}")
+    if not isinstance(given, str):
+        try:
+            given = json.dumps(given, ensure_ascii=False)
+        except (ValueError, RecursionError) as error:  # such as an integer of any length
+            raise Misshapen(f"the arguments of {name[:_SHOWN_CHARS]!r}: {error}") from None
+    return Call(name=codec.escape(name), arguments=codec.escape(given))
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = json.dumps(value)
+    except (ValueError, RecursionError):
+        return type(value).__name__
+    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "..."
+
+
+def _names(task: Task, mangled: bool | None) -> dict[str, str]:
+    """Return what the names in stored calls mean where they do not mean themselves.
+
+    Where the official evaluator expects underscores it refuses the dotted name, so that the two
+    change places; a model of which nothing is known may use either.
+    """
+    if mangled is False:
+        return {}
+    tools = [tool.name for tool in task.tools]
+    dotted = {name: name.replace(".", "_") for name in tools if "." in name}
+    back = {plain: name for name, plain in dotted.items() if plain not in tools}
+    return back | dotted if mangled else back
+
+
+def _renamed(reply: Reply, names: Mapping[str, str]) -> Reply:
+    calls = [
+        msgspec.structs.replace(call, name=names.get(call.name, call.name)) for call in reply.calls
+    ]
+    return msgspec.structs.replace(reply, calls=tuple(calls))
+
+
+def _at(value: Any, place: tuple[int, int] | None) -> Any:
+    """Return the number or text of one step from a list of lists; the value itself for one turn."""
+    if place is None:
+        return value
+    for index in place:
+        if not isinstance(value, list) or index >= len(value):
+            return None
+        value = value[index]
+    return value
+
+
+def _number(value: Any) -> float:
+    """Return a count or a time; 0, which the official statistics leave out, for anything odd."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return value if 0 <= value <= _MOST else 0
+
+
+# --- errors in the place of a reply -----------------------------------------------------
+
+
+def _failed(row: Row) -> bool:
+    return isinstance(row.result, str) and (
+        row.traceback is not None or row.result.startswith(ERROR)
+    )
+
+
+def _error(task: Task, row: Row, dialect: str) -> Trajectory:
+    text = codec.escape(row.result)
+    step = Step(reply=Reply(text=text, stop="malformed"), fault=f"{ERROR}, not a reply")
+    return Trajectory(task=task.id, dialect=dialect, steps=(step,), answer=text, ending="malformed")
+
+
+def failed(trajectory: Trajectory) -> bool:
+    """Tell whether an imported row holds the text of an error in the place of a reply."""
+    steps = trajectory.steps
+    return len(steps) == 1 and steps[0].fault.startswith(ERROR)
+
+
+def score(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
+    """Judge one episode. Only the official reading takes an error's text for the model's."""
+    if not failed(trajectory):
+        return scoring.score(task, trajectory)
+    for prefix, native in (("multi_turn_", "multi_turn"), (_NESTED, "agentic")):
+        if task.category.startswith(prefix):
+            label = Label(
+                cause="no_answer",
+                native=f"{native}:inference_error",
+                evidence=trajectory.answer[:400],
+                primary=True,
+            )
+            return {"official": Verdict(outcome="incorrect", value=0.0, labels=(label,))}
+    return {"official": scoring.score(task, trajectory)["official"]}

@@ -1,0 +1,159 @@
+"""Whole result folders: the official evaluator and toolmark reach the same scores, both ways."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.parity import synthetic
+
+from toolmark import suites
+from toolmark.cli import bfcl
+from toolmark.runs.store import Run
+from toolmark.runs.suite import Suite
+from toolmark.suites.bfcl import data, interchange, registry
+from toolmark.types import Task
+
+NATIVE = "gpt-4.1-2025-04-14-FC"
+PROMPT = "gpt-4.1-2025-04-14"
+OWN_FORMS = ("simple_java", "simple_javascript")  # as text they need the grammars of an extra
+EVERY = 5
+
+
+def available() -> tuple[str, ...]:
+    from toolmark.suites.bfcl import suite
+
+    return tuple(name for name in interchange.CATEGORIES if name in suite.CATEGORIES)
+
+
+def thinned(suite: Suite) -> Iterator[Task]:
+    """Return one entry in a few of each category, and set-up tasks."""
+    for task in suite:
+        if task.kind == "setup" or synthetic.draw(task.id + "?", EVERY) == 0:
+            yield task
+
+
+def evaluate(root: Path, *models: str) -> dict[str, dict[str, Any]]:
+    """Run the official evaluator and return its score headers by model and category."""
+    known = registry.models(data.fetch())
+    fields = {
+        name: {
+            "display_name": known[name].display,
+            "url": known[name].url,
+            "org": known[name].maker,
+            "license": known[name].license,
+            "input_price": known[name].input_price,
+            "output_price": known[name].output_price,
+            "is_fc_model": known[name].native,
+            "underscore_to_dot": known[name].mangled,
+        }
+        for name in models
+    }
+    script = Path(__file__).with_name("official_scores.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(data.fetch()), str(root), json.dumps(fields), "partial"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return headers(root / "score")
+
+
+def headers(folder: Path) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.rglob("*_score.json")):
+        model = path.relative_to(folder).parts[0]
+        category = path.name.removeprefix("BFCL_v4_").removesuffix("_score.json")
+        with path.open() as file:
+            found.setdefault(model, {})[category] = json.loads(file.readline())
+    return found
+
+
+def failures(folder: Path) -> dict[tuple[str, str], str]:
+    """Return the official error type of every failed entry by (model, id)."""
+    found = {}
+    for path in sorted(folder.rglob("*_score.json")):
+        for line in path.read_text().splitlines()[1:]:
+            row = json.loads(line)
+            inner = row["error"] if isinstance(row["error"], dict) else row
+            found[path.relative_to(folder).parts[0], row["id"]] = inner["error_type"]
+    return found
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.glob("*.csv")}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with synthetic results of a native and a prompt model."""
+    folder = tmp_path_factory.mktemp("official")
+    suite = suites.load("bfcl", category=available())
+    native = [task for task in thinned(suite) if not task.dialect]
+    synthetic.write(folder, NATIVE, synthetic.rows(suite, "native", native))
+    prompt = [task for task in thinned(suite) if task.category not in OWN_FORMS]
+    synthetic.write(folder, PROMPT, synthetic.rows(suite, "prompt", prompt))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def official(root: Path) -> dict[str, dict[str, Any]]:
+    return evaluate(root, NATIVE, PROMPT)
+
+
+@pytest.fixture(scope="module")
+def runs(root: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    folder = tmp_path_factory.mktemp("runs")
+    return [
+        bfcl.bring(source, folder, lenient=True).run
+        for source in interchange.sources(root / "result")
+    ]
+
+
+@pytest.fixture(scope="module")
+def exported(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported")
+    bfcl.export_("bfcl", [run.path for run in runs], folder)
+    return folder
+
+
+def test_imported_results_score_as_the_official_evaluator_scores_them(
+    official: dict[str, dict[str, Any]], runs: list[Run]
+) -> None:
+    assert {run.info.plan.model for run in runs} == {NATIVE, PROMPT}
+    for run in runs:
+        parts = run.summary()["parts"]
+        mine = {name: parts[name] for name in official[run.info.plan.model]}
+        theirs = official[run.info.plan.model]
+        assert {name: (p["value"], p["n"]) for name, p in mine.items()} == {
+            name: (head["accuracy"], head["total_count"]) for name, head in theirs.items()
+        }
+
+
+def test_every_official_error_type_is_the_same(
+    official: dict[str, dict[str, Any]], root: Path, exported: Path
+) -> None:
+    theirs, mine = failures(root / "score"), failures(exported / "score")
+    assert {key: (theirs.get(key), mine.get(key)) for key in theirs.keys() | mine.keys()} == {
+        key: (kind, kind) for key, kind in theirs.items()
+    }
+
+
+def test_leaderboard_files_are_equal_cell_by_cell(
+    official: dict[str, dict[str, Any]], root: Path, exported: Path
+) -> None:
+    assert len(files(root / "score")) == 6
+    assert files(exported / "score") == files(root / "score")
+
+
+def test_exported_results_are_accepted_and_score_the_same(
+    official: dict[str, dict[str, Any]], exported: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "result").symlink_to(exported / "result")
+    assert evaluate(tmp_path, NATIVE, PROMPT) == official == headers(exported / "score")

@@ -1,0 +1,84 @@
+"""An answer is found where it stands on its own, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmark.score import answer
+
+words = st.text(st.characters(categories=("Lu", "Ll", "Nd"), max_codepoint=0x2FF), min_size=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "official", "fair"),
+    [
+        ("It costs $50.", "$50", False, True),
+        ("US$50", "$50", True, True),
+        ("about 50% of it", "50%", False, True),
+        ("about 50%", "50", True, True),
+        ("$500", "$50", False, False),
+        ("$50.75", "$50", False, False),
+        ("$1,050", "50", False, False),
+        ("1.2", "12", True, False),
+        ("12.5", "12", False, False),
+        ("5.12", "12", False, False),
+        ("It is 12.", "12", True, True),
+        ("April 1, 2024", "april 1 2024", True, True),
+        ("ZhangYiming", "Zhang Yiming", False, False),
+        ("The Zhang-Yiming", "ZhangYiming", True, True),
+        ("o'neil", 'O"Neil', True, True),
+        ("Joseph Polisena Jr", "Joseph Polisena Jr.", True, True),
+        ("annual", "ann", False, False),
+        ("", "x", False, False),
+    ],
+)
+def test_boundaries(text: str, wanted: str, official: bool, fair: bool) -> None:
+    assert (answer.official(text, [wanted]) is not None) is official
+    assert (answer.fair(text, [wanted]) is not None) is fair
+
+
+@given(words, words)
+def test_an_answer_between_spaces_is_found_in_both_readings(before: str, wanted: str) -> None:
+    text = f"{before} {wanted} {before}"
+    assert answer.official(text, ["absent answer", wanted]) == wanted
+    assert answer.fair(text, ["absent answer", wanted]) == wanted
+
+
+@given(words, words)
+def test_an_answer_inside_a_word_is_not_found_in_the_fair_reading(before: str, wanted: str) -> None:
+    glued = f"{before}{wanted}{before}"
+    assert answer.fair(glued, [wanted]) is None or wanted.lower() in glued.lower().split(wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("{'answer': 'Ann', 'context': 'You said so'}", "Ann"),
+        ('{"answer": "Ann", "context": "You said so"}', "Ann"),
+        ("{'answer': Ann, 'context': none}", "Ann"),
+        ("{'answer': 'Ann's', 'context': 'You're Ann'}", "Ann's"),
+        ('```json\n{"answer": 42}\n```', "42"),
+        ("{'context': 'You said so', 'answer': 'Ann'}", "Ann"),
+        ("First {'answer': 'Bo', 'context': ''} then {'answer': 'Ann', 'context': ''}", "Ann"),
+        ("{'answer': ''}", ""),
+        ("{'answer': 'cut off", "cut off"),
+        ("The answer: Ann", None),
+        ("", None),
+    ],
+)
+def test_the_answer_field_is_read_leniently(text: str, field: str | None) -> None:
+    assert answer.field(text) == field
+
+
+def test_reading_is_linear_in_hostile_text() -> None:
+    hostile = "'answer':" * 20_000 + "'answer'" + " " * 100_000
+    assert answer.field(hostile) == "answer"
+    assert answer.fair(hostile + "(" * 100_000, ["Ann"]) is None
+
+
+@pytest.mark.parametrize("text", ["", "I do not know", "I don't know.", '"I cannot answer this"'])
+def test_not_knowing_is_recognised(text: str) -> None:
+    assert answer.unknown(text)
+    assert not answer.unknown(f"Ann. {text}")
