@@ -19,7 +19,7 @@ from toolmark.errors import Rejected, UsageError, near
 from toolmark.media import Media
 from toolmark.models.resolve import resolve
 from toolmark.runs import runner, scoring, store
-from toolmark.runs.plan import Plan, select
+from toolmark.runs.plan import Plan, select, task_file
 from toolmark.runs.store import Folder, Run
 from toolmark.runs.suite import Scorer, Suite
 from toolmark.types import Instrument, Model, Sampling
@@ -74,6 +74,8 @@ async def arun(
     Raises UsageError for a request that cannot be, Rejected when the endpoint refuses it
     (what was done is kept), DataError for damaged files.
     """
+    if not isinstance(suite, Suite):
+        raise UsageError(f"expected a Suite, got {suite!r}; next: tm.load(NAME)")
     _positive("repeats", repeats)
     _positive("max_connections", max_connections)
     asked = Sampling(
@@ -96,7 +98,7 @@ async def arun(
         ids=tuple(ids),
         sample=sample,
         tasks=str(tasks),
-        tasks_sha256=_digest(Path(tasks)) if tasks else "",
+        tasks_sha256=_digest(task_file(Path(tasks))) if tasks else "",
     )
     path, fresh = _folder(Path(log_dir), plan, resume=resume)
     try:
@@ -149,6 +151,8 @@ async def arun(
 
 def run(suite: Suite, model: str | Model | Instrument, **settings: Any) -> Run:
     """Do what `arun` does, from code that is not async."""
+    if asyncio._get_running_loop() is not None:
+        raise UsageError("a loop is running already (a notebook?): use `await tm.arun(...)`")
     return uvloop.run(arun(suite, model, **settings))
 
 

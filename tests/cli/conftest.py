@@ -25,6 +25,7 @@ def mind() -> Iterator[Mind]:
 
     async def behave(asked: fake.Asked, writer: StreamWriter) -> None:
         found.asked.append(asked)
+        await asyncio.sleep(found.wait_s)
         plain = found.body if found.body is not None else await play(asked)
         data = plain if isinstance(plain, bytes) else json.dumps(plain).encode()
         writer.write(fake.raw(found.status, data))

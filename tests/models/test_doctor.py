@@ -27,6 +27,8 @@ def clinic(**faults: Any) -> fake.Behaviour:
         said = asked.json["messages"][0]["content"]
         kinds = {part["type"] for part in said} if isinstance(said, list) else set()
         names = [tool["function"]["name"] for tool in asked.json.get("tools", [])]
+        if "temperature" in asked.json:
+            return faults.get("temperature", (200, fake.says("yes")))
         if "image_url" in kinds:
             return faults.get("image", (200, fake.says("red")))
         if "input_audio" in kinds:
@@ -59,11 +61,13 @@ NAMES = [
     "tool calls",
     "parallel calls",
     "dots in names",
+    "temperature 0",
     "image",
     "audio",
     "usage",
 ]
 NO = (400, {"error": {"message": "not supported"}})
+COLD = (400, {"error": {"message": "Only the default is supported", "param": "temperature"}})
 
 
 def test_a_good_endpoint_is_well_in_every_respect() -> None:
@@ -81,6 +85,8 @@ def test_a_good_endpoint_is_well_in_every_respect() -> None:
         ("parallel", "parallel calls", (200, fake.calls(("get_weather", "{}"))), "warn", "1 calls"),
         ("parallel", "parallel calls", (200, fake.says("no")), "warn", "0 calls"),
         ("dots", "dots in names", NO, "ok", "weather_get"),
+        ("temperature", "temperature 0", COLD, "warn", "without temperature"),
+        ("temperature", "temperature 0", NO, "fail", "not supported"),
         ("image", "image", NO, "warn", "not supported"),
         ("audio", "audio", NO, "warn", "not supported"),
         ("audio", "audio", (500, {}), "warn", "500"),
@@ -95,6 +101,23 @@ def test_each_fault_is_found(fault: str, name: str, answer: Any, status: str, wo
 def test_every_failure_has_a_next_step() -> None:
     found = checks(tools=(200, fake.says("text")))["tool calls"]
     assert "tool parser" in found.step
+
+
+def test_what_the_endpoint_says_is_shown_without_the_key_and_control_characters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOOLMARK_API_KEY", "sk-very-secret")
+    echo = "\x1b[2Jyour key is sk-very-secret"
+    found = checks(
+        image=(200, fake.says(echo)),
+        tools=(200, fake.calls(("get_weather", json.dumps({"city": echo})))),
+        models=(200, {"data": [{"id": "goo" + echo}]}),
+        audio=(400, {"error": {"message": echo}}),
+    )
+    for check in found.values():
+        assert "sk-very-secret" not in check.detail + check.step
+        assert (check.detail + check.step).isprintable()
+    assert "[key]" in found["image"].detail
 
 
 def test_missing_usage_is_found() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from toolmark.codec import escape
 from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
-from toolmark.models.encode import Encoder
+from toolmark.models.encode import Encoder, check_sampling
 from toolmark.models.profile import PLAIN, Profile, of
 from toolmark.types import Audio, Call, Image, Message, Part, Request, Sampling, Text, Tool
 
@@ -102,6 +102,38 @@ def test_a_legal_name_keeps_itself_when_a_mangled_one_collides() -> None:
         "x" * 70: "x" * 64,
         "x" * 71: "x" * 62 + "_2",
     }
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(extra={"model": "x"}),
+        Sampling(extra={"messages": []}),
+        Sampling(extra={"stream": True}),
+        Sampling(extra={"a": float("nan")}),
+        Sampling(extra={"a": {1, 2}}),
+        Sampling(temperature=float("nan")),
+        Sampling(temperature=-1.0),
+        Sampling(top_p=1.5),
+        Sampling(max_tokens=0),
+    ],
+)
+def test_settings_that_no_request_can_hold_are_refused_up_front(sampling: Sampling) -> None:
+    with pytest.raises(UsageError):
+        check_sampling(sampling)
+
+
+def test_possible_settings_pass() -> None:
+    check_sampling(Sampling())
+    check_sampling(Sampling(temperature=0.0, top_p=1.0, max_tokens=1, extra={"seed": [1, "a"]}))
+
+
+def test_a_setting_that_the_profile_excludes_is_not_sent() -> None:
+    drawn = Sampling(temperature=0.0, top_p=1.0, max_tokens=5)
+    request = Request(messages=(said("user", Text("x")),), sampling=drawn)
+    out = sent(request, encoder(Profile(without=("temperature",))))
+    assert "temperature" not in out
+    assert (out["top_p"], out["max_tokens"]) == (1.0, 5)
 
 
 def test_dots_stay_where_the_profile_takes_them() -> None:

@@ -151,7 +151,94 @@ def test_a_404_names_the_models_that_the_server_offers() -> None:
 def test_an_account_without_credit_is_not_asked_again() -> None:
     found = error(fake.answer(429, {"error": {"message": "x", "code": "insufficient_quota"}}))
     assert isinstance(found, Rejected)
+    assert found.status == 402
     assert "credit" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("status", "failure"),
+    [
+        (402, {"message": "Insufficient Balance", "code": "invalid_request_error"}),
+        (403, {"message": "no", "type": "insufficient_user_quota"}),
+        (429, {"message": "no", "type": "exceeded_current_quota_error"}),
+        (400, {"message": "no", "code": "billing_hard_limit_reached"}),
+        (200, {"message": "no", "code": 402}),
+        (200, {"message": "no", "code": "insufficient_quota"}),
+    ],
+)
+def test_no_credit_is_402_however_it_is_said_and_tells_the_next_step(
+    status: int, failure: Any
+) -> None:
+    found = error(fake.answer(status, {"error": failure}))
+    assert isinstance(found, Rejected)
+    assert found.status == 402
+    assert "add some, then give the same command again" in str(found)
+
+
+ECHO = f"<html>{' ' * 50}You sent: Authorization: Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (200, ECHO.encode(), Torn),
+        (200, {"choices": [], "echo": KEY}, Torn),
+        (200, {"error": {"message": ECHO}}, Unavailable),
+        (400, ECHO.encode(), Rejected),
+        (400, (ECHO + "x" * 9).encode() * 99, Rejected),
+        (401, {"error": {"message": ECHO}}, Rejected),
+        (404, {"error": {"message": ECHO}}, Rejected),
+        (429, {"error": {"message": ECHO}}, RateLimited),
+        (502, ECHO.encode(), Unavailable),
+    ],
+)
+@pytest.mark.parametrize("by_header", [True, False])
+def test_a_key_that_the_server_echoes_is_in_no_error(
+    status: int, body: Any, kind: type, by_header: bool
+) -> None:
+    more: dict[str, Any] = {}
+    if by_header:
+        more = {"key": "", "headers": {"Authorization": f"Bearer {KEY}"}}
+    with pytest.raises(kind) as caught:
+        asyncio.run(asked(fake.answer(status, body), **more))
+    assert KEY[:6] not in str(caught.value)
+
+
+@pytest.mark.parametrize("n", range(60, 125, 3))
+def test_no_half_of_a_key_is_left_at_a_cut(n: int) -> None:
+    for body in (b"." * n + KEY.encode(), b'"' + b" " * n + KEY.encode()):
+        assert "sk-" not in str(error(fake.answer(200, body)))
+        assert "sk-" not in str(error(fake.answer(400, b"." * 400 + body)))
+
+
+def test_a_redirect_does_not_tell_the_key() -> None:
+    found = error(fake.answer(302, b"", {"location": f"http://x/{KEY}/v1"}))
+    assert "[key]" in str(found)
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
+def test_an_error_text_is_printable(status: int) -> None:
+    text = "a\x1b]0;title\x07\x9b2J\u202egnp.exe\u2066 b"
+    for body in ({"error": {"message": text}}, text.encode()):
+        found = str(error(fake.answer(status, body)))
+        assert found.isprintable()
+        assert "\\u202e" in found
+
+
+def test_listing_the_models_tells_no_key_either() -> None:
+    async def go() -> None:
+        async with fake.serve(fake.answer(401, ECHO.encode() + b"\x1b[2J")) as server:
+            await wire(server.url).models()
+
+    with pytest.raises(Rejected) as caught:
+        asyncio.run(go())
+    assert KEY not in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_a_text_of_a_filter_is_masked_and_printable() -> None:
+    body = {"error": {"code": "content_filter", "message": f"\x1b[2J {KEY}"}}
+    assert reply(fake.answer(400, body)).text == "\\x1b[2J [key]"
 
 
 LONG = [

@@ -282,6 +282,26 @@ def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
         asyncio.run(Cache(Scripted(REPLY), tmp_path / "file", "id")(HELLO))
 
 
+class Picky(Scripted):
+    """An endpoint that refuses temperature, as the wire tells it."""
+
+    dropped = frozenset({"temperature"})
+
+
+def test_what_was_left_out_is_told_through_all_policies(tmp_path: Path) -> None:
+    outer = Cache(Retry(Pace(Picky(REPLY), 2), 1), tmp_path, "id")
+    assert outer.dropped == {"temperature"}
+    assert Cache(Retry(Pace(Scripted(REPLY), 2), 1), tmp_path, "id").dropped == frozenset()
+
+
+def test_a_reply_from_the_cache_tells_what_was_left_out_when_it_was_asked(tmp_path: Path) -> None:
+    asyncio.run(Cache(Picky(REPLY), tmp_path, "id")(HELLO))
+    later = Cache(Scripted(REPLY), tmp_path, "id")
+    assert later.dropped == frozenset()
+    assert asyncio.run(later(HELLO)) == REPLY
+    assert later.dropped == {"temperature"}
+
+
 def test_policies_pass_the_name_and_the_end_on(tmp_path: Path) -> None:
     model = Scripted(REPLY)
     outer = Cache(Retry(Pace(model, 2), 1), tmp_path, "id")

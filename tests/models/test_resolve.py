@@ -12,7 +12,7 @@ from tests.servers import fake
 
 from toolmark.errors import UsageError
 from toolmark.models.policy import Cache, Retry
-from toolmark.models.resolve import endpoint, resolve
+from toolmark.models.resolve import address, endpoint, resolve
 from toolmark.types import Instrument, Message, Model, Reply, Request, Task, Text
 
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
@@ -70,6 +70,32 @@ def test_base_url_beats_the_environment_and_addresses_are_tidied(
     assert endpoint("http://h:1/v1/chat/completions#m").url == "http://h:1/v1"
 
 
+def test_the_address_is_the_one_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert address("openai/m", None) == "https://api.openai.com/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://env:1/v1/")
+    for spec, base_url in [
+        ("openai/m", None),
+        ("openai/m", "http://h:1/v1/"),
+        ("http://h:1/v1/chat/completions#m", None),
+    ]:
+        assert address(spec, base_url) == endpoint(spec, base_url=base_url).url
+
+
+@pytest.mark.parametrize("spec", ["baseline/planner", "test/oracle?x=1", "package.module:thing"])
+def test_what_is_asked_in_this_process_has_no_address(spec: str) -> None:
+    assert address(spec, None) == ""
+
+
+@pytest.mark.parametrize(
+    "url", ["http://u:p@h/v1", "http://h/v1?key=u:p", "http://u:p@h:x/v1", "http://u:p/w@h/v1"]
+)
+def test_an_address_holds_no_secret_and_neither_does_its_error(url: str) -> None:
+    for spec, base_url in [(f"{url}#m", None), ("openai/m", url)]:
+        with pytest.raises(UsageError) as caught:
+            address(spec, base_url)
+        assert "u:p" not in str(caught.value)
+
+
 def test_names() -> None:
     assert endpoint("openai/a/b", base_url="http://h/v1").model == "a/b"
     assert endpoint("http://h/v1#org/m:8b").model == "org/m:8b"
@@ -90,8 +116,11 @@ def test_names() -> None:
         ("http://h:port/v1#m", None, "not an address"),
         ("http://h:99999/v1#m", None, "not an address"),
         ("http://u:p@h/v1#m", None, "TOOLMARK_API_KEY"),
-        ("http://h/v1?key=1#m", None, "query"),
+        ("http://u:p@h:port/v1#m", None, "not an address"),
+        ("http://h/v1?key=u:p#m", None, "query"),
+        ("http://u:p@h/v1?key=u:p", None, "#NAME"),
         ("http://h/v1#m", "http://g/v1", "leave --base-url out"),
+        ("http://u:p@h/v1?key=u:p#m", "http://g/v1", "leave --base-url out"),
         ("openai/m", "localhost:8000", "not an address"),
         ("baseline/plannr", None, "did you mean: planner"),
         ("test/nul", None, "did you mean: null"),

@@ -17,9 +17,18 @@ Ask = Callable[[Sequence[Sequence[Any]]], list[Any]]
 
 
 @pytest.fixture(scope="session")
-def official(tmp_path_factory: pytest.TempPathFactory) -> Ask:
-    script = Path(__file__).with_name("official.py")
-    command = [sys.executable, str(script), str(data.fetch())]
+def official() -> Ask:
+    return asker("official.py")
+
+
+@pytest.fixture(scope="session")
+def official_formats() -> Ask:
+    return asker("official_formats.py")
+
+
+def asker(script: str) -> Ask:
+    """Return what sends jobs to a script beside this file, and brings its answers."""
+    command = [sys.executable, str(Path(__file__).with_name(script)), str(data.fetch())]
 
     def ask(jobs: Sequence[Sequence[Any]]) -> list[Any]:
         done = subprocess.run(

@@ -11,6 +11,31 @@ from toolmark.types import Task
 
 Calls = list[tuple[str, dict[Any, Any]]]
 
+SCRAPS: dict[str, tuple[str, ...]] = {
+    "simple_java": (
+        "new ArrayList<String>(Arrays.asList(", "))", "new ArrayList<>()", "{{", "}}", " {{ ", "}",
+        "add(", "put(", ")", ";", '"', "'", ",", ", ", "new String[]{", "new int[] {", "{", "\n",
+        "new HashMap<String, Object>()", "new HashMap<>() {{ ", "Arrays.asList(", "List.of(", "\\",
+        "null", "true", "1", "2L", "3.5f", "<", ">", "(", "()", " ", "\t", "[]", "١",
+    ),
+    "simple_javascript": (
+        "[", "]", "[[", "]]", ",", ", ", "new Array(", ")", "{", "}", "{}", ":", ": ", '"', "'",
+        "null", "true", "1", "2.5", "5n", "\n", " ", "[1, 2]", '"k": ', "k: ", "\\", "`", "١",
+    ),
+}  # fmt: skip
+FORMS: dict[str, tuple[str, ...]] = {
+    "simple_java": (
+        "new String[]{{{listed}}}", "new int[] {{ {listed} }}", "List.of({listed})",
+        "new ArrayList<>(Arrays.asList({listed}))", "new ArrayList<Integer>() {{{{ {adds} }}}}",
+        "new HashMap<String, Object>() {{{{ {puts} }}}}", "new HashMap<>() {{ {puts} }}",
+        "Arrays.asList({listed})", "Map.of({listed})", "{listed}",
+    ),
+    "simple_javascript": (
+        "[{listed}]", "[ {listed} ]", "new Array({listed})", "{{{pairs}}}", "{{ {pairs} }}",
+        "{{\n  {pairs}\n}}", "[[{listed}]]", "[[{listed}], [{listed}]]", "{listed}",
+    ),
+}  # fmt: skip
+
 LITERALS: tuple[Any, ...] = (
     0, 1, -1, 5, 5.0, 0.1, True, False, None, "", "x", "true", "None", "5", [], {}, (), [1], [1.0],
     ["a"], [""], [None], [True], [[1]], [{}], [{"a": 1}], {"a": 1}, {"a": {"b": [1]}}, ("a", 1),
@@ -21,10 +46,70 @@ LITERALS: tuple[Any, ...] = (
 def calls(made: Calls, task: Task, rng: Random) -> Calls:
     """Damage the calls one to three times."""
     made = copy.deepcopy(made)
+    steps = (literal,) * 6 + (option,) * 3 + (keyword,) * 3 + (order, name)
+    if task.category in SCRAPS:
+        steps = (code,) * 12 + (written,) * 6 + (option,) * 3 + (literal, keyword, order, name)
     for _ in range(seeds.between(rng, 1, 3)):
-        step = seeds.choice(rng, (literal,) * 6 + (option,) * 3 + (keyword,) * 3 + (order, name))
-        made = step(made, task, rng)
+        made = seeds.choice(rng, steps)(made, task, rng)
     return made
+
+
+def code(made: Calls, task: Task, rng: Random) -> Calls:
+    """Change the text of a Java or JavaScript value: a character, a scrap, a suffix, a stretch."""
+    _, given = _pick(made, rng)
+    if given:
+        key = seeds.choice(rng, list(given))
+        given[key] = _scrapped(str(given[key]), SCRAPS[task.category], rng)
+    return made
+
+
+def _scrapped(old: str, scraps: tuple[str, ...], rng: Random) -> str:
+    at = seeds.between(rng, 0, len(old))
+    scrap = seeds.choice(rng, scraps)
+    match seeds.below(rng, 7):
+        case 0:
+            return old[:at] + old[at + 1 :]
+        case 1:
+            return old + seeds.choice(rng, ("L", "l", "f", "F", "n", ".0", ".5", "e3", "\n", " "))
+        case 2:
+            return old[:at] + old[at + seeds.between(rng, 1, 8) :]
+        case 3:
+            return old.replace(seeds.choice(rng, scraps), scrap)
+        case 4:
+            return seeds.choice(rng, (f"[{old}]", f'"{old}"', f"'{old}'", f"({old})", f" {old} "))
+        case _:
+            return old[:at] + scrap + old[at:]
+
+
+def written(made: Calls, task: Task, rng: Random) -> Calls:
+    """Write an accepted value anew, in one of the forms its language has for it."""
+    wanted = next(iter(task.reference["truth"][0].values()))
+    _, given = _pick(made, rng)
+    if wanted:
+        key = seeds.choice(rng, list(wanted))
+        chosen = seeds.choice(rng, wanted[key] or [""])
+        given[key] = _form(chosen, seeds.choice(rng, FORMS[task.category]), rng)
+    return made
+
+
+def _form(value_: Any, form: str, rng: Random) -> str:
+    if isinstance(value_, bool):
+        return str(value_).lower()
+    if not isinstance(value_, list | dict):
+        return seeds.choice(rng, (str(value_), f"{value_}L", f"{value_}f", f"{value_}n"))
+    items = value_.items() if isinstance(value_, dict) else enumerate(value_)
+    quote = seeds.choice(rng, ('"', '"', "'", ""))
+    texts = []
+    for key, item in items:
+        item = item[0] if isinstance(item, list) and item else item
+        said = f"{quote}{item}{quote}" if isinstance(item, str) else str(item)
+        said = said.lower() if isinstance(item, bool) else said
+        texts.append((f"{quote}{key}{quote}", said))
+    adds = " ".join(f"add({said});" for _, said in texts)
+    puts = " ".join(f"put({key}, {said});" for key, said in texts)
+    pairs = ", ".join(f"{key}: {said}" for key, said in texts)
+    listed = seeds.choice(rng, (", ", ",")).join(said for _, said in texts)
+    return form.format(listed=listed, adds=adds, puts=puts, pairs=pairs)
 
 
 def literal(made: Calls, task: Task, rng: Random) -> Calls:

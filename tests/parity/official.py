@@ -17,7 +17,6 @@ import types
 import warnings
 from typing import Any, NoReturn
 
-
 CONVERTERS = "bfcl_eval.eval_checker.ast_eval.type_convertor"
 LANGUAGES = {"simple_java": "java", "simple_javascript": "javascript"}
 

@@ -1,8 +1,9 @@
 """The official evaluator over a whole result folder, run in a process of its own.
 
 Usage: `python official_scores.py WHEEL_FOLDER ROOT MODELS PARTIAL`: reads ROOT/result, writes
-ROOT/score, as `bfcl evaluate` does. MODELS is JSON: the registered models by name, with the fields
-of the official list. What the wheel imports and does not use here is stubbed; file locks do nothing.
+ROOT/score, as `bfcl evaluate` does. MODELS is JSON: the registered models by name, with the
+fields of the official list. What the wheel imports and does not use here is stubbed; file locks do
+nothing.
 """
 
 import contextlib

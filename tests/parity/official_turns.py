@@ -146,22 +146,23 @@ class Official:
         return rewritten
 
     def time(self, jobs: list[Any], rounds: int) -> float:
-        """Return the best time in seconds to check the jobs, decoded beforehand as strings.
+        """Return the least processor time in seconds to judge entries, native calls only.
 
-        The evaluator's own `eval` is used, and only the instances are dropped between entries.
+        The evaluator's own `eval` is used, and renewing the process is not counted.
         """
-        check = importlib.import_module(f"{CODE}.multi_turn_checker").multi_turn_checker
         vars(self.utils).pop("eval", None)
+        handler = Handler(self.handler, "native")
+        judge = self.runner._evaluate_single_multi_turn_entry
         best = float("inf")
         for _ in range(rounds):
             spent = 0.0
-            for category, row, decoded in jobs:
+            for category, row, result in jobs:
                 entry = self.rows(f"BFCL_v4_{category}.json")[row]
                 truth = self.rows(f"possible_answer/BFCL_v4_{category}.json")[row]["ground_truth"]
                 self.renew()
-                start = time.perf_counter()
-                check(decoded, truth, entry, category, "model")
-                spent += time.perf_counter() - start
+                start = time.process_time()
+                judge(handler, entry["id"], result, truth, entry, "model", category)
+                spent += time.process_time() - start
             best = min(best, spent)
         return best
 

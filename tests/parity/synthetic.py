@@ -34,18 +34,21 @@ def rows(suite: Suite, form: str, tasks: Iterable[Task]) -> Iterator[tuple[str, 
     """Return (category, row) of a result file for each task; four in ten are wrong in some way."""
     for task in tasks:
         name = f"{task.category}_prereq" if task.kind == "setup" else task.category
-        yield name, {"id": task.id, "result": result(suite, form, task), **spent(task)}
+        said = result(suite, form, task)
+        yield name, {"id": task.id, "result": said, **spent(task, said)}
 
 
-def spent(task: Task) -> dict[str, Any]:
+def spent(task: Task, said: Result) -> dict[str, Any]:
+    """Return tokens and seconds: one number, or one per step of each turn; an error has none."""
     k = draw(task.id, 97)
-    if task.category.startswith(("multi_turn_", "memory_", "web_search_")):
-        return {
-            "input_token_count": [[100 + k, 0], [k]],
-            "output_token_count": [[k]],
-            "latency": [[k / 7, 0.25]],
-        }
-    return {"input_token_count": 100 + k, "output_token_count": k, "latency": k / 7}
+    once = {"input_token_count": 100 + k, "output_token_count": k, "latency": k / 7}
+    if isinstance(said, str) and said.startswith("Error"):
+        return {"traceback": "Traceback: ..."}
+    if not task.category.startswith(("multi_turn_", "memory_", "web_search_")):
+        return once
+    return {
+        name: [[n + i for i, _ in enumerate(turn)] for turn in said] for name, n in once.items()
+    }
 
 
 def result(suite: Suite, form: str, task: Task) -> Result:

@@ -45,8 +45,8 @@ def agentically() -> Ask:
 
 @pytest.fixture(scope="module")
 def tasks() -> list[Task]:
-    families, _ = agentic.read(data.fetch(), agentic.CATEGORIES)
-    return [task for family in families for task in family]
+    root = data.fetch()
+    return [task for name in agentic.CATEGORIES for task in agentic.read(root, name)[0]]
 
 
 # --- verdicts ---------------------------------------------------------------------------
@@ -286,7 +286,7 @@ def test_entries_are_the_official_ones(agentically: Ask, tasks: list[Task], cate
     ours = {task.id: task for task in tasks if task.category == category}
     entries = agentically([["asked", category]])[0]
     assert [entry[0] for entry in entries] == list(ours)
-    memory = category in agentic.MEMORY
+    memory = category in agentic_score.MEMORY
     shown = "the memory's content"
     jobs = [["opened", category, e[0].split("-")[1], e[2], shown] for e in entries if memory]
     opened = agentically(jobs) if memory else [entry[2] for entry in entries]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from toolmark import codec, seeds
-from toolmark.suites.bfcl import data, execution, logarithm, multi_turn, simulators, turns
+from toolmark.suites.bfcl import data, execution, logarithm, multi_turn, replay, simulators, turns
 from toolmark.types import Call, Reply, Step, Task, Trajectory
 
 spec = importlib.util.spec_from_file_location("mutate", Path(__file__).with_name("mutate.py"))
@@ -53,7 +53,7 @@ def ask(jobs: Sequence[Any]) -> Any:
 
 def played(task: Task, rng: Random) -> Played:
     """Return the truth, each turn in one step or in a step per call."""
-    acts = turns.Check(task).plain
+    acts = replay.Check(task).plain
     one = seeds.below(rng, 2) == 0
     made = []
     for turn in acts:
@@ -163,7 +163,7 @@ def sharing(task: Task, rng: Random) -> Made | None:
     """Return a call that reaches padding records or a default argument, or draws a number."""
     classes = task.reference["classes"]
     token = task.reference["config"].get("TravelAPI", {}).get("access_token")
-    padding = turns.kit().padding
+    padding = replay.kit().padding
     card = seeds.choice(rng, list(padding["credit_card_list"]))
     booking = seeds.choice(rng, list(padding["booking_record"]))
     pay = {"access_token": token, "insurance_type": "x", "booking_id": booking,
@@ -312,7 +312,7 @@ def test_source_is_rewritten_as_the_official_executor_does(tasks: list[tuple[Tas
     jobs: list[Any] = []
     ours: list[str] = []
     for task, _ in tasks[::5]:
-        rewrite = turns.Check(task).rewriter("model")
+        rewrite = replay.Check(task).rewriter("model")
         names = {name: rewrite.full(name).rpartition(".")[0] for name in rewrite.methods}
         for _ in range(20):
             said = mutate.text(
@@ -359,7 +359,7 @@ def test_tools_are_the_official_docs_with_their_hints(tasks: list[tuple[Task, in
 
 def test_truths_call_known_methods_with_literals(tasks: list[tuple[Task, int]]) -> None:
     assert all(
-        execution.parsed(call.strip())[0] in turns.Check(task).methods
+        execution.parsed(call.strip())[0] in replay.Check(task).methods
         for task, _ in tasks
         for turn in task.reference["truth"]
         for call in turn

@@ -169,9 +169,11 @@ def test_a_task_is_found_by_its_id(folder: Path) -> None:
 def test_own_tasks_are_read_with_line_numbers(tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
     path.write_bytes(codec.encode(task("a")) + b"\n\n" + b'{"id": 3}\n')
-    tasks = FileTasks(path)
+    tasks = FileTasks(path, "s")
     assert len(tasks) == 2
     with pytest.raises(DataError, match=r"own.jsonl, line 3: not a task"):
         list(tasks)
+    with pytest.raises(DataError, match="line 1: a task of suite 's', not of 'other'"):
+        list(FileTasks(path, "other"))
     with pytest.raises(UsageError, match="cannot read tasks"):
-        FileTasks(tmp_path / "none.jsonl")
+        FileTasks(tmp_path / "none.jsonl", "s")

@@ -19,6 +19,7 @@ class Mind:
     url: str = ""
     status: int = 200
     body: Any = None
+    wait_s: float = 0.0
     asked: list[fake.Asked] = field(default_factory=list)
 
     @property

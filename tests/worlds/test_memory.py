@@ -17,10 +17,7 @@ from toolmark import codec
 from toolmark.errors import DataError, UsageError
 from toolmark.types import Call, Message, Text
 from toolmark.worlds import vector
-from toolmark.worlds.memory import SLOT, KeyValue, Memory, Store, Summary
-
-pytest.importorskip("rank_bm25")
-from toolmark.worlds.memory import by_words
+from toolmark.worlds.memory import SLOT, KeyValue, Memory, Store, Summary, by_words
 
 
 def letters(texts: Sequence[str]) -> NDArray[np.float32]:

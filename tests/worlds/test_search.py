@@ -230,7 +230,6 @@ def test_a_torn_last_line_is_written_over_and_any_other_is_named(tmp_path: Path)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    pytest.importorskip("rank_bm25", reason="needs toolmark[web]")
     pages = {
         "en.example.org/wiki/Tea.html": HTML,
         "en.example.org/wiki/Coffee.html": "<title>Coffee</title><p>A dark drink.</p>",
@@ -406,9 +405,17 @@ def test_no_address_leads_inside(url: str) -> None:
         fetched(url)
 
 
-def test_a_page_nested_beyond_reason_is_an_error_or_text() -> None:
+@pytest.mark.parametrize(
+    "html", ["<div>" * 5000 + "deep", "<?xml version='1.0'?><a>deep</a>", "deep.html", "deep<![[["]
+)
+def test_a_damaged_page_is_text_or_an_error_the_model_sees(html: str) -> None:
     for read in (page.markdown, page.bare):
         try:
-            assert "deep" in read("<div>" * 5000 + "deep")
+            assert "deep" in read(html)
         except ValueError as error:
-            assert "deeply" in str(error)
+            assert "beyond reading" in str(error)
+
+
+def test_a_damaged_page_of_a_corpus_can_be_found(folder: Path) -> None:
+    (folder / "b.example" / "broken.html").write_text("<p>kettle<![[[")
+    assert "broken.html" in ask(Corpus(folder), SEARCH, keywords="kettle").text

@@ -150,7 +150,7 @@ def _finish(done: Run, found: dict[str, Any]) -> None:
         for reason, n in reasons.most_common(3):
             out.print(f"  not run, {n} attempts: {visible(reason)}", markup=False, highlight=False)
         out.print("  next: give the same command again to run what is missing", highlight=False)
-    if done.info.plan.knobs.get("seed", 0) is None:
+    if done.info.plan.knobs.get("seed", 0) is None and not done.info.plan.tasks:
         out.print(f"  seed {done.info.seed} was drawn; --seed {done.info.seed} repeats these tasks")
     out.print(f"  next: toolmark report {done.path}", highlight=False, soft_wrap=True)
 
@@ -335,8 +335,8 @@ def _load(name: str, knobs: list[str] | None, seed: int | None) -> Suite:
         if key.strip() in given:
             raise UsageError(f"-T {key.strip()} is given twice; separate values by commas")
         given[key.strip()] = value.strip()
-    if seed is not None:
-        given["seed"] = seed
+    if seed is not None and given.setdefault("seed", seed) != seed:
+        raise UsageError(f"two seeds: --seed {seed} and -T seed={given['seed']}")
     return api.load(name, **given)
 
 

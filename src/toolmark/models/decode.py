@@ -89,6 +89,7 @@ def reply(body: bytes, meant: dict[str, str], latency_s: float) -> Reply:
     """Read a reply; `meant` gives the tool's own name for a name as sent.
 
     Raises Torn where the body is no JSON or holds no message, Failure where it holds an error.
+    Neither text quotes the body: it may echo a key.
     A message whose parts have the wrong shape is a malformed Reply with its JSON as the text.
     """
     try:
@@ -146,7 +147,7 @@ def _loose(body: bytes, meant: dict[str, str], latency_s: float) -> Reply:
     if choice and choice.get("finish_reason") == "error":
         raise Failure(choice)
     if not isinstance(message, dict):
-        raise Torn(f"the answer holds no message: {_short(body)}")
+        raise Torn("the answer holds no message")
     finish = choice.get("finish_reason") if choice else None
     stop = _STOPS.get(finish if isinstance(finish, str) else None, "stop")
     model = read.get("model")
@@ -237,9 +238,9 @@ def _object(body: bytes) -> Json:
         text = body.decode("utf-8", "surrogatepass")
         read = json.loads(_quoted(text), strict=False, parse_int=_whole)
     except (ValueError, RecursionError, MemoryError):
-        raise Torn(f"the answer is not JSON: {_short(body)}") from None
+        raise Torn("the answer is not JSON") from None
     if not isinstance(read, dict):
-        raise Torn(f"the answer is not a JSON object: {_short(body)}")
+        raise Torn("the answer is not a JSON object")
     return read
 
 
@@ -278,7 +279,3 @@ def _end(text: str, start: int) -> int:
 
 def _written(message: Json) -> str:
     return json.dumps(message, ensure_ascii=False)
-
-
-def _short(body: bytes) -> str:
-    return repr(body[:120].decode("utf-8", "replace"))

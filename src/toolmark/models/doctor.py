@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from toolmark.errors import EndpointError, Rejected, UsageError, near
 from toolmark.media import Media
@@ -59,8 +59,14 @@ async def examine(
 async def probe(model: OpenAI, media: Media) -> list[Check]:
     """Probe a model that reads its media from `media`. Each probe fails by itself.
 
-    Ends early where nothing further can work: out of reach, key refused, no such model.
+    Ends early where nothing further can work: out of reach, key refused, no such model. What
+    the endpoint said is shown without secrets and control characters.
     """
+    checks = await _probes(model, media)
+    return [replace(check, detail=model.mask(check.detail)) for check in checks]
+
+
+async def _probes(model: OpenAI, media: Media) -> list[Check]:
     checks = await _door(model)
     if any(check.status == "fail" for check in checks):
         return checks
@@ -70,6 +76,7 @@ async def probe(model: OpenAI, media: Media) -> list[Check]:
         return checks
     checks.append(await _parallel(model))
     checks.append(await _dots(model))
+    checks.append(await _sampling(model))
     checks.append(await _sees(model, "image", media.image(_png(), "image/png")))
     checks.append(await _sees(model, "audio", media.audio(_wav(), "audio/wav")))
     checks.append(_usage(reply))
@@ -134,7 +141,7 @@ async def _parallel(model: OpenAI) -> Check:
 async def _dots(model: OpenAI) -> Check:
     """Try a name with a dot as it is; the wire changes such names unless the profile says not."""
     name = "dots in names"
-    dotted = model.using(msgspec.structs.replace(model.quirks, dots=True))
+    dotted = model.using(replace(model.quirks, dots=True))
     try:
         reply = await dotted(_ask("What is the weather in Paris? Use the tool.", "weather.get"))
     except Rejected:
@@ -146,6 +153,24 @@ async def _dots(model: OpenAI) -> Check:
         return Check(name=name, status="ok", detail="accepted")
     detail = "accepted, but no call came back; they are sent with _ and mapped back"
     return Check(name=name, status="ok", detail=detail)
+
+
+async def _sampling(model: OpenAI) -> Check:
+    """Try what suites ask for; the wire leaves out what the model refuses and remembers it."""
+    name = "temperature 0"
+    asked = replace(_SETTINGS, temperature=0.0, top_p=1.0)
+    request = _ask("What is the weather in Paris? Use the tool.", "get_weather")
+    try:
+        await model(replace(request, sampling=asked))
+    except EndpointError as error:
+        return Check(name=name, status="fail", detail=str(error), step=_next(error))
+    if "temperature" in model.dropped:
+        left = " and ".join(sorted(model.dropped))
+        detail = f"refused by the endpoint, so requests go without {left}, at the model's default"
+        step = "replies vary from run to run: raise --repeats"
+        return Check(name=name, status="warn", detail=detail, step=step)
+    left = "; top_p is refused and left out" if "top_p" in model.dropped else ""
+    return Check(name=name, status="ok", detail=f"accepted{left}")
 
 
 async def _sees(model: OpenAI, name: str, part: Part) -> Check:

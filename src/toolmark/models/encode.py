@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -47,13 +48,11 @@ class Encoder:
     def __init__(
         self, model: str, profile: Profile, extra: Mapping[str, Any], media: Media | None
     ) -> None:
-        for name in _OURS:
-            if name in extra:
-                raise UsageError(f"the extra body may not set {name!r}: toolmark sets it")
+        _check_extra(extra)
         self.media = media
         self._head = b'{"model":' + _dump(model) + b',"messages":'
         self._extra = dict(extra)
-        self._profile = profile
+        self.profile = profile
         letters = "a-zA-Z0-9_.-" if profile.dots else "a-zA-Z0-9_-"
         self._illegal = re.compile(f"[^{letters}]")
         self._legal = re.compile(f"[{letters}]{{1,{_LONGEST}}}").fullmatch
@@ -120,14 +119,14 @@ class Encoder:
         named = {
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
-            self._profile.limit: sampling.max_tokens,
+            self.profile.limit: sampling.max_tokens,
             "reasoning_effort": sampling.reasoning_effort,
         }
+        left = self.profile.without
         given = {name: value for name, value in named.items() if value is not None}
+        given = {name: value for name, value in given.items() if name not in left}
+        _check_extra(sampling.extra)
         settings = self._extra | given | sampling.extra
-        for name in _OURS:
-            if name in settings:
-                raise UsageError(f"sampling may not set {name!r}: toolmark sets it")
         return b"," + _json(settings)[1:] if settings else b"}"
 
     def _messages(self, messages: tuple[Message, ...], kit: Kit, mended: bool) -> list[Json]:
@@ -176,7 +175,7 @@ class Encoder:
 
     def _result(self, message: Message, held: list[Part]) -> str | list[Json]:
         media = [part for part in message.parts if not isinstance(part, Text)]
-        if not media or self._profile.media:
+        if not media or self.profile.media:
             return self._content(message.parts)
         held.extend(media)
         return restore(message.text) or "(shown below)"
@@ -209,6 +208,28 @@ class Encoder:
         if self.media is None:
             raise UsageError("a message holds media, but the model has no media store")
         return base64.b64encode(self.media.read(part)).decode()
+
+
+def check_sampling(sampling: Sampling) -> None:
+    """Raise UsageError for settings that no request can hold, before anything is asked."""
+    _check_extra(sampling.extra)
+    temperature, top_p, most = sampling.temperature, sampling.top_p, sampling.max_tokens
+    if temperature is not None and not 0 <= temperature < math.inf:
+        raise UsageError(f"temperature must be a number from 0; got {temperature}")
+    if top_p is not None and not 0 <= top_p <= 1:
+        raise UsageError(f"top-p must be from 0 to 1; got {top_p}")
+    if most is not None and most < 1:
+        raise UsageError(f"max-tokens must be at least 1; got {most}")
+
+
+def _check_extra(extra: Mapping[str, Any]) -> None:
+    for name in _OURS:
+        if name in extra:
+            raise UsageError(f"the extra body may not set {name!r}: toolmark sets it")
+    try:
+        json.dumps(dict(extra), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"the extra body is not JSON: {error}") from None
 
 
 def _offered(tool: Tool, name: str) -> Json:

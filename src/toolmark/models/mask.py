@@ -12,6 +12,7 @@ _HIDDEN = "[key]"
 _WHOLE = 4
 _WORD = 7  # "Bearer" and "Basic" are no secrets, and no key is shorter
 _BETWEEN = re.compile(r"""[\s,;="']+""")
+_HEX = re.compile("%[0-9A-F]{2}")
 # C0 and C1 controls, line separators, bidirectional overrides and isolates
 _OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
@@ -35,7 +36,11 @@ class Mask:
 
     def __call__(self, text: str) -> str:
         """Return the text without secrets, with control characters as visible escapes."""
-        return printable(self._found.sub(_HIDDEN, text) if self._found else text)
+        return printable(self.hidden(text))
+
+    def hidden(self, text: str) -> str:
+        """Return the text without secrets, else as it is."""
+        return self._found.sub(_HIDDEN, text) if self._found else text
 
 
 def printable(text: str) -> str:
@@ -46,10 +51,11 @@ def printable(text: str) -> str:
 def _forms(secret: str) -> set[str]:
     """Return the secret as servers echo it: as it is, and inside a URL, JSON or HTML."""
     written = json.dumps(secret)[1:-1]
+    quoted = quote(secret, safe="")
     return {
         secret,
-        quote(secret, safe=""),
-        quote(secret, safe="").lower(),
+        quoted,
+        _HEX.sub(lambda found: found[0].lower(), quoted),
         written,
         written.replace("/", "\\/"),
         html.escape(secret),

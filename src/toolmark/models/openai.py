@@ -10,15 +10,17 @@ from typing import Any
 import msgspec
 
 from toolmark.codec import escape
-from toolmark.errors import EndpointError, Rejected, near
+from toolmark.errors import EndpointError, Rejected, Torn, near
 from toolmark.media import Media
 from toolmark.models import decode, profile, status
 from toolmark.models.encode import Encoder
 from toolmark.models.http import Answer, Client
-from toolmark.types import Reply, Request
+from toolmark.models.mask import Mask
+from toolmark.types import Reply, Request, Sampling
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _LISTED = 100
+_QUOTED = 120
 _UNREADABLE = (400, 422)
 
 
@@ -53,10 +55,11 @@ class OpenAI:
         self._extra = extra
         self._encoder = Encoder(model, self.quirks, extra, media)
         self._chat = f"{url}/chat/completions"
-        self._secrets = tuple(secret for secret in (key, *headers.values()) if len(secret) > 3)
+        self.mask = Mask(key, headers.values())
         own = {"Content-Type": "application/json", "Accept": "application/json"}
         if key:
             own["Authorization"] = f"Bearer {key}"
+        self._refused: frozenset[str] = frozenset()
         self._client = Client(_merged(own, headers), timeout_s=timeout_s)
 
     def __repr__(self) -> str:
@@ -64,31 +67,36 @@ class OpenAI:
 
     @property
     def identity(self) -> str:
-        """What replies depend on beside the request; never the key."""
+        """What replies depend on beside the request; never the key.
+
+        What the endpoint was found to refuse is no part of it: that follows from the endpoint,
+        and the identity must be the same before and after.
+        """
         settings = [self.url, self.model, dict(self._extra), msgspec.to_builtins(self.quirks)]
         return msgspec.json.encode(settings).decode()
 
+    @property
+    def dropped(self) -> frozenset[str]:
+        """The settings of Sampling that the endpoint refused and that are left out since."""
+        return self._refused - {"max_tokens"}  # that one goes out by its newer name
+
     async def __call__(self, request: Request, /) -> Reply:
-        """Ask once. Raises EndpointError; a fault of the model is in the Reply."""
-        body, kit = self._encoder.body(request)
-        answer = await self._client.post(self._chat, body)
-        if answer.status in _UNREADABLE:
-            # some servers parse the arguments in the history and refuse what is no JSON object
-            mended, _ = self._encoder.body(request, mended=True)
-            if mended != body:
-                answer = await self._client.post(self._chat, mended)
-        if answer.status != 200:
-            return await self._failed(answer, answer.status, answer.body)
+        """Ask once. Raises EndpointError; a fault of the model is in the Reply.
+
+        A request that is refused for its form goes out again in a form the endpoint takes.
+        """
         try:
-            return decode.reply(answer.body, kit.meant, answer.latency_s)
-        except decode.Failure as failure:
-            return await self._failed(answer, None, failure.body)
+            return await self._reply(request)
+        except EndpointError as error:
+            self._clean(error)
+            raise
 
     def using(self, quirks: profile.Profile) -> OpenAI:
         """Return the same model with other quirks, over the same connections."""
         other = copy.copy(self)
         other.quirks = quirks
-        other._encoder = Encoder(self.model, quirks, self._extra, self._encoder.media)
+        suited = profile.adapted(quirks, self._refused)
+        other._encoder = Encoder(self.model, suited, self._extra, self._encoder.media)
         return other
 
     async def models(self) -> tuple[str, ...] | None:
@@ -96,6 +104,66 @@ class OpenAI:
 
         Raises EndpointError if it cannot be reached or refuses the key.
         """
+        try:
+            return await self._listed()
+        except EndpointError as error:
+            self._clean(error)
+            raise
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _reply(self, request: Request) -> Reply:
+        body, kit = self._encoder.body(request)
+        answer = await self._client.post(self._chat, body)
+        if answer.status in _UNREADABLE:
+            answer = await self._again(request, body, answer)
+        if answer.status != 200:
+            return await self._failed(answer, answer.status, answer.body)
+        try:
+            return decode.reply(answer.body, kit.meant, answer.latency_s)
+        except decode.Failure as failure:
+            return await self._failed(answer, None, failure.body)
+        except Torn as error:
+            text = self.mask.hidden(answer.body.decode("utf-8", "replace"))
+            raise Torn(f"{error}: {text[:_QUOTED]!r}") from None
+
+    async def _again(self, request: Request, sent: bytes, answer: Answer) -> Answer:
+        """Ask again while the body can still be changed to what the endpoint says it takes.
+
+        A refused setting stays left out once an answer came without it: only that proves that
+        it was the reason.
+        """
+        asked = _asked(request.sampling)
+        refused: frozenset[str] = frozenset()
+        mended = False
+        while answer.status in _UNREADABLE:
+            refused |= status.refused(self._complaint(answer.body)) & asked
+            encoder = self._suited(refused)
+            body, _ = encoder.body(request, mended=mended)
+            if body == sent and not mended:
+                # some servers parse the arguments in the history and refuse what is no JSON object
+                mended = True
+                body, _ = encoder.body(request, mended=True)
+            if body == sent:
+                return answer
+            sent = body
+            answer = await self._client.post(self._chat, body)
+        if answer.status == 200:
+            self._refused |= refused
+            self._encoder = self._suited(refused)
+        return answer
+
+    def _suited(self, refused: frozenset[str]) -> Encoder:
+        """Return the encoder that leaves these settings out too; requests in flight share it."""
+        known = self._encoder
+        suited = profile.adapted(known.profile, refused)
+        if suited == known.profile:
+            return known
+        return Encoder(self.model, suited, self._extra, known.media)
+
+    async def _listed(self) -> tuple[str, ...] | None:
         answer = await self._client.get(f"{self.url}/models")
         if answer.status in (401, 403):
             raise status.error(answer, self._complaint(answer.body), self.key_name, answer.status)
@@ -107,9 +175,9 @@ class OpenAI:
             return None
         return tuple(escape(item.id) for item in listed.data)
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
+    def _clean(self, error: EndpointError) -> None:
+        """Make the text of an error fit to be printed and stored."""
+        error.args = (self.mask(str(error)),)
 
     async def _failed(self, answer: Answer, code: int | None, body: bytes) -> Reply:
         """Return the Reply if the failure is the model's, else raise the endpoint's error."""
@@ -124,7 +192,7 @@ class OpenAI:
         raise error
 
     def _complaint(self, body: bytes) -> status.Complaint:
-        return status.Complaint(body, self._secrets)
+        return status.Complaint(body, self.mask)
 
     async def _offer(self) -> str:
         """Return the end of a sentence about a model name that was not found."""
@@ -135,6 +203,11 @@ class OpenAI:
         if not names:
             return ""
         return f"; is the model name {self.model!r} right?{near(self.model, names[:_LISTED])}"
+
+
+def _asked(sampling: Sampling) -> set[str]:
+    """Return the names of the settings that are given."""
+    return {name for name in sampling.__struct_fields__ if getattr(sampling, name) is not None}
 
 
 class _Model(msgspec.Struct):

@@ -17,9 +17,9 @@ import msgspec
 
 from toolmark.codec import decode, encode
 from toolmark.errors import DataError, EndpointError, RateLimited, Timeout, Torn, Unavailable
-from toolmark.types import Model, Reply, Request
+from toolmark.types import Model, Record, Reply, Request
 
-_FORMAT = 1
+_FORMAT = 2
 _FIRST_S = 0.5
 _LONGEST_S = 60.0
 # a server that asks for more than this will not answer within this run
@@ -40,6 +40,12 @@ class Wrapper:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.name = str(getattr(model, "name", type(model).__name__))
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """The settings that the inner model's endpoint refused and that are left out since."""
+        found = getattr(self.model, "dropped", None)
+        return found if isinstance(found, frozenset) else frozenset()
 
     async def close(self) -> None:
         """Close the inner model, if it can be closed."""
@@ -154,26 +160,43 @@ class Pace(Wrapper):
             self.limit = max(1.0, self.limit / 2)
 
 
+class Entry(Record, frozen=True):
+    """A kept reply, with what was left out of its request."""
+
+    reply: Reply
+    dropped: tuple[str, ...] = ()
+
+
 class Cache(Wrapper):
     """Replies kept on disk, by what they depend on: the model, the request, the repeat.
 
     `identity` tells models apart and never holds a key. An entry that cannot be read, or was
-    changed, is asked again and written anew. Failures are not kept.
+    changed, is asked again and written anew. Failures are not kept. The key is the request as
+    it was meant; what the endpoint refused of it stands in the entry, so that a run which is
+    answered from here can tell it too.
     """
 
     def __init__(self, model: Model, folder: Path, identity: str) -> None:
         super().__init__(model)
         self.folder = folder
         self._prefix = hashlib.sha256(f"{_FORMAT}\n{identity}\n".encode())
+        self._kept: frozenset[str] = frozenset()
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """What was left out of any request, those answered from disk included."""
+        return super().dropped | self._kept
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return the kept reply, or ask and keep it."""
         path = self._path(request)
-        reply = _read(path)
-        if reply is None:
+        entry = _read(path)
+        if entry is None:
             reply = await self.model(request)
-            _write(path, reply)
-        return reply
+            entry = Entry(reply, tuple(sorted(super().dropped)))
+            _write(path, entry)
+        self._kept |= frozenset(entry.dropped)
+        return entry.reply
 
     def _path(self, request: Request) -> Path:
         key = self._prefix.copy()
@@ -182,20 +205,20 @@ class Cache(Wrapper):
         return self.folder / name[:2] / name
 
 
-def _read(path: Path) -> Reply | None:
+def _read(path: Path) -> Entry | None:
     """Return the entry, or None if it is missing or not as it was written."""
     try:
         told, _, line = path.read_bytes().partition(b"\n")
         if hashlib.sha256(line).hexdigest().encode() != told:
             return None
-        return decode(line, Reply)
+        return decode(line, Entry)
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def _write(path: Path, reply: Reply) -> None:
+def _write(path: Path, entry: Entry) -> None:
     """Write the entry whole or not at all."""
-    line = encode(reply)
+    line = encode(entry)
     part = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

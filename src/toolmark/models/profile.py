@@ -6,18 +6,21 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Profile(Struct, frozen=True, kw_only=True):
     """What an endpoint takes. The defaults are what every known server accepts.
 
     `dots`: function names may hold dots. `limit`: the field that limits the reply. `media`: a
-    tool message may hold images and audio; else they follow in a user message.
+    tool message may hold images and audio; else they follow in a user message. `without`: the
+    settings of Sampling that are never sent, in order.
     """
 
     dots: bool = False
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     media: bool = False
+    without: tuple[str, ...] = ()
 
 
 PLAIN = Profile()
@@ -31,3 +34,10 @@ def of(url: str) -> Profile:
             return Profile(limit="max_completion_tokens")
         case _:
             return PLAIN
+
+
+def adapted(profile: Profile, refused: frozenset[str]) -> Profile:
+    """Return the profile of an endpoint that refused these settings as well."""
+    without = {*profile.without, *refused} - {"max_tokens"}
+    limit = "max_completion_tokens" if "max_tokens" in refused else profile.limit
+    return replace(profile, limit=limit, without=tuple(sorted(without)))

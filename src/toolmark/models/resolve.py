@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +18,7 @@ from toolmark.models.openai import OpenAI
 from toolmark.models.policy import Cache, Pace, Retry
 from toolmark.types import Instrument, Model, Task
 
+_SECRET = re.compile(r"(?<=//).*@|\?[^#]*")
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _OPENAI = "https://api.openai.com/v1"
 _OPENAI_KEY = "OPENAI_API_KEY"
@@ -134,6 +136,16 @@ def endpoint(
     )
 
 
+def address(spec: str, base_url: str | None) -> str:
+    """Return the address that a model's name stands for; "" for what is asked in this process.
+
+    OPENAI_BASE_URL is heeded. Neither credentials nor a query are ever in it. Raises UsageError.
+    """
+    if spec.startswith(("baseline/", "test/")) or plugin.named(spec):
+        return ""
+    return _address(spec, base_url)[0]
+
+
 def _address(spec: str, base_url: str | None) -> tuple[str, str, str]:
     """Return the URL, the model's name there, and the variable that holds the key."""
     scheme, _, rest = spec.partition("/")
@@ -146,28 +158,35 @@ def _address(spec: str, base_url: str | None) -> tuple[str, str, str]:
         known = near(spec, _SCHEMES)
         raise UsageError(f"no model {spec!r}{known}; your own endpoint: http://HOST:PORT/v1#NAME")
     if base_url:
-        raise UsageError(f"{spec} is an address already: leave --base-url out, or use openai/NAME")
+        given = _shown(spec)
+        raise UsageError(f"{given} is an address already: leave --base-url out, or use openai/NAME")
     url, _, name = spec.partition("#")
     if not name:
-        raise UsageError(f"name the model after a '#': {url}#NAME")
+        raise UsageError(f"name the model after a '#': {_shown(url)}#NAME")
     return _url(url), name, _OWN_KEY
 
 
 def _url(text: str) -> str:
     """Return the base of the address, checked."""
+    shown = _shown(text)
     try:
         parts = urlsplit(text.strip())
         port = parts.port
     except ValueError:
-        raise UsageError(f"not an address: {text!r}") from None
+        raise UsageError(f"not an address: {shown!r}") from None
     if parts.username or parts.password:
         raise UsageError(f"no credentials in an address: use {_OWN_KEY} or --header")
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise UsageError(f"not an address: {text!r}; it looks like http://HOST:PORT/v1")
+        raise UsageError(f"not an address: {shown!r}; it looks like http://HOST:PORT/v1")
     if parts.query:
-        raise UsageError(f"an address with a query cannot be used: {text!r}")
+        raise UsageError(f"an address with a query cannot be used: {shown!r}")
     path = parts.path.rstrip("/").removesuffix("/chat/completions")
     return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def _shown(text: str) -> str:
+    """Return an address without password and query: either may be a secret."""
+    return _SECRET.sub("", text)
 
 
 def _test(rest: str, suite: Instrumented | None) -> Model | Instrument:

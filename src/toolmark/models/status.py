@@ -9,9 +9,11 @@ from typing import Any
 from toolmark.codec import escape
 from toolmark.errors import EndpointError, RateLimited, Rejected, Unavailable
 from toolmark.models.http import Answer
+from toolmark.models.mask import Mask, printable
 from toolmark.types import Reply
 
 _SHOWN = 500
+_READ = 4000
 _LATER = (408, 409, 425)
 _CLIENT = range(400, 500)
 _TYPES = {
@@ -27,6 +29,17 @@ _TYPES = {
     "context_length_exceeded": 400,
 }
 _LONG_CODES = ("context_length_exceeded", "exceed_context_size_error")
+_BROKE_CODES = (
+    "insufficient_quota",
+    "insufficient_user_quota",
+    "exceeded_current_quota_error",
+    "insufficient_balance",
+    "insufficient_credits",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "billing_error",
+)
+_BROKE = "the account has no credit left: add some, then give the same command again"
 _FILTER_CODES = ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation")
 # how the common servers say that a conversation no longer fits
 _LONG = re.compile(
@@ -41,27 +54,46 @@ _SETTING = re.compile(
     r"max(?:_completion)?_tokens\D{0,40}too large: (\d+).*?maximum context length is (\d+)",
     re.IGNORECASE | re.DOTALL,
 )
+# how servers say that they do not take a setting at all, or only its default
+_UNTAKEN = re.compile(
+    r"unsupported|n[o']t (?:be )?(?:support|allowed|permitted|accepted|available)|deprecated"
+    r"|only the default|only \S+ is allowed|may only be|unknown (?:parameter|field|argument)"
+    r"|unrecognized|unexpected keyword|cannot both|extra inputs|extra fields",
+    re.IGNORECASE,
+)
+# a value that no model would take: the user's mistake, which leaving it out would hide
+_RANGE = re.compile(
+    r"above|below|maximum|minimum|greater|less than|between|at (?:least|most)|in the range"
+    r"|must be|expected|too (?:large|small|high|low)",
+    re.IGNORECASE,
+)
+_EITHER = re.compile(
+    r"(?:cannot|not) both|use only one|mutually exclusive|at the same time", re.IGNORECASE
+)
+_NAMED = {
+    "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
+    "top_p": re.compile(r"\btop_?p\b", re.IGNORECASE),
+}
+_RENAMED = re.compile(r"\bmax_tokens\b.*\bmax_completion_tokens\b", re.DOTALL)
 
 
 class Complaint:
-    """An error body, read as far as it can be."""
+    """An error body, read as far as it can be, without secrets."""
 
-    def __init__(self, body: bytes, secrets: tuple[str, ...]) -> None:
+    def __init__(self, body: bytes, mask: Mask) -> None:
         read = _loads(body)
         error = _error(read)
         self.data = error
         self.kinds = [str(error.get(name)) for name in ("code", "type") if error.get(name)]
         text = error.get("message") or error.get("detail") or error.get("error")
         if not isinstance(text, str):
-            text = json.dumps(text) if text else body[: 4 * _SHOWN].decode("utf-8", "replace")
-        for secret in secrets:
-            text = text.replace(secret, "[key]")
-        self.text = text
+            text = json.dumps(text) if text else body.decode("utf-8", "replace")
+        self.text = mask.hidden(text)
 
     @property
     def shown(self) -> str:
         """The message, on one line and cut."""
-        line = escape(" ".join(self.text.split()))
+        line = escape(printable(" ".join(self.text[:_READ].split())))
         return line if len(line) <= _SHOWN else line[:_SHOWN] + " ..."
 
     def status(self) -> int:
@@ -97,11 +129,41 @@ def _long(complaint: Complaint) -> bool:
     return bool(_LONG.search(complaint.text))
 
 
+def refused(complaint: Complaint) -> frozenset[str]:
+    """Return the settings that the server does not take: temperature, top_p, max_tokens.
+
+    A value beyond its range is not among them. Of two that exclude each other it is top_p.
+    max_tokens is there only where the server names max_completion_tokens instead.
+    """
+    text = _told(complaint)
+    untaken = bool(_UNTAKEN.search(text))
+    if untaken and _RENAMED.search(text):
+        return frozenset(("max_tokens",))
+    param = complaint.data.get("param")
+    if isinstance(param, str) and param:
+        named = {param.rpartition(".")[2]} & _NAMED.keys()
+        sure = untaken or not _RANGE.search(text)
+    else:
+        named = {name for name, pattern in _NAMED.items() if pattern.search(text)}
+        sure = untaken or (len(named) > 1 and bool(_EITHER.search(text)))
+    if len(named) > 1 and _EITHER.search(text):
+        return frozenset(("top_p",))
+    return frozenset(named if sure else ())
+
+
+def _told(complaint: Complaint) -> str:
+    """Return what the server said, with the code, and what a router passes on from behind it."""
+    behind = complaint.data.get("metadata")
+    raw = behind.get("raw") if isinstance(behind, dict) else None
+    parts = [*complaint.kinds, complaint.text[:_READ], str(raw)[:_READ] if raw else ""]
+    return " ".join(parts)
+
+
 def error(answer: Answer, complaint: Complaint, key_name: str, status: int) -> EndpointError:
     """Return the error that a status stands for, with the next step where there is one."""
     text = f"{status}: {complaint.shown}"
-    if "insufficient_quota" in complaint.kinds:
-        return Rejected(f"{text}; the account has no credit left: add some", 402)
+    if any(kind in _BROKE_CODES for kind in complaint.kinds):
+        return Rejected(f"{text}; {_BROKE}", 402)
     if status == 429:
         return RateLimited(text, answer.wait_s)
     if status in _LATER or status >= 500:
@@ -117,7 +179,7 @@ def _step(status: int, key_name: str) -> str:
         case 401 | 403:
             return f"check {key_name}"
         case 402:
-            return "the account has no credit left: add some"
+            return _BROKE
         case 404 | 405:
             return "check the address (it usually ends in /v1) and the model name"
         case 413:

@@ -43,10 +43,14 @@ class Plan(Record, frozen=True, kw_only=True):
 
 
 class FileTasks:
-    """Tasks read from a JSONL file, one at a time. Raises DataError with file and line."""
+    """A suite's tasks from a JSONL file, or a folder that holds `tasks.jsonl`, one at a time.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Raises DataError with file and line, also for a task of another suite.
+    """
+
+    def __init__(self, path: Path, suite: str) -> None:
+        path = self.path = task_file(path)
+        self.suite = suite
         try:
             with path.open("rb") as lines:
                 self.n = sum(1 for line in lines if line.strip())
@@ -66,9 +70,20 @@ class FileTasks:
                 if not line.strip():
                     continue
                 try:
-                    yield codec.decode(line, Task)
+                    task = codec.decode(line, Task)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise DataError(f"{self.path}, line {number}: not a task: {error}") from None
+                if task.suite != self.suite:
+                    raise DataError(
+                        f"{self.path}, line {number}: a task of suite {task.suite!r}, "
+                        f"not of {self.suite!r}"
+                    )
+                yield task
+
+
+def task_file(path: Path) -> Path:
+    """Return the file itself, or the one in a folder that `make` wrote."""
+    return path / "tasks.jsonl" if path.is_dir() else path
 
 
 def select(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
@@ -78,7 +93,7 @@ def select(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
     proportion; `limit` takes the first. Set-up tasks are not counted: those that the chosen need
     come along. Unknown ids raise UsageError.
     """
-    tasks: Tasks = FileTasks(Path(plan.tasks)) if plan.tasks else suite.tasks
+    tasks: Tasks = FileTasks(Path(plan.tasks), suite.name) if plan.tasks else suite.tasks
     if not plan.ids and plan.sample is None and plan.limit is None:
         yield from tasks
         return

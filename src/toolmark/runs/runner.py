@@ -272,8 +272,9 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
         crew.lose(task, repeat, "needs", str(unmet), steps)
     except ToolmarkError:  # usage, or a disk that takes no more: not this episode's affair
         raise
-    except Exception:  # the one broad catch: a fault of ours must not end a long run
-        crew.lose(task, repeat, stage, f"fault of the harness:\n{traceback.format_exc()}", steps)
+    except Exception as error:  # a fault of ours, or of a suite, must not end a long run
+        reason = f"{scoring.blame(error)}\n{traceback.format_exc()}"
+        crew.lose(task, repeat, stage, reason, steps)
 
 
 def _bound(instrument: Instrument, dialect: Dialect, task: Task, repeat: int) -> Model:

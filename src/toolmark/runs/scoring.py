@@ -5,13 +5,15 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from toolmark.errors import near
 from toolmark.runs.store import Lines, Run, locked, write
 from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import columns
-from toolmark.types import Estimate, Score, Task, Trajectory, Verdict
+from toolmark.types import Cause, Estimate, Score, Task, Trajectory, Verdict
 
+CAUSES = get_args(Cause)
 HELD_BYTES = 2**16  # scores are derived: they may be written in blocks
 
 
@@ -20,9 +22,9 @@ def judge(scorer: Scorer, task: Task, trajectory: Trajectory) -> Score:
     readings: dict[str, Verdict] = {}
     fault = ""
     try:
-        readings = dict(scorer.score(task, trajectory))
-    except Exception:  # a fault of ours must not end a long run, nor pass for the model's
-        fault = f"score: fault of the scorer:\n{traceback.format_exc()}"
+        readings = {name: _sound(v) for name, v in scorer.score(task, trajectory).items()}
+    except Exception as error:  # a fault of ours must not end a long run, nor pass for the model's
+        fault = f"score: {blame(error)}\n{traceback.format_exc()}"
     return Score(
         task=task.id,
         item=task.item or task.id,
@@ -32,6 +34,22 @@ def judge(scorer: Scorer, task: Task, trajectory: Trajectory) -> Score:
         readings=readings,
         not_run=fault,
     )
+
+
+def _sound(verdict: Verdict) -> Verdict:
+    """Return the verdict if it may be stored. Raises ValueError naming what it may not say."""
+    for label in verdict.labels:
+        if label.cause not in CAUSES:
+            raise ValueError(f"no cause {label.cause!r}{near(label.cause, CAUSES)}")
+    if sum(label.primary for label in verdict.labels) != (verdict.outcome == "incorrect"):
+        raise ValueError("a failed verdict has exactly one primary label, a correct one none")
+    return verdict
+
+
+def blame(error: Exception) -> str:
+    """Say in one line what went wrong and where, for a fault that is not the model's."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(frame.filename).name}, line {frame.lineno})"
 
 
 def rescore(run: Run, scorer: Scorer) -> dict[str, Any]:

@@ -26,6 +26,8 @@ _CALL = re.compile(
     r"emptyMap)|Map\.(?:ofEntries|of|entry))\s*\("
 )
 _LISTS = ("Arrays.asList", "List.of", "Collections.singletonList", "Collections.emptyList")
+# type arguments of a constructor; bounded, since each `<` is tried
+_GENERIC = re.compile(r"<[\w.,\s?\[\]<>]{0,200}>(?=\s*\()")
 _STATEMENT = re.compile(r"(?:this\s*\.\s*)?(add|put)\s*\(")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0"}
@@ -108,8 +110,11 @@ def split(text: str, start: int) -> tuple[list[str], int] | None:
     at = begin = start
     while at < len(text):
         char = text[at]
+        generic = _GENERIC.match(text, at) if char == "<" else None
         if char in "\"'":
             at = _closing(text, at)
+        elif generic:
+            at = generic.end() - 1
         elif char in "([{":
             opened.append(char)
         elif char in _PAIRS and opened.pop() != _PAIRS[char]:

@@ -7,6 +7,7 @@ or without its `.html`. Pages are ranked by BM25+ over their words.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -70,7 +71,8 @@ def _page(folder: Path, path: Path) -> Page:
     content = _content(path)
     title, text = path.stem, content
     if path.suffix.lower() in (".html", ".htm"):
-        title, text = page.title(content) or title, page.bare(content)
+        with suppress(ValueError):  # beyond reading: found by its source
+            title, text = page.title(content) or title, page.bare(content)
     return Page(f"https://{inside}", codec.escape(title), codec.escape(text), path)
 
 

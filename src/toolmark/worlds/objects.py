@@ -15,6 +15,7 @@ from toolmark import codec
 from toolmark.types import Call, Result, Task, Text, Tool
 
 MAX_NODES = 100_000
+FIXED = frozenset((str, int, float, bool, type(None)))
 
 # what a simulator may raise over what a model sent; anything else is a fault of ours
 FAULTS = (
@@ -50,14 +51,24 @@ class Objects:
         self.instances = instances
         self.table = table
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Said:
-        """Call a method by keyword. A name outside the table, like any fault, is an error text."""
+    def invoke(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Return what a method returns; a name outside the table, like any fault, is a Said."""
         method = self.table.get(name)
         if method is None:
             return failed(f"name '{name}' is not defined")
         try:
-            return Said(shown(method(**arguments)))
+            return method(**arguments)
         except FAULTS as error:
+            return failed(str(error))
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Said:
+        """Call a method by keyword and return its result as text."""
+        value = self.invoke(name, arguments)
+        if isinstance(value, Said):
+            return value
+        try:
+            return Said(shown(value))
+        except FAULTS as error:  # a number too long to be written
             return failed(str(error))
 
 
@@ -68,6 +79,8 @@ def failed(why: str) -> Said:
 
 def shown(value: Any) -> str:
     """Return what a method returned as the caller sees it: text, JSON for a dict, else `str`."""
+    if isinstance(value, Said):
+        return value.text
     if isinstance(value, str):
         return value
     if not isinstance(value, dict):
@@ -90,13 +103,19 @@ def fields(instance: object) -> dict[str, Any]:
     return {name: value for name, value in vars(instance).items() if not name.startswith("_")}
 
 
-def copied(value: Any) -> Any:
-    """Copy what is plain (lists, dicts) all the way down; other values are kept."""
-    if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [copied(item) for item in value]
-    return value
+def copied(value: Any, other: Callable[[Any], Any] = lambda kept: kept) -> Any:
+    """Copy what is plain (dicts, lists, tuples) all the way down.
+
+    Text, numbers and None are kept; anything else is what `other` makes of it.
+    """
+    kind = type(value)
+    if kind is dict:
+        return {k: v if type(v) in FIXED else copied(v, other) for k, v in value.items()}
+    if kind is list:
+        return [v if type(v) in FIXED else copied(v, other) for v in value]
+    if kind is tuple:
+        return tuple([copied(v, other) for v in value])
+    return value if kind in FIXED else other(value)
 
 
 def nodes(value: Any, below: Callable[[Any], Iterable[Any]], limit: int = MAX_NODES) -> int:

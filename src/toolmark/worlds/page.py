@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 from bs4 import BeautifulSoup
+from bs4.exceptions import ParserRejectedMarkup
 from markdownify import MarkdownConverter
 
 _HIDDEN = ("script", "style")
 
 
 def markdown(html: str) -> str:
-    """Return the page as Markdown. HTML nested beyond all reason raises ValueError."""
+    """Return the page as Markdown. Raises ValueError for HTML beyond reading, as do the others."""
     soup = _soup(html)
     try:
         text = str(MarkdownConverter(heading_style="ATX").convert_soup(soup))
     except RecursionError:
-        raise ValueError("the page is nested too deeply") from None
+        raise ValueError("the page is damaged beyond reading") from None
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
@@ -34,9 +36,11 @@ def title(html: str) -> str:
 
 def _soup(html: str) -> BeautifulSoup:
     try:
-        soup = BeautifulSoup(html, "html.parser")
-    except RecursionError:
-        raise ValueError("the page is nested too deeply") from None
+        with warnings.catch_warnings():  # it wonders at XML, and at text that is an address
+            warnings.simplefilter("ignore")
+            soup = BeautifulSoup(html, "html.parser")
+    except (ParserRejectedMarkup, RecursionError):
+        raise ValueError("the page is damaged beyond reading") from None
     for tag in soup(list(_HIDDEN)):
         tag.extract()
     return soup

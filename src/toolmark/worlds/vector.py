@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr
 from importlib import util
+from io import StringIO
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -190,7 +192,8 @@ def load(name: str) -> Encoder:
     from sentence_transformers import SentenceTransformer
 
     try:
-        model = SentenceTransformer(str(_folder(name) or name), device="cpu")
+        with redirect_stderr(StringIO()):  # its progress bar would be drawn through the run's
+            model = SentenceTransformer(str(_folder(name) or name), device="cpu")
     except (OSError, ValueError) as error:
         raise UsageError(
             f"no encoder {name!r}: {str(error).splitlines()[0]}; name a folder that holds one, "

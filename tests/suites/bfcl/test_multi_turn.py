@@ -15,7 +15,7 @@ import pytest
 from toolmark.agents.loop import loop
 from toolmark.dialects.native import NATIVE
 from toolmark.errors import DataError
-from toolmark.suites.bfcl import data, execution, multi_turn, simulators, turns
+from toolmark.suites.bfcl import data, execution, multi_turn, replay, simulators, turns
 from toolmark.types import Call, Reply, Result, Sampling, Step, Task, Trajectory, Verdict
 
 LONG = "multi_turn_long_context"
@@ -147,7 +147,7 @@ def test_episodes_share_nothing() -> None:
     """Padding records and default arguments are what the official classes would share."""
     config = {"TravelAPI": {"access_token": "t", "token_expires_in": 9}}
     task = own(["TravelAPI", "TwitterAPI"], config, [[]], category=LONG)
-    kit = turns.kit()
+    kit = replay.kit()
     card = next(iter(kit.padding["credit_card_list"]))
     booking = next(iter(kit.padding["booking_record"]))
     pay = {"access_token": "t", "insurance_type": "x", "booking_id": booking}
@@ -182,8 +182,8 @@ def test_only_the_official_reading_lets_the_sides_share_within_a_check() -> None
     mention = call("mention", tweet_id=0, mentioned_usernames=["@a"])
     verdicts = judge(task, [[call("post_tweet", content="x"), mention]])
     assert verdicts["official"].outcome == "incorrect"
-    assert first(verdicts["official"]) == ("response", turns.RESPONSE)
-    assert first(verdicts["fair"]) == ("state", turns.STATE)
+    assert first(verdicts["official"]) == ("response", replay.RESPONSE)
+    assert first(verdicts["fair"]) == ("state", replay.STATE)
 
 
 def test_scoring_twice_gives_the_same(tasks: dict[str, Task]) -> None:
@@ -207,14 +207,14 @@ def test_each_fault_has_its_cause_and_points_at_the_first_divergent_call() -> No
     make, show = call("mkdir", dir_name="b"), call("cat", file_name="a")
     assert judge(task, [[make], [show]])["official"].outcome == "correct"
     empty = judge(task, [[make], []])["official"]
-    assert first(empty) == ("no_answer", turns.EMPTY)
+    assert first(empty) == ("no_answer", replay.EMPTY)
     state = judge(task, [[call("mkdir", dir_name="c")], [show]])["official"]
-    assert first(state) == ("state", turns.STATE)
+    assert first(state) == ("state", replay.STATE)
     assert "GorillaFileSystem.root" in state.labels[0].evidence
     assert "mkdir(dir_name=c) instead of mkdir(dir_name=b)" in state.labels[0].evidence
     assert state.labels[1].cause == "wrong_value"
     response = judge(task, [[make], [call("ls")]])["official"]
-    assert first(response) == ("response", turns.RESPONSE)
+    assert first(response) == ("response", replay.RESPONSE)
     assert response.labels[1].cause == "missing_call"
 
 
@@ -264,7 +264,7 @@ def test_words_before_brackets_lose_their_blanks_in_the_official_reading_only() 
     plays = [[call("send_message", receiver_id="USR002", message="see you (soon)")]]
     verdicts = judge(task, plays)
     assert verdicts["official"].outcome == "correct"
-    assert first(verdicts["fair"]) == ("state", turns.STATE)
+    assert first(verdicts["fair"]) == ("state", replay.STATE)
 
 
 def text(task: Task, *said: str) -> Verdict:
@@ -278,7 +278,7 @@ def test_text_is_decoded_as_the_official_evaluator_does() -> None:
     assert text(task, "[mkdir(dir_name='b')]", "[cat('a')]").outcome == "incorrect"
     assert text(task, "Sure: [mkdir(dir_name='b')]", "x").outcome == "incorrect"
     nested = "[mkdir(dir_name={'cat': {'file_name': 'a'}})]"
-    assert first(text(task, nested, "[cat(file_name='a')]")) == ("state", turns.STATE)
+    assert first(text(task, nested, "[cat(file_name='a')]")) == ("state", replay.STATE)
 
 
 # --- security ---------------------------------------------------------------------------
@@ -391,5 +391,6 @@ def test_a_broken_play_fails_and_only_by_its_fault(tasks: dict[str, Task], kind:
 
 def test_every_reply_has_a_place_in_its_turn(tasks: dict[str, Task]) -> None:
     task = tasks["multi_turn_base_0"]
-    made = execution.fair(multi_turn.trajectory(task, multi_turn.right(task)))
+    played = multi_turn.trajectory(task, multi_turn.right(task))
+    _, made = execution.both(played, replay.check(task).rewriter("model"))
     assert [len(steps) for steps in made] == [1] * len(task.turns)

@@ -17,7 +17,7 @@ from toolmark.suites.bfcl import suite as bfcl
 from toolmark.types import Task
 
 COUNTS = {
-    "simple_python": 400, "multiple": 200, "parallel": 200, "parallel_multiple": 200,
+    "simple_python": 400, "simple_java": 100, "simple_javascript": 50, "multiple": 200, "parallel": 200, "parallel_multiple": 200,
     "irrelevance": 240, "live_simple": 258, "live_multiple": 1053, "live_parallel": 16,
     "live_parallel_multiple": 24, "live_irrelevance": 884, "live_relevance": 16,
 }  # fmt: skip
@@ -26,14 +26,14 @@ COUNTS = {
 def test_every_published_entry_is_a_task_of_its_own(suite: Suite) -> None:
     tasks = list(suite)
     assert Counter(task.category for task in tasks) == COUNTS
-    assert len(suite) == len({task.id for task in tasks}) == 3491
+    assert len(suite) == len({task.id for task in tasks}) == 3641
     assert all(task.item == task.id and task.limits.steps == 1 for task in tasks)
     assert [task.id for task in suite] == [task.id for task in tasks]
 
 
 def test_loading_all_takes_well_under_two_seconds() -> None:
     start = time.process_time()
-    assert sum(1 for _ in bfcl.load()) == 3491
+    assert sum(1 for _ in bfcl.load()) == 3641
     assert time.process_time() - start < 1.5
 
 
@@ -69,7 +69,7 @@ def test_published_types_become_schema_types_and_the_doc_is_kept(suite: Suite) -
 
 def test_hashes_name_every_file_that_was_read(suite: Suite) -> None:
     assert suite.hashes[data.PACKAGE.file] == data.PACKAGE.sha256
-    assert len(suite.hashes) == 1 + 11 + 8
+    assert len(suite.hashes) == 1 + 13 + 10
     one = bfcl.load(category=("parallel",))
     assert set(one.hashes) == {
         data.PACKAGE.file,

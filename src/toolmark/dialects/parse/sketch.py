@@ -13,6 +13,8 @@ _CALL = re.compile(r"\s*((?:[\w$]+\s*\.\s*)*[\w$]+)\s*\(", re.ASCII)
 _NAMED = re.compile(r"\s*([\w$.]+)\s*=(?![=>])\s*(.*\S)\s*\Z", re.ASCII | re.DOTALL)
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _QUOTES = "\"'`"
+# type arguments of a constructor; bounded, since each `<` is tried
+_GENERIC = re.compile(r"<[\w.,\s?\[\]<>]{0,200}>(?=\s*\()")
 
 
 def call(text: str) -> tuple[str, list[tuple[str | None, str]]]:
@@ -36,8 +38,11 @@ def _split(text: str, start: int) -> tuple[list[str], int]:
     at = begin = start
     while at < len(text):
         char = text[at]
+        generic = _GENERIC.match(text, at) if char == "<" else None
         if char in _QUOTES:
             at = _closing(text, at)
+        elif generic:
+            at = generic.end() - 1
         elif char in "([{":
             opened.append(char)
         elif char in _PAIRS and opened.pop() != _PAIRS[char]:

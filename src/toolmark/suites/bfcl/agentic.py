@@ -14,15 +14,13 @@ import msgspec
 
 from toolmark import fetch as packages
 from toolmark.errors import DataError, UsageError
-from toolmark.models.http import Client
 from toolmark.suites.bfcl import data, schema
+from toolmark.suites.bfcl.agentic_score import MEMORY, WEB
 from toolmark.types import Limits, Message, Task, Text, Tool, Turn, World
 from toolmark.worlds import vector
 from toolmark.worlds.cassette import Cassette
 from toolmark.worlds.memory import SLOT, KeyValue, Memory, Store, Summary, by_words
 
-WEB = ("web_search_base", "web_search_no_snippet")
-MEMORY = ("memory_kv", "memory_vector", "memory_rec_sum")
 CATEGORIES = (*WEB, *MEMORY)
 GROUPS: dict[str, tuple[str, ...]] = {"web_search": WEB, "memory": MEMORY, "agentic": CATEGORIES}
 
@@ -115,10 +113,10 @@ class Family:
         )
 
 
-def read(root: Path, categories: Sequence[str]) -> tuple[list[Family], dict[str, str]]:
-    """Return the tasks of the agentic categories, and the SHA-256 of what they come from."""
+def read(root: Path, category: str) -> tuple[Family, dict[str, str]]:
+    """Return the tasks of an agentic category, and the SHA-256 of what they come from."""
     hashes: dict[str, str] = {}
-    return [_family(root, category, hashes) for category in categories], hashes
+    return _family(root, category, hashes), hashes
 
 
 def _family(root: Path, category: str, hashes: dict[str, str]) -> Family:
@@ -190,7 +188,7 @@ def _system(text: str) -> Message:
 class Setting:
     """Which categories are played, what answers searches, and which encoder remembers."""
 
-    categories: frozenset[str] = frozenset()
+    categories: frozenset[str]
     search: str = "serpapi"
     encoder: str = ENCODER
 
@@ -250,7 +248,7 @@ async def site(setting: Setting) -> AsyncIterator[Agentic]:
 
 def _check_search(search: str) -> None:
     kind, _, place = search.partition(":")
-    if not all(util.find_spec(name) for name in ("bs4", "markdownify", "rank_bm25")):
+    if not all(util.find_spec(name) for name in ("bs4", "markdownify")):
         raise UsageError("web search reads pages: pip install 'toolmark[web]'")
     match kind:
         case "serpapi" | "record" if not os.environ.get(KEY):
@@ -259,7 +257,7 @@ def _check_search(search: str) -> None:
             return
         case "record" if place:
             return
-        case "corpus" if Path(place).is_dir():
+        case "corpus" if place and Path(place).is_dir():
             return
         case "replay" if Path(place).is_file():
             return
@@ -271,6 +269,7 @@ def _check_search(search: str) -> None:
 
 @asynccontextmanager
 async def _engine(search: str) -> AsyncIterator[Any]:
+    from toolmark.models.http import Client
     from toolmark.worlds.corpus import Corpus
     from toolmark.worlds.search import Recorded, Web
 

@@ -15,7 +15,18 @@ from typing import Any, TypeAlias
 from toolmark import codec
 from toolmark.dialects.parse import python
 from toolmark.score import answer
-from toolmark.types import Cause, Ending, Label, Step, Task, Trajectory, Verdict
+from toolmark.types import Cause, Ending, Label, Step, Table, Task, Trajectory, Verdict
+
+WEB = ("web_search_base", "web_search_no_snippet")
+MEMORY = ("memory_kv", "memory_vector", "memory_rec_sum")
+CATEGORIES = (*WEB, *MEMORY)
+
+# by which the fair reading differs; a verdict that does has the part `fair:<name>`
+RULES = {
+    "answer_field": "the answer must stand in the answer field, not only in the context",
+    "whole_words": "an answer is found where it stands alone: beside signs, not inside a number",
+    "last_reply": "calls that cannot be read are no answer",
+}
 
 RIGHT = Verdict(outcome="correct", value=1.0)
 INFERENCE = "agentic:inference_error"
@@ -39,18 +50,29 @@ _ENDINGS: dict[Ending, Cause] = {
 def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
     """Judge one episode in both readings. Pure: only the answers in the task are looked at."""
     truth: list[str] = task.reference["truth"]
+    official, fair = _official(truth, trajectory), _fair(truth, trajectory)
+    rule = _rule(official, fair)
     return {
-        "official": _verdict(task, trajectory, _official(truth, trajectory)),
-        "fair": _verdict(task, trajectory, _fair(truth, trajectory)),
+        "official": _verdict(truth, trajectory, official),
+        "fair": _verdict(truth, trajectory, fair, {f"fair:{rule}": 1.0} if rule else {}),
     }
 
 
-def _verdict(task: Task, trajectory: Trajectory, native: str) -> Verdict:
+def _rule(official: str, fair: str) -> str:
+    """Return the rule by which the readings differ, "" where they agree."""
+    if bool(official) == bool(fair):
+        return ""
+    return {CONTEXT_ONLY: "answer_field", NO_LAST: "last_reply"}.get(fair, "whole_words")
+
+
+def _verdict(
+    truth: list[str], trajectory: Trajectory, native: str, parts: dict[str, float] | None = None
+) -> Verdict:
     if not native:
-        return RIGHT
-    cause, evidence = _why(task.reference["truth"], trajectory, native)
+        return Verdict(outcome="correct", value=1.0, parts=parts) if parts else RIGHT
+    cause, evidence = _why(truth, trajectory, native)
     label = Label(cause=cause, native=native, evidence=codec.escape(evidence), primary=True)
-    return Verdict(outcome="incorrect", value=0.0, labels=(label,))
+    return Verdict(outcome="incorrect", value=0.0, parts=parts or {}, labels=(label,))
 
 
 # --- the official reading ---------------------------------------------------------------
@@ -85,7 +107,7 @@ def _callable(said: str | list[dict[str, str]], step: Step, dialect: str) -> boo
     """Tell whether the official decoder makes at least one call of the reply."""
     if isinstance(said, list):
         return all(_object(text) for call in said for text in call.values())
-    if dialect == "prompt":
+    if dialect.partition(":")[0] == "prompt":
         return _written(said)
     return bool(step.calls)  # other formats are not asked for officially; the dialect's reading
 
@@ -214,3 +236,25 @@ def _texts(state: Any) -> str:
 def _shown(text: str) -> str:
     text = " ".join(text.split())
     return repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}...")
+
+
+# --- one episode, for the report --------------------------------------------------------
+
+
+def view(task: Task, trajectory: Trajectory) -> Table:
+    """Return what was accepted beside what was answered, and where the model saw an answer."""
+    truth: list[str] = [] if task.reference is None else task.reference["truth"]
+    text = _final(trajectory) if trajectory.steps else ""
+    seen = _seen(truth, trajectory) if trajectory.steps else ""
+    rows = [
+        ("accepted", " | ".join(truth)),
+        ("last message", text),
+        ("answer field", answer.field(text)),
+        ("seen", seen or "nowhere"),
+    ]
+    return Table(
+        title="Answer",
+        head=("", "text"),
+        rows=tuple((name, cell if cell is None else codec.escape(cell)) for name, cell in rows),
+        note="official searches the whole last message, fair its answer field where it has one.",
+    )

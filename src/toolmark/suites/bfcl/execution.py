@@ -21,6 +21,7 @@ from toolmark.errors import DataError
 from toolmark.types import Call, Step, Trajectory
 
 _WORD = re.compile(r"\b([a-zA-Z_]\w*)\s*(?=\()")
+_SHOWN_CHARS = 160
 _LONG_BITS = 14_000  # integers beyond about 4,300 digits have no repr
 
 
@@ -44,31 +45,26 @@ class _Undecoded(ValueError):
 # --- the calls of a trajectory ----------------------------------------------------------
 
 
-def official(trajectory: Trajectory, rewrite: Rewriter) -> Turns:
-    """Return the calls that the official evaluator finds; a step that it cannot decode is left out.
+def both(trajectory: Trajectory, rewrite: Rewriter) -> tuple[Turns, Turns]:
+    """Return the calls that the official evaluator finds, and those that the dialect read.
 
-    Text is decoded as Python, the only form that the official multi-turn prompt asks for;
-    any other dialect's calls are taken as the dialect read them.
+    A step that the official decoder cannot decode is left out there; on the other side a call
+    that cannot be read spoils no other. Text is decoded as Python, the only form that the official
+    multi-turn prompt asks for; any other dialect's calls are taken as the dialect read them.
     """
-    read = _text if trajectory.dialect.partition(":")[0] == "prompt" else _structured
-    turns = _empty(trajectory)
+    written = trajectory.dialect.partition(":")[0] == "prompt"
+    official, fair = _empty(trajectory), _empty(trajectory)
     for step in trajectory.steps:
+        acts = [_plain(call) for call in step.calls]
+        if acts:
+            fair[step.turn].append(acts)
         try:
-            acts = read(step, rewrite)
+            found = _text(step, rewrite) if written else _structured(step, acts, rewrite)
         except _Undecoded:
             continue
-        if acts:
-            turns[step.turn].append(acts)
-    return turns
-
-
-def fair(trajectory: Trajectory) -> Turns:
-    """Return the calls as the dialect read them; one that cannot be read spoils no other."""
-    turns = _empty(trajectory)
-    for step in trajectory.steps:
-        if step.calls:
-            turns[step.turn].append([_plain(call) for call in step.calls])
-    return turns
+        if found:
+            official[step.turn].append(found)
+    return official, fair
 
 
 def _empty(trajectory: Trajectory) -> Turns:
@@ -87,16 +83,18 @@ def _plain(call: Call) -> Act:
     return Act(name, arguments)
 
 
-def _structured(step: Step, rewrite: Rewriter) -> Acts:
-    acts = [_plain(call) for call in step.reply.calls or step.calls]
+def _structured(step: Step, acts: Acts, rewrite: Rewriter) -> Acts:
+    if step.reply.calls and step.reply.calls != step.calls:
+        acts = [_plain(call) for call in step.reply.calls]
     if any(act.why for act in acts):
         raise _Undecoded
-    return [_settled(act.name, act.arguments, rewrite) for act in acts]
+    return [_settled(act, rewrite) for act in acts]
 
 
-def _settled(name: str, given: Mapping[str, Any], rewrite: Rewriter) -> Act:
+def _settled(act: Act, rewrite: Rewriter) -> Act:
+    name, given = act.name, act.arguments
     if name.isidentifier() and all(map(_word, given)) and all(map(_simple, given.values())):
-        return Act(name, given)
+        return act
     try:
         parts = [f"{key}={value!r}" for key, value in given.items()]
     except ValueError:  # an integer beyond the digit limit
@@ -211,3 +209,23 @@ def truth(source: str, names: Mapping[str, Sequence[str]], rewrite: Rewriter | N
     except ValueError as error:
         raise DataError(f"the truth holds {source!r}, which cannot be read: {error}") from None
     return Act(callee, dict(zip(names.get(callee, ()), positional, strict=False)) | given)
+
+
+# --- for readers ------------------------------------------------------------------------
+
+
+def told(act: Act) -> str:
+    """Return a call as a reader sees it, long values cut; or what is wrong with it."""
+    if act.why:
+        return f"{act.name}: {shown(act.why)}"
+    given = ", ".join(f"{key}={shown(value)}" for key, value in act.arguments.items())
+    return f"{act.name}({given})"
+
+
+def shown(value: Any) -> str:
+    """Return a value as a reader sees it, cut where it is long."""
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except ValueError:  # an integer beyond the digit limit
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "..."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from toolmark import codec
@@ -55,7 +56,7 @@ def judge(
         return None, ()
     if made.native and not read.calls:
         return found, ()
-    return _differing(found, *_matched(task, read))
+    return _differing(found, *_matched(task, made, read))
 
 
 def _differing(
@@ -67,24 +68,28 @@ def _differing(
     return fairly, rules
 
 
-def _matched(task: Task, read: decode.Whole) -> tuple[label.Found | None, tuple[str, ...]]:
+def _matched(
+    task: Task, made: decode.Made, read: decode.Whole
+) -> tuple[label.Found | None, tuple[str, ...]]:
     """Match by the official rules, then with what is mended; name the rules that mattered."""
     kind, docs = formats.original(task).category, schema.docs(task)
     kinds, also = KINDS.get(kind, PYTHON), _ALSO.get(kind)
     truth, rules = task.reference["truth"], read.reasons
     if task.item in errata.AMENDED:
         truth, rules = [_meant(one) for one in truth], (*rules, "amended")
-    made = read.calls
+    calls = read.calls
+    check = partial(match.check, docs, truth=truth, kind=kind, kinds=kinds)
     try:
-        fault = match.check(docs, made, truth, kind, kinds=kinds)
-        if fault and also and not match.check(docs, made, truth, kind, kinds=kinds, also=also):
-            return None, (*rules, "java_collection")
+        fault = check(calls)
+        if fault and also and check(calls, also=also) is None:
+            enough = check(made.calls, also=also) is None  # the text as officially read
+            return None, ("java_collection",) if enough else (*rules, "java_collection")
         if fault and fault.near:
-            fault = match.best(docs, made, truth)
+            fault = match.best(docs, calls, truth)
             rules = rules if fault else (*rules, "best_match")
     except Unsound as error:
         return ("wrong_value", label.CRASHED, str(error)), rules
-    return (label.found(fault, docs, made, truth) if fault else None), rules
+    return (label.found(fault, docs, calls, truth) if fault else None), rules
 
 
 def _meant(truth: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, Any]:

@@ -64,6 +64,14 @@ def spell(form: Format) -> str:
     )
 
 
+def short(name: str) -> str:
+    """Return a format's name for people: "json, tag, xml docs"; usual layout and style unsaid."""
+    form = every()[name]
+    parts = [form.calls, "tag" if form.tag else "no tag", f"{form.docs} docs"]
+    parts += [form.layout] if form.layout != "plaintext" else []
+    return ", ".join(parts + ([form.style] if form.style != "classic" else []))
+
+
 @cache
 def every() -> dict[str, Format]:
     """Return all 96 formats by name."""
@@ -198,10 +206,14 @@ def dialects(names: Sequence[str], wording: Wording) -> dict[str, Prompt]:
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """Entries, each in every format: entry by entry, the formats in order."""
+    """Entries, each in every format: entry by entry, the formats in order.
+
+    `subset`: the published ids, where other entries are asked as well.
+    """
 
     base: tuple[Task, ...]
     formats: tuple[str, ...]
+    subset: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         """Return the number of tasks."""
@@ -211,9 +223,10 @@ class Variants:
         """Make the tasks."""
         index = itertools.count()
         for task in self.base:
-            tools = tuple(_hinted(tool) for tool in task.tools)
+            task = msgspec.structs.replace(task, tools=tuple(map(_hinted, task.tools)))
+            extra = {"subset": "yes" if task.id in self.subset else "no"} if self.subset else {}
             for name in self.formats:
-                yield _variant(task, tools, name, next(index))
+                yield _variant(task, name, next(index), extra)
 
 
 def read(root: Path, formats: Sequence[str], entries: str) -> tuple[Variants, dict[str, str]]:
@@ -225,22 +238,21 @@ def read(root: Path, formats: Sequence[str], entries: str) -> tuple[Variants, di
     if entries not in ENTRIES:
         raise UsageError(f"entries must be one of {', '.join(ENTRIES)}, not {entries!r}")
     found, hashes = data.read(root, PARENTS)
-    if entries == "all":
-        return Variants(tuple(found), tuple(formats)), hashes
     path = root / _IDS
     wanted = _ids(path)
     hashes[f"{path.parent.name}/{path.name}"] = packages.digest(path)
-    base = tuple(task for task in found if task.id in wanted)
-    if len(base) < len(wanted):
-        missing = sorted(wanted - {task.id for task in base})
-        raise DataError(f"{path}: no entry named {missing[0]}")
-    return Variants(base, tuple(formats)), hashes
+    base = tuple(found)
+    if missing := wanted - {task.id for task in base}:
+        raise DataError(f"{path}: no entry named {min(missing)}")
+    if entries == "all":
+        return Variants(base, tuple(formats), wanted), hashes
+    return Variants(tuple(task for task in base if task.id in wanted), tuple(formats)), hashes
 
 
-def _ids(path: Path) -> set[str]:
+def _ids(path: Path) -> frozenset[str]:
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
-        return {name for names in table.values() for name in names}
+        return frozenset(name for names in table.values() for name in names)
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise DataError(f"{path}: cannot read: {error}") from None
 
@@ -250,15 +262,14 @@ def _hinted(tool: Tool) -> Tool:
     return msgspec.structs.replace(tool, description=tool.description + schema.HINT)
 
 
-def _variant(task: Task, tools: tuple[Tool, ...], name: str, index: int) -> Task:
+def _variant(task: Task, name: str, index: int, extra: dict[str, str]) -> Task:
     return msgspec.structs.replace(
         task,
         id=f"{CATEGORY}_{index}:{name}:{task.id}",
         item=task.id,
         category=CATEGORY,
-        tools=tools,
         dialect=name,
-        axes={"format": name, **levels(every()[name])},
+        axes={"format": name, **levels(every()[name]), **extra},
     )
 
 
@@ -291,16 +302,23 @@ def accuracies(columns: Columns) -> dict[str, Estimate]:
 
 
 def metrics(columns: Columns) -> list[Metric]:
-    """Return the largest difference and the standard deviation between formats, as shares.
+    """Return the accuracy in each format, then how far they lie apart, as shares.
 
-    Empty where fewer than two formats ran.
+    The latter only for two formats and more: the official header holds 0 for one.
     """
-    if sum(found.n > 0 for found in accuracies(rows(columns)).values()) < 2:
-        return []
+    names = list(accuracies(rows(columns)))
+    made = [Metric(short(name), partial(_one, name)) for name in names]
+    if len(names) < 2:
+        return made
     return [
+        *made,
         Metric("format_max_delta", partial(_over, "format_max_delta", max_delta)),
         Metric("format_std", partial(_over, "format_std", deviation)),
     ]
+
+
+def _one(name: str, columns: Columns) -> Estimate:
+    return mean(columns.where(columns.axis("format") == name), short(name))
 
 
 def max_delta(values: Sequence[float]) -> float:

@@ -12,7 +12,7 @@ from toolmark.errors import UsageError, near
 from toolmark.score import match
 from toolmark.score.kinds import PYTHON
 from toolmark.score.values import Unsound
-from toolmark.suites.bfcl import fair, formats, multi_turn, schema
+from toolmark.suites.bfcl import agentic_players, agentic_score, fair, formats, multi_turn, schema
 from toolmark.suites.bfcl.spelling import spelled
 from toolmark.types import Call, Model, Reply, Request, Task
 
@@ -36,6 +36,8 @@ def oracle(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     """Return the model that makes the expected calls, found in the truth."""
     if task.category in multi_turn.CATEGORIES:
         return multi_turn.Script(multi_turn.script(multi_turn.right(task)))
+    if task.category in agentic_score.CATEGORIES:
+        return agentic_players.oracle(task)
     return Fixed(_reply([_call(name, given) for name, given in right(task)]))
 
 
@@ -50,6 +52,8 @@ def faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
         raise UsageError(f"no fault class {kind!r}{near(kind, FAULTS)}")
     if task.category in multi_turn.CATEGORIES:
         return multi_turn.faulty(task, repeat, kind, _rate(options.get("rate", "0.2")))
+    if task.category in agentic_score.CATEGORIES:
+        return agentic_players.oracle(task)
     calls = right(task)
     drawn = seeds.of(task.seed, task.item, repeat, f"faulty {kind}").random()
     if drawn < _rate(options.get("rate", "0.2")):

@@ -17,6 +17,7 @@ import numpy as np
 from toolmark.runs.suite import Metric
 from toolmark.stats.columns import Columns
 from toolmark.stats.summary import mean
+from toolmark.suites.bfcl import formats
 from toolmark.types import Estimate
 
 # entries of each scored category in the published data, in the order of the leaderboard
@@ -120,8 +121,8 @@ def metrics(columns: Columns) -> list[Metric]:
     named = [*ENTRIES, *sorted(present - set(ENTRIES))]
     parts = [Metric(name, partial(measure, name)) for name in named]
     if present.issuperset(ENTRIES):
-        return [groups[-1], accuracy, *parts, *groups[:-1]]
-    return [accuracy, *parts, *groups]
+        return [groups[-1], accuracy, *parts, *groups[:-1], *formats.metrics(columns)]
+    return [accuracy, *parts, *groups, *formats.metrics(columns)]
 
 
 def missing(columns: Columns) -> list[str]:

@@ -89,12 +89,11 @@ def found(task: Task, form: Format, said: Reply) -> Iterator[Label]:
         return
     rules = [("type_label", _labels(form, text)), ("tag_per_call", _repeated(form, text))]
     if not _reads(text, form):
-        rules += [
-            ("quoting", _quoting(form, text)),
-            ("unclosed_tag", _unclosed(text)),
-            ("other_format", _other(form, text)),
-            ("invented_tag", _invented(task, text)),
-        ]
+        broken = [("quoting", _quoting(form, text)), ("unclosed_tag", _unclosed(text))]
+        rules += broken
+        if not any(evidence for _, evidence in broken):
+            rules.append(("other_format", _other(form, text)))
+        rules.append(("invented_tag", _invented(task, text)))
     for mode, evidence in rules:
         if evidence:
             yield _label(mode, evidence)

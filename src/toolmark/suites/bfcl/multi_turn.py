@@ -15,7 +15,7 @@ import msgspec
 from toolmark import fetch as packages
 from toolmark import seeds
 from toolmark.errors import DataError
-from toolmark.suites.bfcl import data, schema, simulators, turns
+from toolmark.suites.bfcl import data, replay, schema, simulators, turns
 from toolmark.suites.bfcl.execution import Act
 from toolmark.types import (
     Call,
@@ -190,15 +190,14 @@ class Site:
     @asynccontextmanager
     async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[objects.World]:
         """Return a fresh world."""
-        check = turns.Check(task)
-        opened = check.open(check.kit.pool(check.classes, check.long))
-        yield objects.World(task, opened, simulators.state)
+        check = replay.Check(task)
+        yield objects.World(task, check.open(check.pool()), simulators.state)
 
 
 @asynccontextmanager
 async def site() -> AsyncIterator[Site]:
     """Open the site; the simulators are read here, once."""
-    turns.kit()
+    replay.kit()
     yield Site()
 
 
@@ -221,7 +220,7 @@ Plays = list[list[Call]]
 
 def right(task: Task) -> Plays:
     """Return the truth's calls, turn by turn, with positional arguments bound to names."""
-    return [[_call(act) for act in acts] for acts in turns.Check(task).plain]
+    return [[_call(act) for act in acts] for acts in replay.Check(task).plain]
 
 
 def script(plays: Plays) -> list[Reply]:

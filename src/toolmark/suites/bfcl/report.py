@@ -3,61 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from toolmark import codec
-from toolmark.runs.suite import Metric
 from toolmark.stats.columns import Columns
-from toolmark.stats.summary import mean
-from toolmark.suites.bfcl import decode, turn_tables
+from toolmark.suites.bfcl import agentic_score, decode, format_report, leaderboard, turn_tables
+from toolmark.suites.bfcl import readings as differ
 from toolmark.suites.bfcl.data import CATEGORIES
-from toolmark.types import Chart, Estimate, Table, Task, Trajectory
+from toolmark.types import Chart, Table, Task, Trajectory
 
 Cell: TypeAlias = str | float | int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Even:
-    """A mean in which every member counts alike, however many entries it has."""
-
-    name: str
-    members: tuple[Even | Pooled | str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Pooled:
-    """A mean over the entries of all members."""
-
-    name: str
-    members: tuple[str, ...]
-
-
-# the leaderboard's aggregates (specification section 7)
-AGGREGATES: tuple[Even | Pooled, ...] = (
-    Even("non_live", ("simple_python", "multiple", "parallel", "parallel_multiple")),
-    Pooled("live", ("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple")),
-    Even("irrelevance_detection", ("irrelevance", "live_irrelevance")),
-)
-
-
-def metrics(columns: Columns) -> list[Metric]:
-    """Return accuracy, then each category and aggregate of which there are entries.
-
-    An aggregate is taken over the categories present.
-    """
-    present = categories(columns)
-    wanted: list[Even | Pooled | str] = [*present]
-    wanted += [node for node in AGGREGATES if len(set(_leaves(node)) & set(present)) > 1]
-    return [
-        Metric("accuracy", partial(mean, name="accuracy")),
-        *(Metric(_name(node), partial(_measure, node)) for node in wanted),
-    ]
 
 
 def categories(columns: Columns) -> list[str]:
@@ -66,68 +22,27 @@ def categories(columns: Columns) -> list[str]:
     return sorted(set(columns.category), key=lambda name: (order.get(name, len(order)), name))
 
 
-def _name(node: Even | Pooled | str) -> str:
-    return node if isinstance(node, str) else node.name
-
-
-def _leaves(node: Even | Pooled | str) -> list[str]:
-    if isinstance(node, str):
-        return [node]
-    return [leaf for member in node.members for leaf in _leaves(member)]
-
-
-def _measure(node: Even | Pooled | str, columns: Columns) -> Estimate:
-    match node:
-        case str():
-            return mean(columns.where(columns.category == node), node)
-        case Pooled(name, members):
-            return mean(columns.where(np.isin(columns.category, members)), name)
-        case Even(name, members):
-            parts = [_measure(member, columns) for member in members]
-            return even(name, [part for part in parts if part.value is not None])
-
-
-def even(name: str, parts: Sequence[Estimate]) -> Estimate:
-    """Average independent estimates; the interval is recovered from theirs.
-
-    Method of variance estimates recovery (Zou and Donner 2008, doi 10.1002/sim.3095). No parts,
-    no value.
-    """
-    k = len(parts)
-    if not k:
-        return Estimate(name=name)
-    value = sum(part.value or 0.0 for part in parts) / k
-    below = math.hypot(*((part.value or 0.0) - (part.low or 0.0) for part in parts)) / k
-    above = math.hypot(*((part.high or 0.0) - (part.value or 0.0) for part in parts)) / k
-    return Estimate(
-        name=name,
-        value=value,
-        low=max(0.0, value - below),
-        high=min(1.0, value + above),
-        n=sum(part.n for part in parts),
-        worst=sum(part.worst or 0.0 for part in parts) / k,
-        best=sum(part.best or 0.0 for part in parts) / k,
-    )
-
-
 def tables(readings: Mapping[str, Columns]) -> list[Table | Chart]:
     """Return, per reading, accuracy by category and official error types by category."""
     made: list[Table | Chart] = []
     for reading, columns in readings.items():
         made += [_accuracy(reading, columns), *_errors(reading, columns)]
         made += turn_tables.tables(reading, columns)
+    made += differ.tables(readings)
+    made += format_report.tables(readings)
     return made
 
 
 def _accuracy(reading: str, columns: Columns) -> Table:
-    found = [metric.measure(columns) for metric in metrics(columns)]
-    rows = [(part.name, part.value, part.low, part.high, part.n) for part in found]
+    found = [metric.measure(columns) for metric in leaderboard.metrics(columns)]
+    rows = [(x.name, x.value, x.low, x.high, x.n) for x in found if x.value is not None]
+    absent = leaderboard.missing(columns)
+    note = f" No result, counted as 0: {', '.join(absent)}." if absent else ""
     return Table(
         title=f"Accuracy by category ({reading})",
         head=("category", "accuracy", "low", "high", "n"),
         rows=tuple(rows),
-        note="95 % intervals. non_live and irrelevance_detection count their categories alike, "
-        "live counts entries, as the leaderboard does; over the categories that ran.",
+        note="95 % intervals. Groups and overall are weighted as on the leaderboard." + note,
     )
 
 
@@ -150,6 +65,8 @@ def views(task: Task, trajectory: Trajectory) -> list[Table]:
     """Return the calls made beside what the truth accepts, parameter by parameter."""
     if task.category.startswith("multi_turn_"):
         return turn_tables.views(task, trajectory)
+    if task.category in agentic_score.CATEGORIES:
+        return [agentic_score.view(task, trajectory)]
     made = decode.made(task, trajectory)
     truth = [] if task.reference is None else task.reference["truth"]
     rows: list[tuple[Cell, ...]] = []

@@ -6,7 +6,7 @@ from toolmark import codec
 from toolmark.score import match
 from toolmark.score.kinds import PYTHON
 from toolmark.score.values import Unsound
-from toolmark.suites.bfcl import decode, fair, formats, label, modes, schema, turns
+from toolmark.suites.bfcl import agentic_score, decode, fair, formats, label, modes, schema, turns
 from toolmark.types import Cause, Label, Task, Trajectory, Verdict
 
 READINGS = ("official", "fair")
@@ -23,6 +23,8 @@ def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
     """
     if task.category.startswith("multi_turn_"):
         return turns.score(task, trajectory)
+    if task.category in agentic_score.CATEGORIES:
+        return agentic_score.score(task, trajectory)
     made = decode.made(task, trajectory)
     found = _official(task, made)
     official = _verdict(found, trajectory, made)

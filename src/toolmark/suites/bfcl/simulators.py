@@ -56,14 +56,10 @@ Records = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A simulator class: its public methods with the names of their parameters in order.
-
-    `defaults` holds those of the methods' defaults that can be changed.
-    """
+    """A simulator class: its public methods with the names of their parameters in order."""
 
     make: type
     methods: Mapping[str, tuple[str, ...]]
-    defaults: Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,41 +72,48 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """The simulators of one wheel; `padding` holds the module's own records, never changed."""
+    """The simulators of one wheel, and what they share; that is only ever copied.
+
+    `defaults` are the default arguments that can be changed, by method; `padding` the records
+    that a long context adds to a scenario.
+    """
 
     kinds: Mapping[str, Kind]
+    defaults: Records
     padding: Records
 
     def pool(self, classes: Sequence[str], long: bool) -> Pool:
         """Return fresh copies of what these classes would share."""
         padded = long and "TravelAPI" in classes
-        return Pool(
-            objects.copied(self._defaults(classes)),
-            objects.copied(self.padding) if padded else {},
-        )
+        used = {
+            method: objects.copied(held)
+            for method, held in self.defaults.items()
+            if any(method in self.kinds[name].methods for name in classes)
+        }
+        return Pool(used, objects.copied(self.padding) if padded else {})
 
     def clean(self, pool: Pool) -> bool:
         """Tell whether nothing in a pool was changed."""
-        first = self._defaults(self.kinds)
-        kept = all(held == self.padding[field] for field, held in pool.padding.items())
-        return kept and all(held == first[method] for method, held in pool.defaults.items())
+        return all(held == self.padding[field] for field, held in pool.padding.items()) and all(
+            held == self.defaults[method] for method, held in pool.defaults.items()
+        )
 
-    def _defaults(self, classes: Iterable[str]) -> Records:
-        known = (self.kinds[name] for name in classes if name in self.kinds)
-        return {method: held for kind in known for method, held in kind.defaults.items()}
+    def kind(self, name: str) -> Kind:
+        """Return a simulator class. Raises DataError for an unknown one."""
+        if name not in self.kinds:
+            raise DataError(f"no simulator {name!r}; known: {', '.join(self.kinds)}")
+        return self.kinds[name]
 
     def open(self, classes: Sequence[str], config: bytes, long: bool, pool: Pool) -> Objects:
         """Return instances loaded with the configuration (JSON by class), and their methods.
 
-        Of equal names the later class's method counts. Raises DataError for an unknown class.
+        Of equal names the later class's method counts.
         """
         scenes = msgspec.json.decode(config)
         instances: dict[str, Any] = {}
         table: dict[str, Method] = {}
         for name in classes:
-            kind = self.kinds.get(name)
-            if kind is None:
-                raise DataError(f"no simulator {name!r}; known: {', '.join(self.kinds)}")
+            kind = self.kind(name)
             made = kind.make()
             if name not in STATELESS:
                 made._load_scenario(scenes.get(name, {}), long_context=long)
@@ -231,8 +234,10 @@ def load(root: Path) -> Kit:
     for module in modules.values():
         if hasattr(module, "deepcopy"):
             vars(module)["deepcopy"] = _deepcopy
+    made = {name: getattr(module, name) for name, module in modules.items()}
     return Kit(
-        {name: _kind(getattr(module, name)) for name, module in modules.items()},
+        {name: _kind(kind) for name, kind in made.items()},
+        {method: held for kind in made.values() for method, held in _changeable(kind).items()},
         {field: getattr(padding, name) for field, name in _PADDING.items()},
     )
 
@@ -263,24 +268,25 @@ def _module(folder: Path, name: str) -> ModuleType:
 
 
 def _kind(made: type) -> Kind:
-    methods: dict[str, tuple[str, ...]] = {}
-    defaults: dict[str, dict[str, Any]] = {}
+    return Kind(
+        made,
+        {name: tuple(p.name for p in _parameters(made, name)) for name in objects.public(made)},
+    )
+
+
+def _changeable(made: type) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
     for name in objects.public(made):
-        _, *parameters = inspect.signature(getattr(made, name)).parameters.values()
-        methods[name] = tuple(p.name for p in parameters)
-        held = {p.name: p.default for p in parameters if isinstance(p.default, list | dict | set)}
-        if held:
-            defaults[name] = held
-    return Kind(made, methods, defaults)
+        for p in _parameters(made, name):
+            if isinstance(p.default, list | dict | set):
+                found.setdefault(name, {})[p.name] = p.default
+    return found
+
+
+def _parameters(made: type, method: str) -> list[inspect.Parameter]:
+    return list(inspect.signature(getattr(made, method)).parameters.values())[1:]
 
 
 def _deepcopy(value: Any) -> Any:
     """Copy as `copy.deepcopy` does where nothing is shared within the value, but faster."""
-    kind = type(value)
-    if kind is dict:
-        return {key: _deepcopy(item) for key, item in value.items()}
-    if kind is list:
-        return [_deepcopy(item) for item in value]
-    if kind in (str, int, float, bool, type(None)):
-        return value
-    return copy.deepcopy(value)
+    return objects.copied(value, copy.deepcopy)

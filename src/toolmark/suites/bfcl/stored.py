@@ -70,6 +70,8 @@ class Reader:
     def trajectory(self, task: Task, row: Row) -> Trajectory:
         """Return the episode that a row tells of. Raises Misshapen."""
         dialect = self.dialects[task.dialect or self.form]
+        if row.result is msgspec.UNSET:
+            raise Misshapen("no result")
         if _failed(row):
             return _error(task, row, dialect.name)
         native = self.form == "native" and not task.dialect

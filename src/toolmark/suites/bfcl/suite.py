@@ -11,17 +11,17 @@ from toolmark.dialects.native import NATIVE
 from toolmark.dialects.prompt import OWN, Wording
 from toolmark.errors import UsageError, near
 from toolmark.runs.suite import Scorer, Suite, Tasks
-from toolmark.suites.bfcl import data, multi_turn, report, sites
+from toolmark.suites.bfcl import agentic, data, leaderboard, multi_turn, report, sites, stored
 from toolmark.suites.bfcl import formats as variants
 from toolmark.suites.bfcl.instruments import faulty, oracle
-from toolmark.suites.bfcl.score import READINGS, score
+from toolmark.suites.bfcl.score import READINGS
 from toolmark.types import Task
 from toolmark.worlds.silent import site
 
 SCORER = Scorer(
     readings=READINGS,
-    score=score,
-    metrics=report.metrics,
+    score=stored.score,
+    metrics=leaderboard.metrics,
     tables=report.tables,
     views=report.views,
 )
@@ -43,8 +43,13 @@ class Joined:
             yield from part
 
 
-CATEGORIES = (*data.CATEGORIES, *multi_turn.CATEGORIES, variants.CATEGORY)
-GROUPS = {**data.GROUPS, "multi_turn": multi_turn.CATEGORIES}
+CATEGORIES = (
+    *data.CATEGORIES,
+    *multi_turn.CATEGORIES,
+    *agentic.CATEGORIES,
+    variants.CATEGORY,
+)
+GROUPS = {**data.GROUPS, "multi_turn": multi_turn.CATEGORIES, **agentic.GROUPS}
 
 
 def load(
@@ -53,17 +58,22 @@ def load(
     formats: tuple[str, ...] = ("official",),
     entries: str = "200",
     wording: str = "official",
+    search: str = "serpapi",
+    encoder: str = agentic.ENCODER,
     seed: int = 0,
 ) -> Suite:
     """Load BFCL entries; the official wheel is fetched on first use.
 
     Args:
         category: Categories or groups of them: single_turn, live, non_live, multi_turn,
-            format_sensitivity.
+            memory, web_search, agentic, format_sensitivity.
         formats: Prompt formats: official (26), all (96), or names such as
             ret_fmt=json&tool_call_tag=True&func_doc_fmt=xml&prompt_fmt=plaintext&style=classic.
         entries: For format_sensitivity, the published 200 entries or all 2,351.
         wording: The sentences of prompts: official, read from the wheel, or own.
+        search: What answers web_search: serpapi (needs SERPAPI_API_KEY), corpus:FOLDER of pages,
+            record:FILE (serpapi, kept in the file) or replay:FILE.
+        encoder: What memory_vector remembers with: a folder, an installed package, or a hub's name.
         seed: Kept in the run's record; published entries do not depend on it.
 
     """
@@ -74,6 +84,9 @@ def load(
     parts: list[tuple[Tasks, dict[str, str]]] = [data.read(root, single)]
     if turned := tuple(name for name in chosen if name in multi_turn.CATEGORIES):
         parts.append(multi_turn.read(root, turned))
+    acted = tuple(name for name in chosen if name in agentic.CATEGORIES)
+    parts += [agentic.read(root, name) for name in acted]
+    played = partial(agentic.site, agentic.Setting(frozenset(acted), search, encoder))
     if variants.CATEGORY in chosen:
         parts.append(variants.read(root, shapes, entries))
     tasks = Joined(tuple(found for found, _ in parts))
@@ -82,9 +95,18 @@ def load(
         name="bfcl",
         tasks=tasks,
         scorer=SCORER,
-        site=partial(sites.joined, {name: _site(name) for name in chosen}),
+        site=partial(
+            sites.joined, {name: played if name in acted else _site(name) for name in chosen}
+        ),
         dialects={"native": NATIVE, **variants.dialects(shapes, _wording(root, wording))},
-        knobs={"category": chosen, "formats": formats, "entries": entries, "wording": wording},
+        knobs={
+            "category": chosen,
+            "formats": formats,
+            "entries": entries,
+            "wording": wording,
+            "search": search,
+            "encoder": encoder,
+        },
         seed=seed,
         instruments={"oracle": oracle, "faulty": faulty},
         hashes=hashes,

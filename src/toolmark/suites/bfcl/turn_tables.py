@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from toolmark import codec
 from toolmark.stats.columns import Columns
-from toolmark.suites.bfcl import execution, turns
+from toolmark.suites.bfcl import execution, replay
 from toolmark.suites.bfcl.execution import Act
 from toolmark.types import Table, Task, Trajectory
 
@@ -47,8 +46,8 @@ def _row(name: str, columns: Columns) -> tuple[str | float | int | None, ...]:
 
 def views(task: Task, trajectory: Trajectory) -> list[Table]:
     """Return, turn by turn, the calls made with their results, and the calls of the truth."""
-    check = turns.Check(task)
-    made = execution.fair(trajectory)
+    check = replay.check(task)
+    _, made = execution.both(trajectory, check.rewriter("model"))
     rows: list[tuple[str | float | int | None, ...]] = []
     results = _results(trajectory)
     for turn, expected in enumerate(check.plain):
@@ -78,5 +77,4 @@ def _results(trajectory: Trajectory) -> Mapping[int, list[str]]:
 
 
 def _call(act: Act) -> str:
-    given: Mapping[str, Any] = act.arguments
-    return codec.escape(turns.written(act.name, given, act.why)[:_SHOWN_CHARS])
+    return codec.escape(execution.told(act)[:_SHOWN_CHARS])

@@ -3,17 +3,48 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-_NUMBER = r"[-+]?[0-9]+(?:\.[0-9]+)?"
-_SAID = (
-    "is|was|be|equals?|equal|equalling|becomes|to|as|of|has|the|a|an|value|final|answer|result"
-    "|integer|therefore|thus|now|exactly|computed|determined|found|confirmed"
+_COMMA = r"[,_'\u2009\u202f]"
+_GROUP = rf"{_COMMA}[0-9]{{3}}(?![0-9])"
+_UNSIGNED = rf"(?:[0-9]{{1,3}}+(?:{_GROUP})++|[0-9]++)(?:\.[0-9]++)?+(?:e[-+]?[0-9]++)?+"
+# no part of a version, a word or "3-digit"
+_NUMBER = rf"[-+−]?{_UNSIGNED}(?!\w|\.[0-9]|-[a-z]|{_GROUP})"
+# a count of something is no value
+_COUNT = (
+    r"[ \t]{1,4}(?:(?:function|tool|core|more|other|different|given|parallel|nested)\s+)?"
+    r"(?:calls?|functions?|steps?|rounds?|inputs?|parameters?|arguments?|times|tries|attempts?)\b(?!:)"
 )
-# what may stand between a name and its number: blanks, mark-up, signs of equality, a few words;
-# possessive throughout, so that no text can make it slow
-_LINK = rf"""(?:\s++|[`*_"'$(){{}}\[\]|~=:≈→–—]|[-=]>|-(?=\s)|\\[a-z]++|\b(?:{_SAID})\b){{1,16}}+"""
-_LONE = re.compile(rf"(?<![\w.]){_NUMBER}(?!\w)")
+_VALUE = rf"{_NUMBER}(?!{_COUNT})"
+_WORD = (
+    "is|was|be|been|equals?|equal|equalling|becomes|to|as|of|has|have|the|a|an|its|value|final"
+    "|answer|result|integer|number|target|variable|therefore|thus|hence|so|then|now|finally"
+    "|exactly|precisely|indeed|computed|calculated|determined|found|confirmed|known|which|that"
+    "|turns|turned|comes|came|works|worked|out|evaluates|resolves|amounts|must|should|will"
+)
+_GLUE = (
+    r"""\s++|[`*"“”‘’«»'$&(){}\[\]|~=:：≈→⇒–—]|[-=]>|-(?=\s)|_(?!\w)|['’]s\b|\\[a-z]++"""
+    rf"|</?[a-z]{{1,9}}>|,(?=\s{{0,4}}(?:{_WORD})\b)|\b(?:{_WORD})(?!\w)"
+)
+# an aside, unless what it says is the value
+_ASIDE = rf"\((?!(?>(?:{_GLUE}){{0,8}}){_NUMBER}[\s`*$]*\))[^()\n]{{0,200}}\)"
+# what may stand between a name and its number; bounded and possessive throughout, so that no
+# text can make it slow
+_LINK = rf"(?:{_ASIDE}|['’]s\b|{_GLUE}){{1,16}}+"
+_OPERATOR = r"[ \t]{0,8}[-+*/×·−][ \t]{0,8}"
+_NAMED = r"[`*]{0,2}[a-z_]\w{0,80}[`*]{0,2}(?:\([^()\n]{0,400}\))?[`*]{0,2}"
+_SUM = (
+    rf"(?>{_NUMBER}(?:{_OPERATOR}{_NUMBER}){{0,16}}"
+    rf"|{_NAMED}(?:{_OPERATOR}(?:{_NUMBER}|{_NAMED})){{0,16}})"
+)
+# `= 100 + 312 = 412`: the value is the last term, if that is a number and no sum
+_TERMS = rf"(?:(?>{_SUM}[ \t]{{0,8}}(?:==?|[-=]>|[≈→⇒])[\s`*$]{{0,8}})){{0,8}}"
+_END = rf"(?!{_OPERATOR}{_VALUE})"
+_LONE = re.compile(rf"(?<![\w.])(?<![0-9]{{3}}{_COMMA}){_NUMBER}", re.I)
 _INTEGER = re.compile(r"([-+]?)0*([0-9]+?)(?:\.0+)?")
+_SEPARATOR = re.compile(rf"(?<=[0-9]){_COMMA}(?=[0-9]{{3}})")
+_EQUAL = re.compile(r"(?:[=≈→⇒]|\bis|\bequals)[ \t`*$]*\Z", re.I)
+_MARKER = re.compile(r"[0-9]{1,2}[.)]\**\s")
 _ENDS = 4096
 
 
@@ -23,9 +54,20 @@ def read(text: str, target: str) -> str:
     A number attached to the target's name that is not an integer is returned as it stands: it
     is an answer, and a wrong one.
     """
-    said = re.compile(rf"(?<![A-Za-z0-9]){re.escape(target)}{_LINK}({_NUMBER})(?!\w)", re.I)
-    attached = said.findall(text)
+    attached = list(_attached(text, target))
     return _plain(attached[-1]) if attached else _last(text)
+
+
+def _attached(text: str, target: str) -> Iterator[str]:
+    """Go through the numbers said of the target."""
+    # neither within a longer name nor after `func_`
+    name = rf"(?<![a-z0-9])(?<![a-z0-9]_){re.escape(target)}"
+    for said in re.finditer(rf"{name}({_LINK})({_TERMS})({_VALUE}){_END}", text, re.I):
+        link, terms, number = said.groups()
+        if "\n" in link and _MARKER.match(text, said.start(3)):
+            continue  # `bujxye:` and a numbered list below it
+        if terms.lstrip("-+−")[:1].isdigit() or not terms or _EQUAL.search(link):
+            yield number  # else it is another name's: `for bujxye: yogipe = 977`
 
 
 def _last(text: str) -> str:
@@ -39,7 +81,7 @@ def _last(text: str) -> str:
 
 
 def _plain(number: str) -> str:
-    found = _INTEGER.fullmatch(number)
+    found = _INTEGER.fullmatch(_SEPARATOR.sub("", number).replace("−", "-"))
     if found is None:
         return number
     return ("-" if found[1] == "-" and found[2] != "0" else "") + found[2]

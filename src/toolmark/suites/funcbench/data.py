@@ -33,7 +33,9 @@ once. Some functions may not be needed."""
 ASK = "The functions suffice to compute `{target}`. What is its value?\n\nGiven:\n{given}"
 ANSWER = "Once you know the value, stop calling and reply with `{target} = ` and the value."
 DESCRIBE = "Computes `{name}` {tag}. Takes {inputs}."
-_WORDING = " ".join((SYSTEM, ASK, ANSWER, DESCRIBE, "of type and subtype")).lower()
+TAG = "of type {type} and subtype {subtype}"
+WORDING = (SYSTEM, ASK, ANSWER, DESCRIBE, TAG)
+_WORDING = " ".join(WORDING).lower()
 _INTEGER = {"type": "integer"}
 _SPARE = 16  # possible names per name drawn, so that a name is rarely drawn twice
 _CHUNK = 3
@@ -136,10 +138,11 @@ def _messages(target: str, given: dict[str, int]) -> tuple[Message, ...]:
 def _tool(node: dict[str, Any]) -> Tool:
     names = [x["parameter"] for x in node["inputs"]]
     inputs = ", ".join(
-        f"`{x['parameter']}` of type {x['type']} and subtype {x['subtype']}" for x in node["inputs"]
+        f"`{x['parameter']}` {TAG.format(type=x['type'], subtype=x['subtype'])}"
+        for x in node["inputs"]
     )
     output = node["output"]
-    tag = f"of type {output['type']} and subtype {output['subtype']}"
+    tag = TAG.format(type=output["type"], subtype=output["subtype"])
     return Tool(
         name=node["function"],
         description=DESCRIBE.format(name=output["name"], tag=tag, inputs=inputs),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def tables(by: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     if not columns.run.any():
         return ()
     made = [_success(columns), _calls(columns), _failures(columns), *_rates(columns)]
-    made += [*_bare(columns), *_restate(columns), _work(columns), _settings(columns)]
+    made += [*_bare(columns), *_ways(columns), _work(columns), _settings(columns)]
     return (*made, *charts.charts(columns))
 
 
@@ -165,29 +166,40 @@ def _bare(columns: Columns) -> Iterator[Table]:
     )
 
 
-def _restate(columns: Columns) -> Iterator[Table]:
-    """Give success plain and restated on the same graphs."""
+def _ways(columns: Columns) -> Iterator[Table]:
+    """Compare every two ways in which the same items were asked."""
     rows: list[tuple[str | int | None, ...]] = []
     for core in cores(columns):
-        size = only(columns, core=core)
-        plain, restate = only(size, protocol="plain"), only(size, protocol="restate")
-        if not plain.run.any() or not restate.run.any():
-            continue
-        pair = paired(restate, plain, name="restate - plain")
-        estimates = figures.share(mean(plain, "")), figures.share(mean(restate, ""))
-        rows.append(
-            (f"this run, core {core}", pair.n_pairs, *estimates, figures.points(pair.difference))
-        )
-        if core in paper.RESTATE:
-            model, before, after = paper.RESTATE[core]
-            rates = figures.percent(before / 100), figures.percent(after / 100)
-            rows.append((f"{model} (paper), core {core}", None, *rates, f"{after - before:+.1f}"))
+        parts = [(_way(label), only(part, core=core)) for label, part in variants(columns)]
+        for (first, a), (second, b) in combinations(parts, 2):
+            pair = paired(b, a, name=f"{second} - {first}")
+            if pair.n_pairs == 0:
+                continue
+            asked = f"{first} → {second}"
+            rates = figures.share(mean(a, "")), figures.share(mean(b, ""))
+            change = figures.points(pair.difference)
+            chance = figures.DASH if pair.p is None else figures.chance(pair.p)
+            rows.append((f"this run, core {core}", asked, pair.n_pairs, *rates, change, chance))
+            if asked == "plain → restate" and core in paper.RESTATE:
+                rows.append(_restated(core))
     if rows:
         yield Table(
-            title="Known values restated with every result (paper: Fig. 8)",
-            head=("model", "pairs", "plain", "restate", "difference (points)"),
+            title="The same items asked in two ways, in pairs (paper: Figs. 7, 8)",
+            head=("model", "ways", "pairs", "first", "second", "difference (points)", "p"),
             rows=tuple(rows),
         )
+
+
+def _way(label: str) -> str:
+    return label.removeprefix("this run, ")
+
+
+def _restated(core: int) -> tuple[str | None, ...]:
+    """Give the paper's row for restated values."""
+    model, before, after = paper.RESTATE[core]
+    rates = figures.percent(before / 100), figures.percent(after / 100)
+    change = f"{after - before:+.1f}"
+    return f"{model} (paper), core {core}", "plain → restate", None, *rates, change, None
 
 
 def _work(columns: Columns) -> Table:

@@ -40,8 +40,9 @@ class Judged(Struct, frozen=True, kw_only=True):
     """One executed call and its class.
 
     `number` counts calls and `step` replies, from 1; `sub` is the fault's kind for wrong inputs;
-    `why` says what was wrong; `open`: some value was still unknown, so class 3 was possible;
-    `again`: the same function was called with the same inputs before.
+    `why` says what was wrong; `exact`: the inputs are the true ones, known or guessed; `open`:
+    some value was still unknown, so class 3 was possible; `again`: the same function was called
+    with the same inputs before.
     """
 
     step: int
@@ -51,6 +52,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     node: Node | None = None
     sub: str = ""
     why: str = ""
+    exact: bool = False
     open: bool = False
     again: bool = False
 
@@ -63,8 +65,12 @@ def score(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
     said = ""
     if trajectory.ending in ("answered", "length"):
         said = answer.read(trajectory.answer, truth.graph.target)
-    derived = any(x.found == "correct" and x.node is target for x in calls)
-    parts = _parts(truth, trajectory, calls) | {"derived": float(derived)}
+    exact = [x for x in calls if x.exact and x.node is target]
+    derived = bool(exact)
+    parts = _parts(truth, trajectory, calls) | {
+        "derived": float(derived),
+        "derived_from_known": float(any(x.found == "correct" for x in exact)),
+    }
     if said == str(target.output.value) and not _over(task, trajectory, calls):
         return {"official": Verdict(outcome="correct", value=1.0, parts=parts)}
     primary = _primary(task, trajectory, calls, said, derived=derived)
@@ -86,8 +92,9 @@ def audit(truth: Truth, trajectory: Trajectory) -> Iterator[Judged]:
             node = truth.nodes.get(call.name)
             inputs = read(node, call.arguments) if node else None
             found, sub, why = _class(truth, node, inputs, known)
-            again = False
+            exact = again = False
             if node and isinstance(inputs, dict):
+                exact = truth.exact(node, inputs)
                 key = (node.function, tuple(inputs.items()))
                 again = key in seen
                 seen.add(key)
@@ -100,6 +107,7 @@ def audit(truth: Truth, trajectory: Trajectory) -> Iterator[Judged]:
                 node=node,
                 sub=sub,
                 why=why,
+                exact=exact,
                 open=bool(unknown),
                 again=again,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from toolmark.stats.columns import Columns
+from toolmark.suites.funcbench.presets import EFFORTS
 
 _ASKED = ("effort", "protocol")
 
@@ -28,9 +29,12 @@ def cores(columns: Columns) -> list[int]:
 
 
 def variants(columns: Columns) -> list[tuple[str, Columns]]:
-    """Return the rows by how the tasks were asked, each with a label; one part if all alike."""
+    """Return the rows by how the tasks were asked, each with a label; one part if all alike.
+
+    They are in the order of the efforts, plain before restated, whatever order they ran in.
+    """
     asked = [columns.axis(name) for name in _ASKED]
-    keys = list(dict.fromkeys(zip(*asked, strict=True)))
+    keys = sorted(set(zip(*asked, strict=True)), key=_rank)
     if len(keys) < 2:
         return [("this run", columns)]
     parts = []
@@ -38,3 +42,8 @@ def variants(columns: Columns) -> list[tuple[str, Columns]]:
         label = ", ".join(["this run", *(level for level in key if level)])
         parts.append((label, only(columns, **dict(zip(_ASKED, key, strict=True)))))
     return parts
+
+
+def _rank(key: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    effort = key[0]
+    return EFFORTS.index(effort) if effort in EFFORTS else -1, key

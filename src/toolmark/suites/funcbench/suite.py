@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from functools import cache
+from types import ModuleType
 from typing import Any
 
+from toolmark import seeds
 from toolmark.dialects.native import NATIVE
 from toolmark.dialects.prompt import Prompt
 from toolmark.errors import UsageError
 from toolmark.runs.suite import Scorer, Suite
-from toolmark.suites.funcbench import instruments, presets, report, score, views
+from toolmark.suites.funcbench import (
+    answer,
+    data,
+    graph,
+    instruments,
+    presets,
+    report,
+    score,
+    views,
+)
 from toolmark.suites.funcbench.data import SUITE, Variant, tasks
 from toolmark.suites.funcbench.graph import Knobs, check
 from toolmark.types import Sampling, Site, Task
+from toolmark.worlds import dag
 from toolmark.worlds.dag import Dags
 
 SCORER = Scorer(
@@ -31,10 +46,10 @@ _SIZE = {"core": 10, "depth": 5, "connected": 0, "disconnected": 0}
 def load(
     *,
     preset: str = "",
-    core: int = 10,
-    depth: int = 5,
-    connected: int = 0,
-    disconnected: int = 0,
+    core: int | None = None,
+    depth: int | None = None,
+    connected: int | None = None,
+    disconnected: int | None = None,
     graphs: int | None = None,
     types: int | None = None,
     max_inputs: int | None = None,
@@ -51,10 +66,10 @@ def load(
         preset: main, by-kind, by-depth, main-caption, no-extra, core40, effort, restate5 or
             restate10. It sets core, depth, connected and disconnected, which must then be left
             out; by-kind and by-depth are other names for main.
-        core: functions that are needed; at least 2.
-        depth: longest path to the target in edges; from 1 to core - 1.
-        connected: irrelevant functions that take core variables; at least 0.
-        disconnected: irrelevant functions apart from the core; at least 0.
+        core: functions that are needed; at least 2. Default 10.
+        depth: longest path to the target in edges; from 1 to core - 1. Default 5.
+        connected: irrelevant functions that take core variables; at least 0. Default 0.
+        disconnected: irrelevant functions apart from the core; at least 0. Default 0.
         graphs: graphs per setting; at least 1. Default 20; 5, as in the paper, with a preset.
         types: number of variable types; from 1 to the number of functions. Default a quarter of
             the variables, rounded up.
@@ -71,14 +86,17 @@ def load(
     """
     knobs = dict(locals())
     chosen = presets.find(preset) if preset else None
+    given = {name: knobs[name] for name in _SIZE if knobs[name] is not None}
+    if chosen and given:
+        raise UsageError("a preset sets core, depth, connected and disconnected: leave them out")
+    sizes = _SIZE | given
     if chosen:
-        # what the preset sets must not be on record with the value it did not use
+        # what the preset sets must not be on record with a value it did not use
         knobs = {name: value for name, value in knobs.items() if name not in _SIZE}
+    else:
+        knobs |= sizes
     size = Knobs(
-        core=core,
-        depth=depth,
-        connected=connected,
-        disconnected=disconnected,
+        **sizes,
         types=types,
         max_inputs=max_inputs,
         root_inputs=root_inputs,
@@ -109,7 +127,26 @@ def _suite(generated: Generated, knobs: dict[str, Any]) -> Suite:
         seed=generated.seed,
         sampling=Sampling(temperature=0.0, top_p=1.0),
         instruments={"oracle": instruments.oracle, "faulty": instruments.faulty},
+        hashes=_hashes(),
     )
+
+
+@cache
+def _hashes() -> dict[str, str]:
+    """Return the SHA-256 of the wording, and of the sources that score and that generate."""
+    parts = {
+        "prompt": data.WORDING,
+        "scorer": _sources(score, answer, dag),
+        "generator": _sources(data, graph, presets, seeds),
+    }
+    return {
+        name: hashlib.sha256("\0".join(texts).encode()).hexdigest()
+        for name, texts in parts.items()
+    }
+
+
+def _sources(*modules: ModuleType) -> tuple[str, ...]:
+    return tuple(inspect.getsource(module) for module in modules)
 
 
 class Generated:
@@ -137,14 +174,12 @@ class Generated:
     def __iter__(self) -> Iterator[Task]:
         """Make the tasks: settings, then graphs, the variants of an item one after another."""
         for setting in self.settings:
-            for graph in range(self.graphs):
-                yield from tasks(setting, graph, self.variants, self.seed, cap=self.cap)
+            for number in range(self.graphs):
+                yield from tasks(setting, number, self.variants, self.seed, cap=self.cap)
 
 
 def _settings(chosen: presets.Preset | None, size: Knobs) -> tuple[Knobs, ...]:
     """Return the sizes to generate, each of them possible."""
-    if chosen and any(getattr(size, name) != default for name, default in _SIZE.items()):
-        raise UsageError("a preset sets core, depth, connected and disconnected: leave them out")
     sizes = presets.settings(chosen, size) if chosen else (size,)
     settings = tuple(sizes)
     for setting in settings:

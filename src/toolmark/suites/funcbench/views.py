@@ -21,19 +21,21 @@ WIDE, HIGH = 80, 42  # a function's box
 MARGIN, TOP = 14, 40
 GAP = 26  # between the core and the irrelevant functions
 CHIPS = 3  # call numbers shown on one function
+# A page holds hundreds of drawings, so they are small: what elements share stands in the style.
+# Classes: e edge, l loose, b what hides the edges behind a box; r, a, w right, aside, wrong; q
+# quiet, s small, t target, v value. A rect with a width of its own is the chip of a call.
 _CSS = (
     ".fb text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:currentColor}"
-    ".fb .small{font-size:10px}.fb .quiet{opacity:.55}"
-    ".fb .edge{fill:none;stroke:currentColor;stroke-opacity:.32}"
-    ".fb .loose{stroke-dasharray:4 3}"
-    ".fb .base{fill:var(--card,Canvas);stroke:none}"
-    ".fb .box{fill:currentColor;fill-opacity:.04;stroke:currentColor;stroke-opacity:.45}"
-    ".fb .right{fill:var(--fb-right,#1b7f4d)}.fb .aside{fill:var(--fb-aside,#2468b4)}"
-    ".fb .wrong{fill:var(--fb-wrong,#c0392b)}"
-    ".fb .box.right,.fb .box.aside,.fb .box.wrong{fill-opacity:.16;stroke-opacity:.9}"
-    ".fb .box.right{stroke:var(--fb-right,#1b7f4d)}.fb .box.aside{stroke:var(--fb-aside,#2468b4)}"
-    ".fb .box.wrong{stroke:var(--fb-wrong,#c0392b)}"
-    ".fb .target{stroke-width:3}.fb text.number{font-size:10px;font-weight:600;fill:#fff}"
+    ".fb g text{text-anchor:middle}.fb .s,.fb .v{font-size:10px}.fb .q>*,.fb .v{opacity:.55}"
+    ".fb .e{fill:none;stroke:currentColor;stroke-opacity:.32}.fb .l{stroke-dasharray:4 3}"
+    # rounded by its stroke: a box less five on every side
+    ".fb .b{fill:var(--card,Canvas);stroke:var(--card,Canvas);stroke-width:10;"
+    "stroke-linejoin:round}"
+    ".fb rect{width:80px;height:42px;rx:5px;"
+    "fill:currentColor;fill-opacity:.04;stroke:currentColor;stroke-opacity:.45}"
+    ".fb .r{fill:#1b7f4d;stroke:#1b7f4d;rx:7.5px}"
+    ".fb .a{fill:#2468b4;stroke:#2468b4;rx:2px}"
+    ".fb .w{fill:#c0392b;stroke:#c0392b;rx:4px}"
 )
 _LEGEND = (
     ("right", "1", "right"),

@@ -1,0 +1,84 @@
+"""Calls written as JSON: what the official decoder reads, and what it loses."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from toolmark.dialects.parse import json
+from toolmark.dialects.parse.frame import Misshapen, Unreadable
+
+ONE = '[{"function": "f", "parameters": {"a": 1}}]'
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        (ONE, [("f", {"a": 1})]),
+        (f"Sure: {ONE} Done.", [("f", {"a": 1})]),
+        (f"[json\n{ONE}]", [("f", {"a": 1})]),
+        ("[]", []),
+        ("[not json]", []),
+        ('{"function": "f", "parameters": {}}', []),
+        ('[5, {"function": "f", "parameters": {}}]', [("f", {})]),
+        ('[{"function": null, "parameters": {}}]', [("None", {})]),
+    ],
+)
+def test_calls_are_read(text: str, calls: list[object]) -> None:
+    assert json.parse(text) == calls
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5", "null", '[{"parameters": {}}]', '[{"function": "f"}]', "[" * 300 + "]" * 300,
+        '[{"function": [], "parameters": {}}]', f'[{{"function": "f", "parameters": {"9" * 5000}}}]',
+    ],
+)  # fmt: skip
+def test_what_is_no_list_of_calls_is_unreadable(text: str) -> None:
+    with pytest.raises(Unreadable):
+        json.parse(text)
+
+
+def test_parameters_that_are_no_object_are_misshapen() -> None:
+    with pytest.raises(Misshapen):
+        json.parse('[{"function": "f", "parameters": [1]}]')
+
+
+def test_a_list_of_objects_is_cut_officially_and_whole_otherwise() -> None:
+    text = '[{"function": "f", "parameters": {"a": [{"b": 1}], "c": 2}}]'
+    assert json.parse(text) == []
+    assert json.whole(text) == [("f", {"a": [{"b": 1}], "c": 2})]
+    assert json.whole(f"```json\n{text}\n```") == json.whole(text)
+
+
+@pytest.mark.parametrize("text", [ONE, "[]", "[broken", '[{"a": 1]', '[{"function": "f"'])
+def test_whole_differs_only_where_something_is_lost(text: str) -> None:
+    try:
+        expected = json.parse(text)
+    except Unreadable:
+        with pytest.raises(Unreadable):
+            json.whole(text)
+    else:
+        assert json.whole(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[{" + "},{" * 5000,
+        "[{" + "},{" * 5000 + "}x]",
+        "[" * 50_000,
+        "[ " * 50_000 + "{}",
+        "}" * 9999,
+    ],
+)
+def test_hostile_text_takes_linear_time(text: str) -> None:
+    start = time.perf_counter()
+    for read in (json.parse, json.whole):
+        try:
+            read(text)
+        except Unreadable:
+            continue
+    assert time.perf_counter() - start < 1

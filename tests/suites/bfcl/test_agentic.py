@@ -1,0 +1,261 @@
+"""Memory and web search: sessions come first, states are handed on, verdicts say why."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import toolmark as tm
+from toolmark.errors import UsageError
+from toolmark.suites.bfcl import agentic, agentic_score, data
+from toolmark.suites.bfcl import suite as bfcl
+from toolmark.types import (
+    Call,
+    Message,
+    Reply,
+    Result,
+    Step,
+    Task,
+    Text,
+    Trajectory,
+    Verdict,
+)
+from toolmark.worlds.memory import SLOT
+
+
+@pytest.fixture(scope="module")
+def tasks() -> dict[str, Task]:
+    root = data.fetch()
+    found = (task for name in agentic.CATEGORIES for task in agentic.read(root, name)[0])
+    return {task.id: task for task in found}
+
+
+# --- entries ----------------------------------------------------------------------------
+
+
+def test_every_category_has_its_entries_and_sessions(tasks: dict[str, Task]) -> None:
+    def count(category: str, kind: str) -> int:
+        return sum(t.category == category and t.kind == kind for t in tasks.values())
+
+    assert [count(name, "scored") for name in agentic.CATEGORIES] == [100, 100, 155, 155, 155]
+    assert [count(name, "setup") for name in agentic.CATEGORIES] == [0, 0, 37, 37, 37]
+    assert len(bfcl.load(category=("agentic",))) == len(tasks) == 665 + 3 * 37
+
+
+def test_a_test_needs_all_sessions_of_its_scenario_in_order(tasks: dict[str, Task]) -> None:
+    before: dict[tuple[str, str], list[str]] = {}
+    for task in tasks.values():
+        if task.category in agentic_score.WEB:
+            assert not task.needs
+            continue
+        sessions = before.setdefault((task.category, task.id.split("-")[1]), [])
+        assert list(task.needs) == sessions
+        if task.kind == "setup":
+            sessions.append(task.id)
+    assert sorted(map(len, before.values())) == sorted([10, 10, 7, 5, 5] * 3)
+
+
+def test_only_memory_shows_a_memory_and_only_tests_ask_for_the_format(
+    tasks: dict[str, Task],
+) -> None:
+    for task in tasks.values():
+        opening = task.turns[0].messages[0]
+        assert opening.role == "system"
+        assert (SLOT in opening.text) is (task.category in agentic_score.MEMORY)
+        assert ("'answer'" in opening.text) is (task.kind == "scored")
+
+
+# --- runs -------------------------------------------------------------------------------
+
+
+def test_the_oracle_passes_and_its_notes_are_handed_on(tmp_path: Path) -> None:
+    suite = tm.load("bfcl", category=("memory_kv", "memory_rec_sum"))
+    run = tm.run(suite, model="test/oracle", log_dir=tmp_path)
+    scores = list(run.scores())
+    assert len(scores) == 310
+    for score in scores:
+        assert {v.outcome for v in score.readings.values()} == {"correct"}, score.task
+        assert set(score.readings) == {"official", "fair"}
+    states = {t.task: t.state for t in run.trajectories()}
+    kept = states["memory_kv_0-customer-0"]["archival_memory"]
+    assert any("Michael" in text for text in kept.values())
+    assert "Michael" in states["memory_rec_sum_0-customer-0"]["memory"]
+    assert states["memory_kv_0-customer-0"] == states["memory_kv_prereq_9-customer-9"]
+
+
+def test_null_scores_zero_and_dead_scores_nothing(tmp_path: Path) -> None:
+    ids = ("memory_rec_sum_154-notetaker-24",)
+    suite = tm.load("bfcl", category=("memory_rec_sum",))
+    run = tm.run(suite, model="test/null", ids=ids, log_dir=tmp_path)
+    (score,) = run.scores()
+    assert score.readings["official"].labels[0].native == agentic_score.NO_LAST
+    assert score.readings["official"].labels[0].cause == "no_answer"
+    dead = tm.run(suite, model="test/dead", ids=ids, log_dir=tmp_path)
+    (score,) = dead.scores()
+    assert not score.readings and "memory_rec_sum_prereq" in score.not_run
+
+
+def test_the_web_is_played_from_a_folder(tmp_path: Path) -> None:
+    for name in ("bs4", "markdownify"):
+        pytest.importorskip(name, reason="needs toolmark[web]")
+    pages = tmp_path / "pages" / "a.example"
+    pages.mkdir(parents=True)
+    (pages / "tea.html").write_text("<title>Tea</title><p>Zhang Yiming likes tea.</p>")
+    suite = tm.load("bfcl", category=("web_search",), search=f"corpus:{pages.parent}")
+    run = tm.run(suite, model="test/oracle", log_dir=tmp_path, sample=20)
+    assert {v.outcome for s in run.scores() for v in s.readings.values()} == {"correct"}
+
+    async def asked(id: str) -> str:
+        task = next(task for task in suite if task.id == id)
+        call = Call(name="search_engine_query", arguments='{"keywords": "tea"}')
+        async with suite.site() as site, site.world(task, {}) as world:
+            return (await world.call(call)).text
+
+    assert "likes tea" in asyncio.run(asked("web_search_base_0"))
+    assert "likes tea" not in asyncio.run(asked("web_search_no_snippet_0"))
+
+
+@pytest.mark.parametrize(
+    "search",
+    ["serpapi", "record:new.jsonl", "corpus:/no/such", "replay:/no/such", "corpus", "bing"],
+)
+def test_a_web_without_an_engine_is_refused_before_any_episode(
+    search: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(agentic.KEY, raising=False)
+    setting = agentic.Setting(frozenset({"web_search_base"}), search)
+    with pytest.raises(UsageError, match=r"SERPAPI_API_KEY.*corpus:FOLDER.*replay:FILE"):
+        setting.check()
+    agentic.Setting(frozenset(agentic_score.MEMORY) - {"memory_vector"}, search).check()
+
+
+def letters(texts: Sequence[str]) -> NDArray[np.float32]:
+    rows = np.array([[1e-3 + t.count(chr(97 + i)) for i in range(26)] for t in texts], np.float32)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+def test_a_world_goes_on_from_the_last_session_and_shows_it(tasks: dict[str, Task]) -> None:
+    async def play() -> tuple[tuple[Message, ...], Any, str]:
+        site = agentic.Agentic(None, letters)
+        task = tasks["memory_vector_0-customer-0"]
+        needed: dict[str, Any] = dict.fromkeys(task.needs)
+        async with site.world(tasks[task.needs[0]], {}) as world:
+            await world.call(Call(name="core_memory_add", arguments='{"text": "Name: Ann"}'))
+            needed[task.needs[-1]] = await world.final_state()
+        async with site.world(task, needed) as world:
+            opening = await world.opening(task.turns[0].messages)  # type: ignore[attr-defined]
+            found = await world.call(
+                Call(name="core_memory_retrieve", arguments='{"query": "name"}')
+            )
+            return opening, await world.final_state(), found.text
+
+    opening, state, found = asyncio.run(play())
+    assert '"0": "Name: Ann"' in opening[0].text and SLOT not in opening[0].text
+    assert opening[1:] == tasks["memory_vector_0-customer-0"].turns[0].messages[1:]
+    assert state["core_memory"] == {"next_id": 1, "store": {"0": "Name: Ann"}}
+    assert json.loads(found)["result"][0]["text"] == "Name: Ann"
+
+
+# --- verdicts ---------------------------------------------------------------------------
+
+
+def judged(truth: list[str], *steps: Step, **given: Any) -> dict[str, Verdict]:
+    task = Task(id="t", suite="bfcl", turns=(), reference={"truth": truth})
+    return agentic_score.score(task, Trajectory(task="t", steps=steps, **given))
+
+
+def said(text: str) -> Step:
+    return Step(reply=Reply(text=text))
+
+
+def saw(text: str) -> Step:
+    call = Call(name="core_memory_retrieve")
+    return Step(reply=Reply(calls=(call,)), calls=(call,), results=(Result(parts=(Text(text),)),))
+
+
+@pytest.mark.parametrize(
+    ("truth", "text", "official", "rule"),
+    [
+        ("$50", "{'answer': '$50', 'context': 'said so'}", False, "whole_words"),
+        ("50%", "{'answer': '50%', 'context': 'said so'}", False, "whole_words"),
+        ("Ann", "{'answer': 'Bo', 'context': 'not Ann'}", True, "answer_field"),
+        ("Ann", "{'answer': 'I do not know', 'context': 'Ann?'}", True, "answer_field"),
+        ("12", "{'answer': '1.2', 'context': ''}", True, "whole_words"),
+        ("Ann", "It is Ann.", True, ""),
+        ("Ann", '{"answer": "Ann", "context": "said so"}', True, ""),
+        ("Ann", "{'answer': 'Bo', 'context': ''}", False, ""),
+    ],
+)
+def test_where_the_readings_differ_the_rule_is_named(
+    truth: str, text: str, official: bool, rule: str
+) -> None:
+    verdicts = judged([truth], said(text))
+    assert (verdicts["official"].outcome == "correct") is official
+    assert (verdicts["fair"].outcome == "correct") is (official is not bool(rule))
+    assert verdicts["fair"].parts == ({f"fair:{rule}": 1.0} if rule else {})
+    assert not rule or rule in agentic_score.RULES
+
+
+def test_calls_that_cannot_be_read_are_no_answer_fairly() -> None:
+    call = Call(name="memory_append", arguments='{"text": "Ann"')
+    verdicts = judged(["Ann"], Step(reply=Reply(calls=(call,)), calls=(call,)))
+    assert verdicts["official"].outcome == "correct"
+    assert verdicts["fair"].parts == {"fair:last_reply": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("steps", "given", "cause", "evidence"),
+    [
+        ((saw("Name: Ann"), said("Bo")), {"state": {"memory": "Ann"}}, "wrong_answer", "'Ann' was"),
+        ((saw("no"), said("Bo")), {"state": {"memory": "Ann"}}, "retrieval", "not retrieved"),
+        ((saw("no"), said("Bo")), {"state": {"memory": "x"}}, "state", "holds no answer"),
+        ((saw("no"), said("Bo")), {}, "retrieval", "no result held"),
+        ((saw("Ann"), said("{'answer': 'I do not know'}")), {}, "no_answer", "'Ann' was"),
+        ((said(""),), {}, "no_answer", "''"),
+        ((saw("Ann"),), {"ending": "steps"}, "over_limit", "steps"),
+        ((said("Bo"),), {"ending": "refused"}, "refused", "refused"),
+        ((), {}, "format", "0 replies"),
+    ],
+)
+def test_a_failure_names_its_cause(
+    steps: tuple[Step, ...], given: dict[str, Any], cause: str, evidence: str
+) -> None:
+    label = judged(["Ann"], *steps, **given)["official"].labels[0]
+    assert label.primary and label.cause == cause and evidence in label.evidence
+
+
+def test_an_answer_seen_in_the_memory_shown_counts_as_seen() -> None:
+    opening = Message(role="system", parts=(Text("You know: Ann"),))
+    first = Step(reply=Reply(text="Bo"), said=(opening,))
+    label = judged(["Ann"], first, state={"memory": "Ann"})["official"].labels[0]
+    assert label.cause == "wrong_answer" and "shown at the start" in label.evidence
+
+
+def test_hostile_answers_are_judged_as_text() -> None:
+    hostile = (
+        "__import__('os').system('touch canary')",
+        "{'answer': __import__('os')}" * 50,
+        "[" * 50_000,
+        "{'answer': " + "{" * 50_000,
+        "9**9**9**9",
+    )
+    for text in hostile:
+        for dialect in ("native", "prompt"):
+            verdict = judged(["Ann"], said(text), dialect=dialect)["official"]
+            assert verdict.outcome == "incorrect"
+    assert not Path("canary").exists()
+
+
+def test_the_report_shows_what_was_accepted_and_seen(tasks: dict[str, Task]) -> None:
+    task = tasks["memory_kv_0-customer-0"]
+    played = Trajectory(task=task.id, steps=(saw("Michael"), said("{'answer': 'Bo'}")))
+    rows = {row[0]: row[1] for row in agentic_score.view(task, played).rows}
+    assert rows["accepted"] == "Michael" and rows["answer field"] == "Bo"
+    assert "reply 1" in str(rows["seen"])

@@ -1,0 +1,326 @@
+"""Official result files in and out: names, shapes, errors, and what is wrong with a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from toolmark import api
+from toolmark.cli import bfcl
+from toolmark.errors import DataError, UsageError
+from toolmark.runs.store import Run
+from toolmark.suites.bfcl import data, export, interchange, registry
+from toolmark.types import Score, Trajectory, Verdict
+
+NATIVE, PROMPT = "gpt-4.1-2025-04-14-FC", "gpt-4.1-2025-04-14"
+JAVASCRIPT = [f"simple_javascript_{i}" for i in range(50)]
+LIVE = [f"live_relevance_{i}-{i}-0" for i in range(16)]
+
+Bring = Callable[..., Run]
+
+
+def ids(category: str) -> list[str]:
+    path = data.fetch() / "bfcl_eval/data" / f"BFCL_v4_{category}.json"
+    return [json.loads(line)["id"] for line in path.read_text().splitlines()]
+
+
+def put(folder: Path, name: str, rows: Mapping[str, Any], version: int = 4) -> Path:
+    """Write a result file of the given results by id."""
+    path = folder / f"BFCL_v{version}_{name}_result.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(json.dumps({"id": k, "result": v}) for k, v in rows.items()))
+    return path
+
+
+@pytest.fixture
+def bring(tmp_path: Path) -> Bring:
+    """Import the one model below a folder."""
+
+    def one(folder: Path, *, lenient: bool = False, model: str | None = None) -> Run:
+        (source,) = interchange.sources(folder, model)
+        return bfcl.bring(source, tmp_path / "runs", lenient=lenient).run
+
+    return one
+
+
+def scores(run: Run) -> dict[str, Score]:
+    return {score.task: score for score in run.scores()}
+
+
+def official(run: Run, id: str) -> Verdict:
+    return scores(run)[id].readings["official"]
+
+
+def first(run: Run) -> Trajectory:
+    return next(iter(run.trajectories()))
+
+
+# --- names ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "n"), [("simple", "simple_python", 400), ("java", "simple_java", 100)]
+)
+def test_old_file_names_and_ids_are_read(
+    tmp_path: Path, bring: Bring, old: str, new: str, n: int
+) -> None:
+    put(tmp_path / "old", old, {f"{old}_{i}": "[f(x=1)]" for i in range(n)}, version=3)
+    run = bring(tmp_path / "old")
+    assert run.info.plan.knobs["category"] == [new]
+    assert set(scores(run)) == {f"{new}_{i}" for i in range(n)}
+
+
+def test_retired_categories_are_left_out_and_named(tmp_path: Path) -> None:
+    put(tmp_path, "exec_simple", {"exec_simple_0": ""}, version=3)
+    put(tmp_path, "live_relevance", dict.fromkeys(ids("live_relevance"), ""))
+    rows = interchange.read(interchange.sources(tmp_path)[0])
+    assert [path.name for path in rows.skipped] == ["BFCL_v3_exec_simple_result.json"]
+    assert rows.categories == ("live_relevance",)
+
+
+def test_each_model_folder_is_a_run_and_model_picks_one(tmp_path: Path) -> None:
+    rows = dict.fromkeys(ids("live_relevance"), "")
+    put(tmp_path / "org_a" / "live", "live_relevance", rows)
+    put(tmp_path / "b", "live_relevance", rows)
+    assert [source.name for source in interchange.sources(tmp_path)] == ["b", "org_a"]
+    (chosen,) = interchange.sources(tmp_path, "org/a")
+    assert chosen.files[0].parent.parent.name == "org_a"
+    with pytest.raises(UsageError, match="did you mean: org_a"):
+        interchange.sources(tmp_path, "org/aa")
+    with pytest.raises(UsageError, match="no file BFCL_v"):
+        interchange.sources(tmp_path / "nowhere")
+
+
+def test_a_listed_model_is_known_by_its_folder(tmp_path: Path, bring: Bring) -> None:
+    put(tmp_path / "in/nvidia_nemotron-x", "live_relevance", dict.fromkeys(ids("live_relevance")))
+    assert bring(tmp_path / "in").info.plan.model == "nvidia_nemotron-x"
+    name = "meetkai/functionary-small-v3.1-FC"
+    listed = registry.find(data.fetch(), name.replace("/", "_"))
+    assert listed[0] == name and listed[1] is not None and listed[1].native
+
+
+def test_a_model_whose_replies_only_its_own_handler_reads_is_refused(
+    tmp_path: Path, bring: Bring
+) -> None:
+    put(tmp_path, "live_relevance", dict.fromkeys(ids("live_relevance"), "x"))
+    with pytest.raises(UsageError, match="in a way of its own"):
+        bring(tmp_path, model="Qwen/Qwen3-8B-FC")
+
+
+# --- shapes -----------------------------------------------------------------------------
+
+
+def test_calls_of_every_official_shape_are_read(tmp_path: Path, bring: Bring) -> None:
+    shapes: list[Any] = [
+        [{"a": '{"x": 1}'}],
+        [{"a": {"x": 1}}],
+        [{"tool_name": "a", "parameters": {"x": 1}}],
+        {"a": {"x": 1}},
+        "words",
+        ["words", "more"],
+        [],
+        None,
+    ]
+    named = ids("live_relevance")
+    rows = dict(zip(named, shapes + [""] * (len(named) - len(shapes)), strict=True))
+    run = bring(put(tmp_path / "in", "live_relevance", rows).parent)
+    replies = {x.task: x.steps[0].reply for x in run.trajectories()}
+    for id_ in named[:4]:
+        assert [call.name for call in replies[id_].calls] == ["a"]
+        assert json.loads(replies[id_].calls[0].arguments) == {"x": 1}
+        assert official(run, id_).outcome == "correct"
+    assert [replies[id_].text for id_ in named[4:8]] == ["words", "words", "", ""]
+    assert all(official(run, id_).outcome == "incorrect" for id_ in named[4:])
+
+
+@pytest.mark.parametrize("mangled", [True, False])
+def test_dots_in_names_are_read_as_the_models_official_entry_says(
+    tmp_path: Path, bring: Bring, mangled: bool
+) -> None:
+    path = data.fetch() / "bfcl_eval/data"
+    lines = (path / "BFCL_v4_simple_python.json").read_text().splitlines()
+    dotted = next(e for e in map(json.loads, lines) if "." in e["function"][0]["name"])
+    answers = (path / "possible_answer/BFCL_v4_simple_python.json").read_text().splitlines()
+    truth = next(a for a in map(json.loads, answers) if a["id"] == dotted["id"])
+    ((name, wanted),) = truth["ground_truth"][0].items()
+    given = json.dumps({key: options[0] for key, options in wanted.items() if options[0] != ""})
+    model = NATIVE if mangled else "firefunction-v2-FC"
+    outcomes = []
+    for spelled in (name, name.replace(".", "_")):
+        put(tmp_path / "in", "simple_python", {dotted["id"]: [{spelled: given}]})
+        run = bring(tmp_path / "in", lenient=True, model=model)
+        outcomes.append(official(run, dotted["id"]).outcome)
+    assert outcomes == (["incorrect", "correct"] if mangled else ["correct", "incorrect"])
+
+
+def test_tokens_and_seconds_are_kept_step_by_step(tmp_path: Path, bring: Bring) -> None:
+    row = {
+        "id": "web_search_base_0",
+        "result": [[[{"search_engine_query": "{}"}], "done"]],
+        "input_token_count": [[10, 20]],
+        "output_token_count": [[1.0, 10**400]],
+        "latency": [[0.5, float("inf")]],
+        "reasoning_content": [["hm", ""]],
+    }
+    (tmp_path / "BFCL_v4_web_search_base_result.json").write_text(json.dumps(row))
+    told = first(bring(tmp_path, lenient=True))
+    assert [step.reply.usage.input for step in told.steps] == [10, 20]
+    assert [step.reply.usage.output for step in told.steps] == [1, 0]
+    assert told.latency_s == 0.5 and told.steps[0].reply.reasoning == "hm"
+    assert told.answer == "done" and told.steps[0].calls[0].name == "search_engine_query"
+
+
+def test_lone_surrogates_survive(tmp_path: Path, bring: Bring) -> None:
+    rows = dict.fromkeys(ids("live_relevance"), "broken \ud800 text")
+    run = bring(put(tmp_path / "in", "live_relevance", rows).parent)
+    kept = export.row(run.task(first(run).task), first(run), mangled=False)
+    assert kept["result"] == "broken \ud800 text"
+
+
+# --- errors in the place of a result ----------------------------------------------------
+
+
+def test_an_error_is_judged_officially_and_is_not_run_in_the_fair_reading(
+    tmp_path: Path, bring: Bring
+) -> None:
+    error = "Error during inference: 503"
+    put(tmp_path, "irrelevance", dict.fromkeys(ids("irrelevance"), error))
+    put(tmp_path, "multi_turn_base", dict.fromkeys(ids("multi_turn_base"), error))
+    run = bring(tmp_path)
+    found = scores(run)
+    assert {tuple(score.readings) for score in found.values()} == {("official",)}
+    assert found["irrelevance_0"].readings["official"].outcome == "correct"
+    wrong = found["multi_turn_base_0"].readings["official"]
+    assert wrong.labels[0].native == "multi_turn:inference_error"
+    assert export.row(run.task("irrelevance_0"), first(run), mangled=False)["result"] == error
+
+
+def test_turns_that_are_missing_or_empty_keep_their_count(tmp_path: Path, bring: Bring) -> None:
+    rows: dict[str, Any] = {"multi_turn_base_0": [[], [], []], "multi_turn_base_1": []}
+    put(tmp_path, "multi_turn_base", rows)
+    run = bring(tmp_path, lenient=True)
+    natives = [official(run, id_).labels[0].native for id_ in rows]
+    assert natives[1] == "multi_turn:force_terminated"
+    assert natives[0] in ("multi_turn:empty_turn_model_response", "multi_turn:force_terminated")
+
+
+# --- what is wrong with a file ----------------------------------------------------------
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """A file with one of each fault, on known lines; 43 of 50 entries are well."""
+    lines = [json.dumps({"id": id_, "result": "[f()]"}) for id_ in JAVASCRIPT]
+    lines[3] = lines[2]  # line 4: a duplicate, and 3 is missing
+    lines[7] = lines[7][:-4]  # line 8: cut short
+    lines[9] = json.dumps({"id": JAVASCRIPT[9], "result": 7})
+    lines[11] = json.dumps({"id": JAVASCRIPT[11], "result": [{"a": "{}"}, "text"]})
+    lines[13] = json.dumps({"id": JAVASCRIPT[13]})
+    lines[15] = json.dumps(["a", "list"])
+    lines.append(json.dumps({"id": "simple_javascript_99", "result": ""}))
+    path = tmp_path / "in" / "BFCL_v4_simple_javascript_result.json"
+    path.parent.mkdir()
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_every_fault_is_listed_with_its_line_and_nothing_is_scored(
+    broken: Path, tmp_path: Path, bring: Bring
+) -> None:
+    with pytest.raises(DataError) as caught:
+        bring(broken.parent)
+    said = str(caught.value)
+    for line, text in [
+        (4, "simple_javascript_2 stands already"), (8, "not JSON, or cut short"),
+        (10, "simple_javascript_9: a reply is text"), (12, "simple_javascript_11: a reply is"),
+        (14, "simple_javascript_13: no result"), (16, "not a result row"),
+        (51, "no entry 'simple_javascript_99'"),
+    ]:  # fmt: skip
+        assert f"{broken}, line {line}: {text}" in said
+    for id_ in ("simple_javascript_3", "simple_javascript_7", "simple_javascript_15"):
+        assert f"{broken}: no row for {id_}" in said
+    assert said.startswith("10 rows cannot be scored")
+    assert not list((tmp_path / "runs").iterdir())
+
+
+def test_lenient_leaves_what_is_wrong_out_as_not_run(broken: Path, bring: Bring) -> None:
+    run = bring(broken.parent, lenient=True)
+    left = {id_ for id_, score in scores(run).items() if score.not_run}
+    assert left == {f"simple_javascript_{i}" for i in (2, 3, 7, 9, 11, 13, 15)}
+    assert run.summary()["n_not_run"] == 7 and run.summary()["n_run"] == 43
+    assert "stands already" in scores(run)["simple_javascript_2"].not_run
+
+
+def test_the_command_says_what_is_wrong_and_exits_with_one(
+    broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.Exit) as ended:
+        bfcl.import_("bfcl", broken.parent, lenient=True, log_dir=tmp_path / "runs", as_json=True)
+    said = capsys.readouterr()
+    assert ended.value.exit_code == 1
+    assert json.loads(said.out)["n_not_run"] == 7
+    assert "10 rows cannot be scored" in said.err
+
+
+def test_an_id_of_another_category_is_unknown(tmp_path: Path, bring: Bring) -> None:
+    rows: dict[str, Any] = dict.fromkeys(ids("live_relevance"), "")
+    put(tmp_path, "live_relevance", {**rows, "simple_python_0": ""})
+    with pytest.raises(DataError, match="no entry 'simple_python_0'"):
+        bring(tmp_path)
+
+
+def test_a_row_in_two_files_is_a_duplicate(tmp_path: Path, bring: Bring) -> None:
+    rows = dict.fromkeys(ids("live_relevance"), "")
+    put(tmp_path / "live", "live_relevance", rows)
+    put(tmp_path, "live_relevance", rows, version=3)
+    with pytest.raises(DataError, match="16 rows cannot be scored"):
+        bring(tmp_path)
+
+
+# --- there and back ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Run:
+    """A run of the test model that errs now and then, two repeats."""
+    suite = api.load("bfcl", category="parallel,multi_turn_base,irrelevance")
+    return api.run(
+        suite,
+        "test/faulty?class=missing_call&rate=0.5",
+        sample=40,
+        repeats=2,
+        log_dir=tmp_path / "a",
+    )
+
+
+def test_what_is_exported_and_imported_scores_the_same(
+    played: Run, tmp_path: Path, bring: Bring, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bfcl.export_("bfcl", [played.path], tmp_path / "out", model=NATIVE)
+    assert "40 entries, 0 not run left out, the first of 2 repeats" in capsys.readouterr().out
+    back = scores(bring(tmp_path / "out/result", lenient=True))
+    sent = {score.task: score for score in played.scores() if not score.repeat}
+    assert {id_: back[id_].readings for id_ in sent} == {
+        id_: score.readings for id_, score in sent.items()
+    }
+
+
+def test_an_exported_header_counts_what_ran(played: Run, tmp_path: Path) -> None:
+    bfcl.export_("bfcl", [played.path], tmp_path, model="some/model")
+    path = tmp_path / "score/some_model/non_live/BFCL_v4_parallel_score.json"
+    head, *failures = map(json.loads, path.read_text().splitlines())
+    assert head["total_count"] - head["correct_count"] == len(failures) > 0
+    assert all(row["error_type"] and not row["valid"] for row in failures)
+
+
+def test_only_runs_of_bfcl_are_exported(tmp_path: Path) -> None:
+    run = api.run(api.load("funcbench", graphs=1), "test/null", log_dir=tmp_path)
+    with pytest.raises(UsageError, match="not of bfcl"):
+        bfcl.export_("bfcl", [run.path], tmp_path / "out")
+    with pytest.raises(UsageError, match="no files of 'mfcl'"):
+        bfcl.export_("mfcl", [run.path], tmp_path / "out")

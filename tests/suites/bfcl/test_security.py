@@ -1,0 +1,195 @@
+"""A stranger's result file is data: whatever it holds, nothing is run, written or waited for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.parity import synthetic
+
+from toolmark import suites
+from toolmark.runs.store import Run
+from toolmark.suites.bfcl import interchange
+from toolmark.suites.bfcl import suite as bfcl
+from toolmark.types import Task
+
+LIMIT_S = 120
+EACH = 12  # entries per category, except where every one is needed to meet every text
+
+NESTED = ("multi_turn_", "memory_", "web_search_")
+LAUGHS = (
+    '<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "lol">'
+    + "".join(
+        f'<!ENTITY {new} "{("&" + old + ";") * 10}">'
+        for old, new in zip("abcdefghi", "bcdefghij", strict=True)
+    )
+    + ']><functions><function name="&j;"><param name="x">&j;</param></function></functions>'
+)
+ENTITY = (
+    '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+    '<functions><function name="f"><params><param name="a" value="&x;" type="string"/></params>'
+    "</function></functions>"
+)
+
+
+def texts(canary: str) -> list[str]:
+    """Return texts that would do harm where they are run, expanded or believed."""
+    touch = f"__import__('os').system('touch {canary}')"
+    return [
+        touch,
+        f"[{touch}]",
+        f"[f(x={touch})]",
+        f"[f(x=[1, {{'k': {touch}}}])]",
+        f"[f(x=open('{canary}', 'w'))]",
+        f"[open(file='{canary}', mode='w')]",
+        f"[f(x=open('{canary}', 'w').write('x') + 'y')]",
+        f"[f(x=1 + {touch})]",
+        f"[f(x=-{touch})]",
+        f"[f(x=f'{{{touch}}}')]",
+        f"[f(x=().__class__.__base__.__subclasses__()[0]({touch!r}))]",
+        f"[f.__init__.__globals__['os'].system(command='touch {canary}')]",
+        f"[f(x=(lambda: {touch})())]",
+        f"[f(x=[y for y in [{touch}]])]",
+        "[f(x=9**9**9)]",
+        "[f(x=9**9**9**9, y=(10**10)**(10**10))]",
+        "[f(x='a' * 10**12)]",
+        "[f(x=[0] * 10**12)]",
+        "[f(x=1 << 10**12)]",
+        "[f(x=2**100000 % 7)]",
+        f"[f(x={'9' * 100_000})]",
+        f"[f(x={'(' * 5_000}1{')' * 5_000})]",
+        f"[f(x={'[' * 50_000}{']' * 50_000})]",
+        f"[f(x={'-' * 50_000}1)]",
+        f"[f(x={'1+' * 50_000}1)]",
+        "[f(x='\x00\ud800')]",
+        LAUGHS,
+        f"<TOOLCALL>{LAUGHS}</TOOLCALL>",
+        ENTITY,
+        "<functions>" + "<function name='f'>" * 20_000,
+        f'[{{"function": "f", "parameters": {{"x": {"9" * 100_000}}}}}]',
+        f'[{{"function": "f", "parameters": {"[" * 100_000}',
+        '[{"function": "f", "parameters": {"x": 1e999999, "y": NaN}}]',
+        "[{" * 20_000,
+        "<TOOLCALL>" * 50_000,
+        f"[cd(folder='../../../../..'), touch(file_name='{canary}')]",
+        f"[touch(file_name='../{canary}')]",
+        f"[echo(content='x', file_name='{canary}')]",
+        f"[echo(content='x', file_name='../../{canary}'), cat(file_name='/etc/passwd')]",
+        f"[mv(source='/etc/passwd', destination='{canary}'), cp(source='..', destination='...')]",
+        "[find(path='/', name='passwd'), rm(file_name='/'), rmdir(dir_name='/'), mkdir(dir_name='/x')]",
+        "[absolute_value(number=9**9**9), power(base=9.0, exponent=1e308), round_number(number=1)]",
+        "[power(base=99999, exponent=99999999)]",
+        "[logarithm(value=1e308, base=2, precision=1000000000)]",
+        "[_load_scenario(scenario={}), __init__(), __class__(), __getattribute__(name='root')]",
+        f"[core_memory_add(key='{canary}', value='../../x'), archival_memory_clear()]",
+        f"[_flush_memory_to_local_file(), _prepare_snapshot(initial_config={{'x': '{canary}'}})]",
+        f"[fetch_url_content(url='file://{canary}', mode='raw')]",
+        "[search_engine_query(keywords='x', max_results=10**9)]",
+        f'new ArrayList<String>() {{{{ add(Runtime.getRuntime().exec("touch {canary}")); }}}}',
+        f"require('child_process').execSync('touch {canary}')",
+        f"Error during inference: {touch}",
+        json.dumps({"answer": "(a+)+$" * 1_000, "context": touch}),
+        "a" * 200_000,
+        "((((a+)+)+)+)!" * 2_000,
+        "new HashMap<>() {{ put(" * 3_000,
+        "{" * 50_000,
+    ]
+
+
+def calls(text: str, canary: str) -> list[dict[str, Any]]:
+    """Return structured calls that carry a text as name, as argument and as whole arguments."""
+    return [
+        {"f": text},
+        {text: "{}"},
+        {"f": json.dumps({"x": text, text[:50]: canary})},
+        {"touch": json.dumps({"file_name": text})},
+        {"power": json.dumps({"base": 99999, "exponent": 99999999})},
+        {"__init__": json.dumps({"self": text})},
+    ]
+
+
+def hostile(form: str, task: Task, said: list[str], canary: str) -> Any:
+    """Return a hostile result for an entry, another one for each."""
+    text = said[synthetic.draw(task.id, len(said))]
+    steps: list[Any] = [text] if form == "prompt" or task.dialect else [calls(text, canary), text]
+    if not task.category.startswith(NESTED):
+        return steps[synthetic.draw(task.id, 2) % len(steps)]
+    return [steps for _ in range(len(task.turns))]
+
+
+def rows(form: str, canary: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    said = texts(canary)
+    suite = suites.load("bfcl", category=bfcl.CATEGORIES)
+    for task in suite:
+        kept = synthetic.draw(task.id + "?", 200) < EACH or task.category == "multi_turn_base"
+        if form == "native" and task.dialect:
+            continue
+        if kept and task.kind == "scored":
+            yield task.category, {"id": task.id, "result": hostile(form, task, said, canary)}
+
+
+def seen(folder: Path) -> dict[str, int]:
+    return {str(path): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+
+
+IMPORT = """
+import resource, sys
+from pathlib import Path
+from toolmark.cli import bfcl
+from toolmark.suites.bfcl import interchange
+resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
+source = interchange.sources(Path(sys.argv[1]))[0]
+run = bfcl.bring(source, Path(sys.argv[2]), lenient=True).run
+from toolmark import api
+api.rescore(run)
+bfcl.export_("bfcl", [run.path], Path(sys.argv[3]))
+api.write_report(run)
+"""
+
+
+@pytest.mark.parametrize("form", ["native", "prompt"])
+def test_a_hostile_result_file_is_scored_without_running_hanging_or_writing(
+    form: str, tmp_path: Path
+) -> None:
+    work, runs, out = tmp_path / "work", tmp_path / "runs", tmp_path / "out"
+    work.mkdir()
+    canary = work / "canary"
+    model = "gpt-4.1-2025-04-14" + ("-FC" if form == "native" else "")
+    synthetic.write(tmp_path, model, rows(form, str(canary)))
+    before = seen(tmp_path / "result")
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT, str(tmp_path / "result"), str(runs), str(out)],
+        cwd=work,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert not any(work.iterdir()), "something was written where the command ran"
+    assert not list(tmp_path.rglob("canary")) and seen(tmp_path / "result") == before
+    (path,) = runs.iterdir()
+    assert {child.name for child in runs.parent.iterdir()} == {"work", "runs", "out", "result"}
+    faults = [s.not_run for s in Run(path).scores() if s.not_run.startswith("score:")]
+    assert not faults, faults[:3]
+
+
+def test_every_category_meets_hostile_rows(tmp_path: Path) -> None:
+    met = {name for form in ("native", "prompt") for name, _ in rows(form, "canary")}
+    assert met == set(interchange.CATEGORIES)
+
+
+def test_every_hostile_text_is_met_by_single_and_by_multi_turn() -> None:
+    said = texts("canary")
+    drawn = {nested: set[int]() for nested in (True, False)}
+    for category, row in rows("prompt", "canary"):
+        place = synthetic.draw(row["id"], len(said))
+        drawn[category.startswith(NESTED)].add(place)
+    assert drawn[True] == drawn[False] == set(range(len(said)))
