@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from toolmark.score import answer
 
-words = st.text(st.characters(categories=("Lu", "Ll", "Nd"), max_codepoint=0x2FF), min_size=1)
+# İ is left out: its small letter is two characters, the second of them no letter
+letters = st.characters(categories=("Lu", "Ll", "Nd"), max_codepoint=0x2FF, exclude_characters="İ")
+words = st.text(letters, min_size=1)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +50,7 @@ def test_an_answer_between_spaces_is_found_in_both_readings(before: str, wanted:
 
 @given(words, words)
 def test_an_answer_inside_a_word_is_not_found_in_the_fair_reading(before: str, wanted: str) -> None:
-    glued = f"{before}{wanted}{before}"
-    assert answer.fair(glued, [wanted]) is None or wanted.lower() in glued.lower().split(wanted)
+    assert answer.fair(f"{before}{wanted}{before}", [wanted]) is None
 
 
 @pytest.mark.parametrize(

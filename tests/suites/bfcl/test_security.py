@@ -20,8 +20,9 @@ from toolmark.suites.bfcl import suite as bfcl
 from toolmark.types import Task
 
 LIMIT_S = 120
-EACH = 12  # entries per category, except where every one is needed to meet every text
+EACH = 12  # of 200 entries; all where a category has few, or where every text is to be met
 
+FEW = ("live_parallel", "live_parallel_multiple", "live_relevance")
 NESTED = ("multi_turn_", "memory_", "web_search_")
 LAUGHS = (
     '<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "lol">'
@@ -82,7 +83,7 @@ def texts(canary: str) -> list[str]:
         f"[echo(content='x', file_name='{canary}')]",
         f"[echo(content='x', file_name='../../{canary}'), cat(file_name='/etc/passwd')]",
         f"[mv(source='/etc/passwd', destination='{canary}'), cp(source='..', destination='...')]",
-        "[find(path='/', name='passwd'), rm(file_name='/'), rmdir(dir_name='/'), mkdir(dir_name='/x')]",
+        "[find(path='/', name='passwd'), rm(file_name='/'), mkdir(dir_name='/x')]",
         "[absolute_value(number=9**9**9), power(base=9.0, exponent=1e308), round_number(number=1)]",
         "[power(base=99999, exponent=99999999)]",
         "[logarithm(value=1e308, base=2, precision=1000000000)]",
@@ -127,7 +128,8 @@ def rows(form: str, canary: str) -> Iterator[tuple[str, dict[str, Any]]]:
     said = texts(canary)
     suite = suites.load("bfcl", category=bfcl.CATEGORIES)
     for task in suite:
-        kept = synthetic.draw(task.id + "?", 200) < EACH or task.category == "multi_turn_base"
+        few = task.category in FEW or task.category == "multi_turn_base"
+        kept = few or synthetic.draw(task.id + "?", 200) < EACH
         if form == "native" and task.dialect:
             continue
         if kept and task.kind == "scored":

@@ -5,6 +5,7 @@ Nothing is evaluated.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -85,6 +86,26 @@ def _written(task: Task, dialect: str, text: str) -> Made:
 
 
 # --- without losses ---------------------------------------------------------------------
+
+_SIGNS = re.compile(r"[+~*]|\bnot\b")
+_HEAD = re.compile(r"([\w.]+)\((?:\)|\w+=(?!=))?")
+
+
+def lossless(trajectory: Trajectory, official: Made) -> bool:
+    """Tell at a glance that the official decoder cannot have lost anything of these calls.
+
+    In Python positional arguments come first, so each call's first argument tells. False where
+    a second reading is needed to know.
+    """
+    shape = formats.form(trajectory.dialect)
+    if shape is None:
+        return True
+    text = said_in(trajectory).text
+    if shape.calls != "python" or _SIGNS.search(text):
+        return False
+    heads = [found for found in _HEAD.finditer(text) if not found[0].endswith("(")]
+    names = {found[1] for found in heads}
+    return len(heads) == len(official.calls) and all(name in names for name, _ in official.calls)
 
 
 def whole(task: Task, trajectory: Trajectory, official: Made) -> Whole:

@@ -51,6 +51,9 @@ def judge(
         return None
     if task.reference is None:
         return _relevance(task, trajectory, made, found)
+    sure = task.item not in errata.AMENDED and task.category not in schema.LANGUAGES
+    if found is None and sure and decode.lossless(trajectory, made):
+        return None, ()
     read = decode.whole(task, trajectory, made)
     if found is None and not read.reasons and task.item not in errata.AMENDED:
         return None, ()

@@ -140,8 +140,7 @@ def _hashes() -> dict[str, str]:
         "generator": _sources(data, graph, presets, seeds),
     }
     return {
-        name: hashlib.sha256("\0".join(texts).encode()).hexdigest()
-        for name, texts in parts.items()
+        name: hashlib.sha256("\0".join(texts).encode()).hexdigest() for name, texts in parts.items()
     }
 
 

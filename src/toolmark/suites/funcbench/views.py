@@ -5,7 +5,7 @@ The drawing has the colours of Figs. 9, 11 and 12 of arXiv 2509.26553, the listi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from toolmark import svg
@@ -21,26 +21,30 @@ WIDE, HIGH = 80, 42  # a function's box
 MARGIN, TOP = 14, 40
 GAP = 26  # between the core and the irrelevant functions
 CHIPS = 3  # call numbers shown on one function
-# A page holds hundreds of drawings, so they are small: what elements share stands in the style.
-# Classes: e edge, l loose, b what hides the edges behind a box; r, a, w right, aside, wrong; q
-# quiet, s small, t target, v value. A rect with a width of its own is the chip of a call.
+# A page holds hundreds of drawings, so what elements have in common stands in the style. It has
+# no scope, as the page shows each drawing in a shadow root. Classes: e edge, l loose, b what
+# hides edges behind a box; r right, a aside, w wrong; t target, v value, q quiet, k legend. A rect
+# that has a width is the chip of a call, any other a function's box.
 _CSS = (
-    ".fb text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:currentColor}"
-    ".fb g text{text-anchor:middle}.fb .s,.fb .v{font-size:10px}.fb .q>*,.fb .v{opacity:.55}"
-    ".fb .e{fill:none;stroke:currentColor;stroke-opacity:.32}.fb .l{stroke-dasharray:4 3}"
-    # rounded by its stroke: a box less five on every side
-    ".fb .b{fill:var(--card,Canvas);stroke:var(--card,Canvas);stroke-width:10;"
-    "stroke-linejoin:round}"
-    ".fb rect{width:80px;height:42px;rx:5px;"
-    "fill:currentColor;fill-opacity:.04;stroke:currentColor;stroke-opacity:.45}"
-    ".fb .r{fill:#1b7f4d;stroke:#1b7f4d;rx:7.5px}"
-    ".fb .a{fill:#2468b4;stroke:#2468b4;rx:2px}"
-    ".fb .w{fill:#c0392b;stroke:#c0392b;rx:4px}"
+    "text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:currentColor;"
+    "text-anchor:middle}"
+    ".v,.k{font-size:10px}.k{text-anchor:start}.v,.q>*{opacity:.55}"
+    ".e{fill:none;stroke:currentColor;stroke-opacity:.32}.l{stroke-dasharray:4 3}"
+    # boxes less their corners, which a round stroke adds
+    ".b{fill:var(--card,Canvas);stroke:var(--card,Canvas);stroke-width:10;stroke-linejoin:round}"
+    "rect{height:42px;rx:5px;fill:currentColor;fill-opacity:.04;stroke:currentColor;"
+    "stroke-opacity:.45}"
+    "rect:not([width]){width:80px}"
+    ".r{color:#1b7f4d}.a{color:#2468b4}.w{color:#c0392b}"
+    ".r,.a,.w{fill-opacity:.16;stroke-opacity:.9}.t{stroke-width:3}"
+    "rect[width]{height:15px;rx:4px;fill-opacity:1;stroke:none}"
+    ".r[width]{rx:7.5px}.a[width]{rx:2px}"
+    "[width]+text{font-size:10px;font-weight:600;fill:#fff}"
 )
 _LEGEND = (
-    ("right", "1", "right"),
-    ("aside", "2", "right, irrelevant"),
-    ("wrong", "×3", "wrong"),
+    ("r", "1", "right"),
+    ("a", "2", "right, irrelevant"),
+    ("w", "×3", "wrong"),
 )
 
 
@@ -88,6 +92,7 @@ def _drawing(truth: Truth, calls: list[Judged]) -> Drawing:
     body = [
         *_legend(),
         *_edges(truth, grid, by_node),
+        _base(grid),
         *(_box(truth, grid, node, by_node.get(node.function, [])) for node in truth.graph.nodes),
     ]
     width = max(_left(grid, Place(grid.columns, 0)) - X + WIDE + MARGIN, 560)
@@ -98,7 +103,7 @@ def _drawing(truth: Truth, calls: list[Judged]) -> Drawing:
     drawn = svg.root(
         width,
         height,
-        svg.tag("g", *body, class_="fb"),
+        *body,
         label=f"Graph of {len(grid.places)} functions with {len(calls)} numbered calls",
         css=_CSS,
     )
@@ -123,88 +128,96 @@ def _legend() -> Iterator[svg.Markup]:
     for kind, number, text in _LEGEND:
         chip, wide = _chip(kind, number, x, 10)
         yield chip
-        yield svg.tag("text", text, x=x + wide + 5, y=21, class_="small")
+        yield svg.tag("text", text, x=x + wide + 5, y=21, class_="k")
         x += wide + 5 + 6.2 * len(text) + 18
-    yield svg.tag("rect", x=x, y=10, width=22, height=15, rx=3, class_="box quiet")
-    yield svg.tag("text", "not called", x=x + 27, y=21, class_="small")
+    yield svg.tag("rect", x=x, y=10, style="width:22px;height:15px;rx:3px;opacity:.55")
+    yield svg.tag("text", "not called", x=x + 27, y=21, class_="k")
 
 
-def _edges(truth: Truth, grid: Plan, by_node: dict[str, list[Judged]]) -> Iterator[svg.Markup]:
-    for node in truth.graph.nodes:
-        if node.kind != "core" and node.function not in by_node:
-            continue
-        for x in node.inputs:
-            if x.source in truth.nodes:
-                yield _edge(grid, x.source, node)
+def _edges(truth: Truth, grid: Plan, by_node: Mapping[str, list[Judged]]) -> Iterator[svg.Markup]:
+    """Draw what the core takes, then dashed what called irrelevant functions take."""
+    nodes = truth.graph.nodes
+    core = [node for node in nodes if node.kind == "core"]
+    loose = [node for node in nodes if node.kind != "core" and node.function in by_node]
+    for classes, consumers in (("e", core), ("e l", loose)):
+        lines = [
+            _edge(grid, x.source, node)
+            for node in consumers
+            for x in node.inputs
+            if x.source in truth.nodes
+        ]
+        yield svg.tag("g", *lines, class_=classes)
+
+
+def _base(grid: Plan) -> svg.Markup:
+    """Hide the edges that pass behind boxes."""
+    corners = ((_left(grid, place) + 5, _top(place) + 5) for place in grid.places.values())
+    wide, high = WIDE - 10, HIGH - 10
+    path = "".join(f"M{x:g} {y:g}h{wide}v{high}h-{wide}z" for x, y in corners)
+    return svg.tag("path", d=path, class_="b")
 
 
 def _edge(grid: Plan, source: str, node: Node) -> svg.Markup:
     start, end = grid.places[source], grid.places[node.function]
     x1, y1 = _left(grid, start) + WIDE / 2, _top(start) + HIGH
     x2, y2 = _left(grid, end) + WIDE / 2, _top(end)
-    kind = "edge" if node.kind == "core" else "edge loose"
     beside = end.column >= grid.core_columns
     if beside and (start.column < grid.core_columns or start.row == end.row):
         # from the side of the source that faces the function
         way = 1 if x1 < x2 else -1
         x1, y1, x2, y2 = x1 + way * WIDE / 2, y1 - HIGH / 2, x2 - way * WIDE / 2, y2 + HIGH / 2
         bend = way * max(12.0, abs(x2 - x1) / 3)
-        return _curve((x1, y1), (x1 + bend, y1), (x2 - bend, y2), (x2, y2), kind)
+        return _curve((x1, y1), (x1 + bend, y1), (x2 - bend, y2), (x2, y2))
     if start.row > end.row:
         y1, y2 = y1 - HIGH, y2 + HIGH
     bend = max(14.0, abs(y2 - y1) / 2) * (1 if y1 < y2 else -1)
-    return _curve((x1, y1), (x1, y1 + bend), (x2, y2 - bend), (x2, y2), kind)
+    return _curve((x1, y1), (x1, y1 + bend), (x2, y2 - bend), (x2, y2))
 
 
-def _curve(start: Point, leave: Point, arrive: Point, end: Point, kind: str) -> svg.Markup:
-    first, *rest = (f"{x:.0f} {y:.0f}" for x, y in (start, leave, arrive, end))
-    return svg.tag("path", d=f"M{first}C{' '.join(rest)}", class_=kind)
+def _curve(start: Point, *points: Point) -> svg.Markup:
+    """Draw a curve by two control points and its end, which are shorter as seen from its start."""
+    x, y = map(round, start)
+    steps = " ".join(f"{round(a) - x} {round(b) - y}" for a, b in points)
+    return svg.tag("path", d=f"M{x} {y}c{steps}".replace(" -", "-"))
 
 
 def _box(truth: Truth, grid: Plan, node: Node, calls: list[Judged]) -> svg.Markup:
     place = grid.places[node.function]
     x, y = _left(grid, place), _top(place)
     is_target = node.output.name == truth.graph.target
-    state = _state(calls)
-    quiet = "" if calls or node.kind == "core" else "quiet"
-    classes = " ".join(filter(None, ("box", state, "target" if is_target else "", quiet)))
-    shape = {"x": x, "y": y, "width": WIDE, "height": HIGH, "rx": 5}
-    label = _cut(node.function, 12)
+    classes = [_state(calls), "t" if is_target else ""]
+    quiet = not calls and node.kind != "core"
     return svg.tag(
         "g",
         svg.tag("title", f"{node.function}: {node.output.name} = {node.output.value}"),
-        svg.tag("rect", **shape, class_="base"),
-        svg.tag("rect", **shape, class_=classes),
-        svg.tag(
-            "text", label, x=x + WIDE / 2, y=y + 15, text_anchor="middle", class_=quiet or None
-        ),
+        svg.tag("rect", x=x, y=y, class_=" ".join(filter(None, classes)) or None),
+        svg.tag("text", _cut(node.function, 12), x=x + WIDE / 2, y=y + 15),
         *(_chips(calls, x, y + 22) if calls else [_value(node, is_target, x, y)]),
+        class_="q" if quiet else None,
     )
 
 
 def _value(node: Node, is_target: bool, x: float, y: float) -> svg.Markup:
     """Under the name of a function that was never called: what it would have been."""
     text = "target" if is_target else _cut(node.output.name, 11)
-    return svg.tag(
-        "text", text, x=x + WIDE / 2, y=y + 32, text_anchor="middle", class_="small quiet"
-    )
+    return svg.tag("text", text, x=x + WIDE / 2, y=y + 32, class_="v")
 
 
 def _state(calls: list[Judged]) -> str:
     kinds = [_kind(judged) for judged in calls]
-    return next((kind for kind in ("right", "aside", "wrong") if kind in kinds), "")
+    return next((kind for kind in ("r", "a", "w") if kind in kinds), "")
 
 
 def _kind(judged: Judged) -> str:
     if judged.found != "correct":
-        return "wrong"
-    return "right" if judged.node and judged.node.kind == "core" else "aside"
+        return "w"
+    return "r" if judged.node and judged.node.kind == "core" else "a"
 
 
 def _chips(calls: list[Judged], x: float, y: float) -> Iterator[svg.Markup]:
     """Number the calls; of many the first ones are shown, and how many more there are."""
     shown = calls if len(calls) <= CHIPS else calls[: CHIPS - 1]
-    labels = [(_kind(c), f"{'×' if _kind(c) == 'wrong' else ''}{c.number}") for c in shown]
+    labels = [(_kind(c), f"{'×' if _kind(c) == 'w' else ''}{c.number}") for c in shown]
     if len(shown) < len(calls):
         rest = calls[len(shown) :]
         labels.append((_state(rest), f"+{len(rest)}"))
@@ -218,13 +231,8 @@ def _chips(calls: list[Judged], x: float, y: float) -> Iterator[svg.Markup]:
 def _chip(kind: str, text: str, x: float, y: float) -> tuple[svg.Markup, float]:
     wide = _wide(text)
     # shape as well as colour: round is right, square irrelevant, wrong has a cross
-    corner = {"right": 7.5, "aside": 2}.get(kind, 4)
-    chip = svg.tag(
-        "g",
-        svg.tag("rect", x=x, y=y, width=wide, height=15, rx=corner, class_=kind),
-        svg.tag("text", text, x=x + wide / 2, y=y + 11, text_anchor="middle", class_="number"),
-    )
-    return chip, wide
+    box = svg.tag("rect", x=x, y=y, width=wide, class_=kind)
+    return svg.join((box, svg.tag("text", text, x=x + wide / 2, y=y + 11))), wide
 
 
 def _wide(text: str) -> float:
@@ -235,7 +243,7 @@ def _lost(lost: list[Judged], y: float) -> svg.Markup:
     listed = ", ".join(f"×{c.number} {_cut(c.call.name, 24)}" for c in lost[:4])
     more = f" and {len(lost) - 4} more" if len(lost) > 4 else ""
     text = f"No such function: {listed}{more}"
-    return svg.tag("text", text, x=MARGIN, y=y + 6, class_="small")
+    return svg.tag("text", text, x=MARGIN, y=y + 6, class_="k")
 
 
 def _cut(text: str, most: int) -> str:
