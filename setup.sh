@@ -42,7 +42,7 @@ if [ ! -x .venv/bin/pip ]; then
 fi
 
 case $kind in
-base) what=. ;;
+base) what='.[bfcl]' ;;
 dev) what='.[dev]' ;;
 bench) what='.[dev,bench]' ;;
 *) say "unknown set-up: $kind"; exit 2 ;;

@@ -408,6 +408,14 @@ class World(Protocol):
         ...
 
 
+class Opener(Protocol):
+    """A world that puts what only it knows into the messages that open its episode."""
+
+    async def opening(self, messages: tuple[Message, ...], /) -> tuple[Message, ...]:
+        """Return the first turn's messages as they are to be said."""
+        ...
+
+
 class Site(Protocol):
     """Opened once per run; gives each episode its World."""
 

@@ -39,7 +39,7 @@ SCRIPT = [
         ('a.B.run(l = new ArrayList<String>(Arrays.asList("a", "b")))',
          {"l": 'new ArrayList<String>(Arrays.asList("a", "b"))'}),
         ("a.B.run(controller)", {None: "controller"}),
-        ("a.B.run(5)", {}),
+        ("a.B.run(500_000)", {}),
     ],
 )  # fmt: skip
 def test_java_values_stay_source_text(read: Reader, text: str, arguments: dict[Any, str]) -> None:

@@ -33,7 +33,8 @@ def test_calls_are_read(text: str, calls: list[object]) -> None:
     "text",
     [
         "5", "null", '[{"parameters": {}}]', '[{"function": "f"}]', "[" * 300 + "]" * 300,
-        '[{"function": [], "parameters": {}}]', f'[{{"function": "f", "parameters": {"9" * 5000}}}]',
+        '[{"function": [], "parameters": {}}]',
+        f'[{{"function": "f", "parameters": {"9" * 5000}}}]',
     ],
 )  # fmt: skip
 def test_what_is_no_list_of_calls_is_unreadable(text: str) -> None:

@@ -36,9 +36,11 @@ def test_values_are_cast_by_the_label_and_unknown_labels_leave_text(
 
 @pytest.mark.parametrize(
     ("raw", "label"),
-    [("x", "integer"), ("1.0", "integer"), ("9" * 5000, "integer"), ("", "float"), ("[true]", "array"),
-     ("f()", "array"), ("1 +", "dict"), ("{[1]: 2}", "dict"), ("[" * 500, "array"), ("a < b", "string"),
-     ("a & b", "string")],
+    [
+        ("x", "integer"), ("1.0", "integer"), ("9" * 5000, "integer"), ("", "float"),
+        ("[true]", "array"), ("f()", "array"), ("1 +", "dict"), ("{[1]: 2}", "dict"),
+        ("[" * 500, "array"), ("a < b", "string"), ("a & b", "string"),
+    ],
 )  # fmt: skip
 def test_one_value_that_does_not_fit_spoils_the_reply(raw: str, label: str) -> None:
     with pytest.raises(Unreadable):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from toolmark.types import (
     Dialect,
@@ -49,6 +50,9 @@ async def loop(
     passes through.
     """
     own = await world.tools()
+    if hasattr(world, "opening") and task.turns:  # an Opener; checking a protocol costs more
+        first = replace(task.turns[0], messages=await world.opening(task.turns[0].messages))
+        task = replace(task, turns=(first, *task.turns[1:]))
     talk = _Talk(task, dialect, own or task.tools, [] if steps is None else steps)
     settings = merge(sampling, task.sampling)
     ending: Ending = "answered"

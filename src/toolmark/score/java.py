@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolmark.score import text
-from toolmark.score.kinds import Typed, integer, typed
+from toolmark.score.kinds import Typed, integer, number, typed
 from toolmark.score.values import Unsound
 
 TYPES: dict[str, type] = {
@@ -184,9 +184,4 @@ def guess(part: str) -> Any:
         return integer(part[:-1])
     if _FLOAT.match(part):
         return float(part[:-1])
-    for kind in (int, float):
-        try:
-            return kind(part)
-        except ValueError:
-            continue
-    return part
+    return number(part)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolmark.score import text
-from toolmark.score.kinds import Typed, integer, typed
+from toolmark.score.kinds import Typed, integer, number, typed
 from toolmark.score.values import Unsound
 
 TYPES: dict[str, type] = {
@@ -26,6 +26,7 @@ TYPES: dict[str, type] = {
 }
 NESTED = ("array",)
 
+_QUOTES = ('"', "'")
 _INTEGER = re.compile(r"-?\d+$")
 _FLOAT = re.compile(r"-?\d+(\.\d+)?$")
 _BIGINT = re.compile(r"-?\d+n$")
@@ -71,7 +72,7 @@ def convert(value: str, kind: str, inner: str | None = None) -> Any:
 
 
 def _quoted(value: str) -> bool:
-    return any(value.startswith(mark) and value.endswith(mark) for mark in "\"'")
+    return value[:1] in _QUOTES and value[-1] == value[0]
 
 
 def _array(code: str, inner: str | None) -> Any:
@@ -174,11 +175,4 @@ def guess(part: str) -> Any:
     part = part.strip()
     if part in ("true", "false"):
         return part == "true"
-    if _quoted(part):
-        return part[1:-1]
-    for kind in (int, float):
-        try:
-            return kind(part)
-        except ValueError:
-            continue
-    return part
+    return part[1:-1] if _quoted(part) else number(part)

@@ -54,6 +54,20 @@ def integer(text: str) -> int:
         raise Unsound(str(error)) from None
 
 
+def number(text: str) -> int | float | str:
+    """Read a number as Python's own `int` and `float` do; other text stays text."""
+    if text[:1].isalpha() and text[0] not in "iInN":
+        return text  # no infinity, no nan: spares two exceptions
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 _PYTHON: dict[str, type] = {
     "string": str,
     "integer": int,

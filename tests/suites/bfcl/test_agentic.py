@@ -90,6 +90,15 @@ def test_the_oracle_passes_and_its_notes_are_handed_on(tmp_path: Path) -> None:
     assert states["memory_kv_0-customer-0"] == states["memory_kv_prereq_9-customer-9"]
 
 
+def test_the_model_is_shown_what_it_remembers(tmp_path: Path) -> None:
+    suite = tm.load("bfcl", category=("memory_rec_sum",))
+    run = tm.run(suite, model="test/oracle", ids=("memory_rec_sum_0-customer-0",), log_dir=tmp_path)
+    shown = {t.task: t.steps[0].said[0].text for t in run.trajectories()}
+    assert len(shown) == 11 and not any(SLOT in text for text in shown.values())
+    assert "There is no content" in shown["memory_rec_sum_prereq_0-customer-0"]
+    assert "Michael" in shown["memory_rec_sum_0-customer-0"]
+
+
 def test_null_scores_zero_and_dead_scores_nothing(tmp_path: Path) -> None:
     ids = ("memory_rec_sum_154-notetaker-24",)
     suite = tm.load("bfcl", category=("memory_rec_sum",))

@@ -237,7 +237,7 @@ def test_every_fault_is_listed_with_its_line_and_nothing_is_scored(
     said = str(caught.value)
     for line, text in [
         (4, "simple_javascript_2 stands already"), (8, "not JSON, or cut short"),
-        (10, "simple_javascript_9: a reply is text"), (12, "simple_javascript_11: a reply is"),
+        (10, "simple_javascript_9: a reply is text"), (12, "simple_javascript_11: a call is"),
         (14, "simple_javascript_13: no result"), (16, "not a result row"),
         (51, "no entry 'simple_javascript_99'"),
     ]:  # fmt: skip

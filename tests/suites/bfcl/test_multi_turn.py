@@ -15,8 +15,30 @@ import pytest
 from toolmark.agents.loop import loop
 from toolmark.dialects.native import NATIVE
 from toolmark.errors import DataError
-from toolmark.suites.bfcl import data, execution, multi_turn, replay, simulators, turns
-from toolmark.types import Call, Reply, Result, Sampling, Step, Task, Trajectory, Verdict
+from toolmark.stats.columns import columns
+from toolmark.suites.bfcl import (
+    data,
+    execution,
+    instruments,
+    multi_turn,
+    replay,
+    simulators,
+    turn_tables,
+    turns,
+)
+from toolmark.suites.bfcl import suite as bfcl
+from toolmark.types import (
+    Call,
+    Model,
+    Reply,
+    Result,
+    Sampling,
+    Score,
+    Step,
+    Task,
+    Trajectory,
+    Verdict,
+)
 
 LONG = "multi_turn_long_context"
 
@@ -394,3 +416,56 @@ def test_every_reply_has_a_place_in_its_turn(tasks: dict[str, Task]) -> None:
     played = multi_turn.trajectory(task, multi_turn.right(task))
     _, made = execution.both(played, replay.check(task).rewriter("model"))
     assert [len(steps) for steps in made] == [1] * len(task.turns)
+
+
+# --- as part of the suite ---------------------------------------------------------------
+
+
+def test_one_site_serves_families_side_by_side() -> None:
+    suite = bfcl.load(category=("multi_turn_base", "simple_python"))
+    assert len(suite) == 600
+    first_of: dict[str, Task] = {}
+    for task in suite:
+        first_of.setdefault(task.category, task)
+
+    async def results() -> dict[str, str]:
+        async with suite.site() as site:
+            said = {}
+            for category, task in first_of.items():
+                async with site.world(task, {}) as world:
+                    said[category] = (await world.call(call("pwd"))).text
+            return said
+
+    said = asyncio.run(results())
+    assert said["simple_python"] == ""
+    assert said["multi_turn_base"] == '{"current_working_directory": "/workspace"}'
+
+
+@pytest.mark.parametrize("options", [{}, {"class": "missing_call", "rate": "1"}])
+def test_the_test_models_know_multi_turn(tasks: dict[str, Task], options: dict[str, str]) -> None:
+    task = tasks["multi_turn_base_0"]
+    make = instruments.faulty if options else instruments.oracle
+    played = asyncio.run(_asked(task, make(task, 0, options)))
+    expected = "incorrect" if options else "correct"
+    assert turns.score(task, played)["official"].outcome == expected
+
+
+async def _asked(task: Task, model: Model) -> Trajectory:
+    async with multi_turn.site() as site, site.world(task, {}) as world:
+        return await loop(task, model, NATIVE, world, Sampling())
+
+
+def test_the_report_shows_credit_and_calls_turn_by_turn(tasks: dict[str, Task]) -> None:
+    task = tasks["multi_turn_base_0"]
+    plays = multi_turn.right(task)
+    half = multi_turn.trajectory(task, [*plays[:2], [], []])
+    scores = [
+        Score(task=str(n), item=str(n), category=task.category, readings=turns.score(task, played))
+        for n, played in enumerate((half, multi_turn.trajectory(task, plays)))
+    ]
+    [credit] = turn_tables.tables("official", columns(scores, "official"))
+    assert credit.rows == ((task.category, 2, 0.5, 0.75, 0, 0, 1, 0),)
+    [shown] = turn_tables.views(task, half)
+    assert [row[0] for row in shown.rows] == [1, 1, 1, 2, 2, 3, 4, 4, 4, 4]
+    assert shown.rows[0][1] == shown.rows[0][3] == "cd(folder=document)"
+    assert shown.rows[-1][1] is None

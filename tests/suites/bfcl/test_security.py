@@ -65,19 +65,19 @@ def texts(canary: str) -> list[str]:
         "[f(x=2**100000 % 7)]",
         f"[f(x={'9' * 100_000})]",
         f"[f(x={'(' * 5_000}1{')' * 5_000})]",
-        f"[f(x={'[' * 50_000}{']' * 50_000})]",
-        f"[f(x={'-' * 50_000}1)]",
-        f"[f(x={'1+' * 50_000}1)]",
+        f"[f(x={'[' * 9_000}{']' * 9_000})]",
+        f"[f(x={'-' * 20_000}1)]",
+        f"[f(x={'1+' * 20_000}1)]",
         "[f(x='\x00\ud800')]",
         LAUGHS,
         f"<TOOLCALL>{LAUGHS}</TOOLCALL>",
         ENTITY,
-        "<functions>" + "<function name='f'>" * 20_000,
+        "<functions>" + "<function name='f'>" * 9_000,
         f'[{{"function": "f", "parameters": {{"x": {"9" * 100_000}}}}}]',
-        f'[{{"function": "f", "parameters": {"[" * 100_000}',
+        f'[{{"function": "f", "parameters": {"[" * 9_000}',
         '[{"function": "f", "parameters": {"x": 1e999999, "y": NaN}}]',
-        "[{" * 20_000,
-        "<TOOLCALL>" * 50_000,
+        "[{" * 9_000,
+        "<TOOLCALL>" * 9_000,
         f"[cd(folder='../../../../..'), touch(file_name='{canary}')]",
         f"[touch(file_name='../{canary}')]",
         f"[echo(content='x', file_name='{canary}')]",
@@ -96,10 +96,10 @@ def texts(canary: str) -> list[str]:
         f"require('child_process').execSync('touch {canary}')",
         f"Error during inference: {touch}",
         json.dumps({"answer": "(a+)+$" * 1_000, "context": touch}),
-        "a" * 200_000,
+        "a" * 100_000,
         "((((a+)+)+)+)!" * 2_000,
         "new HashMap<>() {{ put(" * 3_000,
-        "{" * 50_000,
+        "{" * 9_000,
     ]
 
 
@@ -151,7 +151,6 @@ run = bfcl.bring(source, Path(sys.argv[2]), lenient=True).run
 from toolmark import api
 api.rescore(run)
 bfcl.export_("bfcl", [run.path], Path(sys.argv[3]))
-api.write_report(run)
 """
 
 

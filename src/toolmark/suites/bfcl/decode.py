@@ -88,7 +88,7 @@ def _written(task: Task, dialect: str, text: str) -> Made:
 # --- without losses ---------------------------------------------------------------------
 
 _SIGNS = re.compile(r"[+~*]|\bnot\b")
-_HEAD = re.compile(r"([\w.]+)\((?:\)|\w+=(?!=))?")
+_HEAD = re.compile(r"(?<![\w.])([\w.]+)\((?:\)|\w+=(?!=))?")
 
 
 def lossless(trajectory: Trajectory, official: Made) -> bool:

@@ -1,0 +1,364 @@
+"""Prompt formats: their names and tasks, how they are missed, and what the report says."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from toolmark.dialects.prompt import OWN, Format
+from toolmark.errors import UsageError
+from toolmark.runs.suite import Suite
+from toolmark.stats.columns import Columns, columns
+from toolmark.suites.bfcl import data, format_report, formats, instruments, modes, schema
+from toolmark.suites.bfcl import suite as bfcl
+from toolmark.types import (
+    Call,
+    Chart,
+    Message,
+    Reply,
+    Result,
+    Score,
+    Step,
+    Table,
+    Task,
+    Text,
+    Tool,
+    Trajectory,
+    Verdict,
+)
+
+Judge = Callable[[Task, str], Verdict]
+ITEM = "simple_python_58"  # text, text and a truth value
+
+
+@pytest.fixture(scope="module")
+def asked() -> Suite:
+    return bfcl.load(category=("format_sensitivity",))
+
+
+@pytest.fixture(scope="module")
+def variants(asked: Suite) -> dict[str, Task]:
+    return {task.dialect: task for task in asked if task.item == ITEM}
+
+
+@pytest.fixture(scope="module")
+def judge(asked: Suite) -> Judge:
+    def one(task: Task, text: str) -> Verdict:
+        step = Step(reply=Reply(text=text))
+        played = Trajectory(task=task.id, dialect=task.dialect, steps=(step,))
+        return asked.scorer.score(task, played)["official"]
+
+    return one
+
+
+def calls(task: Task) -> list[Call]:
+    return [Call(name=n, arguments=json.dumps(given)) for n, given in instruments.right(task)]
+
+
+def right(asked: Suite, task: Task) -> str:
+    return asked.dialects[task.dialect].write(calls(task)).text
+
+
+def name(**axes: object) -> str:
+    return formats.spell(Format(**axes))  # type: ignore[arg-type]
+
+
+# --- names and tasks --------------------------------------------------------------------
+
+
+def test_there_are_26_published_formats_of_96() -> None:
+    assert len(formats.official()) == 26
+    assert len(formats.every()) == 96
+    assert set(formats.official()) < set(formats.every())
+    assert formats.named(("official", name())) == formats.official()
+    assert set(formats.named(("all",))) == set(formats.every())
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("offical", "try: official, all"),
+        (name().replace("python", "pyton"), "'pyton'; did you mean: python"),
+        (name().replace("classic", "clasic"), "'clasic'; did you mean: classic"),
+        (name() + "x", "'classicx'"),
+    ],
+)
+def test_a_wrong_name_says_what_is_wrong(word: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        formats.named((word,))
+
+
+def test_the_published_tasks_have_the_published_ids_and_axes(asked: Suite) -> None:
+    tasks = list(asked)
+    assert len(tasks) == len(asked) == 5200
+    assert len({task.id for task in tasks}) == 5200
+    for index, task in enumerate(tasks):
+        config = formats.official()[index % 26]
+        assert task.id == f"format_sensitivity_{index}:{config}:{task.item}"
+        assert (task.dialect, task.axes["format"]) == (config, config)
+        assert formats.every()[config] == formats.form(config)
+        assert set(task.axes) == {"format", *formats.AXES}
+        assert all(tool.description.endswith(2 * schema.HINT) for tool in task.tools)
+    kinds = Counter(task.item.rpartition("_")[0] for task in tasks[::26])
+    assert kinds["live_multiple"] == 86 and kinds["live_parallel"] == 6
+
+
+def test_all_entries_are_those_with_calls_in_python_as_truth() -> None:
+    every, _ = formats.read(data.fetch(), (name(), name(tag=True)), "all")
+    assert len(every) == 2 * 2351
+    tasks = list(every)
+    assert len(tasks) == len(every)
+    assert sum(task.axes["subset"] == "yes" for task in tasks) == 2 * 200
+    assert {task.item.rpartition("_")[0] for task in tasks} == set(formats.PARENTS)
+
+
+def test_formats_wording_and_entries_are_knobs() -> None:
+    one = bfcl.load(category=("format_sensitivity",), formats=(name(layout="markdown"),))
+    assert len(one) == 200
+    assert list(one.dialects) == ["native", "prompt", name(layout="markdown")]
+    own = bfcl.load(category=("multiple",), wording="own")
+    (message,), _ = own.dialects["prompt"].open((), ())
+    assert message.text.startswith(OWN.styles["classic"]["persona"])
+    for wrong in ({"wording": "loud"}, {"entries": "20"}, {"formats": ()}):
+        with pytest.raises(UsageError):
+            bfcl.load(category=("format_sensitivity",), **wrong)  # type: ignore[arg-type]
+
+
+def test_entries_are_judged_as_their_own_category_judges_them(asked: Suite, judge: Judge) -> None:
+    wrong = [task for task in asked if judge(task, right(asked, task)).outcome == "incorrect"]
+    # the official JSON decoder cuts this entry's list of objects short
+    assert {(task.item, task.axes["calls"]) for task in wrong} == {("simple_python_96", "json")}
+    assert len(wrong) == 6
+
+
+# --- the official conversation ----------------------------------------------------------
+
+
+def test_what_cannot_be_executed_ends_the_turn(asked: Suite) -> None:
+    prompt = asked.dialects["prompt"]
+    reading = prompt.read(Reply(text="[f(a={})]"), ())
+    assert reading.fault and not reading.calls
+    assert prompt.read(Reply(text="[f(a={'b': 1})]"), ()).calls
+
+
+def test_results_are_one_message_in_python(asked: Suite) -> None:
+    prompt = asked.dialects["prompt"]
+    said = Reply(text="[f(a='x'), g()]")
+    found = prompt.read(said, ()).calls
+    _, heard = prompt.answer(said, found, (Result(parts=(Text("it's"),)), Result()))
+    assert heard.text == (
+        "[{'role': 'tool', 'name': \"f(a='x')\", 'content': \"it's\"}, "
+        "{'role': 'tool', 'name': 'g()', 'content': ''}]"
+    )
+    assert len(prompt.answer(Reply(text="Done."), (), ())) == 1
+
+
+def test_late_tools_are_one_message_in_python(asked: Suite) -> None:
+    tool = Tool(name="f", description="Does it.", source={"name": "f", "x": True})
+    said = Message(role="user", parts=(Text("Go on."),))
+    (message,), offered = asked.dialects["prompt"].more((said,), (tool,))
+    assert offered == ()
+    assert message.text == "[{'name': 'f', 'x': True, 'description': 'Does it.'}]\nGo on."
+    assert asked.dialects["prompt"].more((said,), ()) == ((said,), ())
+
+
+# --- modes ------------------------------------------------------------------------------
+
+VERBOSE, CONCISE = name(calls="verbose_xml"), name(calls="concise_xml")
+
+
+@pytest.mark.parametrize(
+    ("config", "spoil", "mode", "said"),
+    [
+        (CONCISE, lambda t: t.replace('"boolean"', '"bool"'), "type_label", "'bool'"),
+        (name(tag=True), lambda t: t.replace("</TOOLCALL>", ""), "unclosed_tag", "<TOOLCALL>"),
+        (VERBOSE, lambda t: t.replace("</functions>", ""), "unclosed_tag", "<functions>"),
+        (VERBOSE, lambda t: t.replace("</params>", ""), "unclosed_tag", "<params>"),
+        (name(calls="json"), lambda t: "[f(a=1)]", "other_format", "reads as python"),
+        (name(), lambda t: '[{"function": "f", "parameters": {}}]', "other_format", "json"),
+        (name(tag=True), lambda t: t[10:-11], "other_format", "python without a tag"),
+        (CONCISE, lambda t: "<functions><cell_biology.function_lookup/></functions>",
+         "invented_tag", "<cell_biology.function_lookup>"),
+        (name(tag=True), lambda t: t.replace("TOOLCALL", "tool_call"), "invented_tag", "tool_call"),
+        (name(calls="json"), lambda t: t.replace('"', "'"), "quoting", "JSON quotes"),
+        (name(), lambda t: t.replace("'", "\\'"), "quoting", "backslashes"),
+        (name(), lambda t: t.replace("'ATP", "“ATP").replace("ase'", "ase”"), "quoting", "plain"),
+        (VERBOSE, lambda t: t.replace("ATP ", "ATP & "), "quoting", "& and < escaped"),
+        (CONCISE, lambda t: t.replace("ATP ", "ATP < "), "quoting", "& and < escaped"),
+    ],
+)  # fmt: skip
+def test_each_mode_is_found_with_its_evidence(
+    asked: Suite,
+    variants: dict[str, Task],
+    judge: Judge,
+    config: str,
+    spoil: Callable[[str], str],
+    mode: str,
+    said: str,
+) -> None:
+    task = variants[config]
+    verdict = judge(task, spoil(right(asked, task)))
+    assert verdict.outcome == "incorrect"
+    first, *others = verdict.labels
+    assert first.primary and first.cause == "format"
+    assert not first.native.startswith("format:")  # the official error type stays
+    label = next(label for label in others if label.native == f"format:{mode}")
+    assert said in label.evidence and not label.primary
+    assert verdict.parts[f"format:{mode}"] == 1.0
+
+
+def test_calls_in_tags_of_their_own_are_told(asked: Suite, judge: Judge) -> None:
+    task = next(t for t in asked if t.item.startswith("parallel_") and t.dialect == name(tag=True))
+    prompt = asked.dialects[task.dialect]
+    verdict = judge(task, "\n".join(prompt.write([call]).text for call in calls(task)))
+    assert verdict.parts == {"format:tag_per_call": 1.0}
+    assert (verdict.labels[0].cause, verdict.outcome) == ("format", "incorrect")
+    assert "one is due" in verdict.labels[1].evidence
+
+
+def test_a_wrong_value_in_the_right_format_has_no_mode(
+    asked: Suite, variants: dict[str, Task], judge: Judge
+) -> None:
+    for task in variants.values():
+        verdict = judge(task, right(asked, task).replace("ATP", "DNA"))
+        assert (verdict.outcome, verdict.parts) == ("incorrect", {})
+        assert verdict.labels[0].cause == "wrong_value"
+
+
+def test_words_and_right_answers_have_no_mode(
+    asked: Suite, variants: dict[str, Task], judge: Judge
+) -> None:
+    for task in variants.values():
+        assert judge(task, "None of these tools fits.").parts == {}
+        assert judge(task, right(asked, task)).parts == {}
+
+
+def test_calls_of_the_endpoints_own_are_another_format(variants: dict[str, Task]) -> None:
+    (label,) = modes.found(variants[name()], Format(), Reply(calls=(Call(name="f"),)))
+    assert label.native == "format:other_format"
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text", ["<functions>" * 20_000, "<param " * 20_000, "[{" * 20_000, "“" * 99_999, "&" * 99_999,
+             '<param type="' * 20_000, "\\" * 99_999 + '"', '="' * 20_000],
+)  # fmt: skip
+def test_hostile_text_is_diagnosed_in_little_time(
+    variants: dict[str, Task], judge: Judge, text: str
+) -> None:
+    for config in (name(), name(calls="json", tag=True), VERBOSE, CONCISE):
+        assert judge(variants[config], text).outcome == "incorrect"
+
+
+# --- the numbers ------------------------------------------------------------------------
+
+
+def scored(wrong: Callable[[int, Format], bool], subset: bool = False) -> Columns:
+    scores = []
+    for index in range(40):
+        for config in formats.official():
+            form = formats.every()[config]
+            bad = wrong(index, form)
+            axes = {"format": config, **formats.levels(form)}
+            axes |= {"subset": "yes" if index % 4 == 0 else "no"} if subset else {}
+            verdict = Verdict(
+                outcome="incorrect" if bad else "correct",
+                value=float(not bad),
+                parts={"format:quoting": 1.0} if bad else {},
+            )
+            scores.append(
+                Score(
+                    task=f"{config}:{index}",
+                    item=f"i_{index}",
+                    category=formats.CATEGORY,
+                    axes=axes,
+                    readings={"official": verdict},
+                )
+            )
+    return columns(scores, "official")
+
+
+def half_wrong_in_json(index: int, form: Format) -> bool:
+    return form.calls == "json" and index % 2 == 0
+
+
+def test_spread_is_the_official_one() -> None:
+    measured = {m.name: m.measure for m in formats.metrics(scored(half_wrong_in_json))}
+    table = scored(half_wrong_in_json)
+    values = [1.0] * 20 + [0.5] * 6
+    assert measured["format_max_delta"](table).value == 0.5
+    assert measured["format_std"](table).value == pytest.approx(statistics.stdev(values))
+    assert measured["json, tag, xml docs"](table).value == 0.5
+    assert len(measured) == 28
+
+
+def test_one_format_alone_has_no_spread() -> None:
+    table = scored(half_wrong_in_json)
+    one = table.where(table.axis("format") == name())
+    assert [metric.name for metric in formats.metrics(one)] == [formats.short(name())]
+    assert formats.metrics(one.where(np.zeros(len(one), dtype=bool))) == []
+    assert format_report.tables({"official": one.where(np.zeros(len(one), dtype=bool))}) == []
+
+
+def test_an_axis_that_costs_is_found_and_one_that_does_not_is_not() -> None:
+    found = {
+        (axis, level): x for axis, level, _, x in format_report.drops(scored(half_wrong_in_json))
+    }
+    assert found["calls", "json"].difference.value == pytest.approx(-0.5)
+    assert found["calls", "json"].p is not None and found["calls", "json"].p < 1e-4
+    assert found["calls", "json"].n_items == 40
+    for key in (("calls", "verbose_xml"), ("tag", "True"), ("docs", "xml"), ("layout", "markdown")):
+        assert found[key].difference.value == 0
+    assert len(found) == 8
+
+
+def test_only_twins_are_compared() -> None:
+    """Markdown is asked with one format only: its twin is that format in plain text."""
+    table = scored(lambda index, form: form.tag or form.docs == "xml")
+    found = {(axis, level): x for axis, level, _, x in format_report.drops(table)}
+    assert found["layout", "markdown"].difference.value == 0
+    assert found["tag", "True"].difference.value == pytest.approx(-2 / 3)
+
+
+def test_chance_alone_makes_some_spread_and_a_real_one_exceeds_it() -> None:
+    rng = np.random.default_rng(1)
+    noise = (rng.random((200, 26)) < 0.7).astype(float)
+    means = noise.mean(axis=0)
+    limit, p = format_report.chance(noise, float(means.max() - means.min()))
+    assert 0.05 < limit < 0.3 and p > 0.05
+    noise[:, 0] = 0.0
+    limit, p = format_report.chance(noise, 0.7)
+    assert limit < 0.7 and p < 0.01
+
+
+def test_the_report_tells_heat_spread_drops_flips_and_modes() -> None:
+    made = format_report.tables({"official": scored(half_wrong_in_json)})
+    tables = {table.title: table for table in made if isinstance(table, Table)}
+    heat = tables["Accuracy by prompt format"]
+    assert len(heat.rows) == 26
+    assert [row[-1] for row in heat.rows if row[0] == "json"] == [0.5] * 6
+    assert tables["Spread over prompt formats"].rows[0][1] == 50.0
+    flips = tables["Items that flip with the prompt format (official)"]
+    assert flips.head == ("item", "all", *format_report.FORMS, "tag", "no tag")
+    assert len(flips.rows) == 20
+    assert flips.rows[0][1:4] == ("20 of 26", "8 of 8", "0 of 6")
+    missed = tables["How replies missed their format (official)"]
+    assert missed.rows == (("quoting", 0, 120, 0, 0, 120),)
+
+
+def test_figure_1_needs_all_entries() -> None:
+    def rising(index: int, form: Format) -> bool:
+        return index < 3 * formats.official().index(formats.spell(form)) // 2
+
+    made = format_report.tables({"official": scored(rising, subset=True)})
+    (chart,) = (item for item in made if isinstance(item, Chart))
+    assert chart.kind == "scatter"
+    assert len(chart.series[0].x) == len(chart.series[0].y) == 26
+    (table,) = (x for x in made if isinstance(x, Table) and x.title.startswith("Subset"))
+    assert "r = 0.9" in table.note
+    assert not any(isinstance(x, Chart) for x in format_report.tables({"o": scored(rising)}))
