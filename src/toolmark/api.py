@@ -17,7 +17,8 @@ from toolmark import suites
 from toolmark.agents.loop import merge
 from toolmark.errors import Rejected, UsageError, near
 from toolmark.media import Media
-from toolmark.models.resolve import resolve
+from toolmark.models.encode import check_sampling
+from toolmark.models.resolve import address, resolve
 from toolmark.runs import runner, scoring, store
 from toolmark.runs.plan import Plan, select, task_file
 from toolmark.runs.store import Folder, Run
@@ -91,7 +92,7 @@ async def arun(
         model=model if isinstance(model, str) else _name(model),
         dialect=speech,
         knobs=dict(suite.knobs),
-        base_url=base_url or "",
+        base_url=address(model, base_url) if isinstance(model, str) else "",
         sampling=merge(suite.sampling, asked),
         repeats=repeats,
         limit=limit,
@@ -100,6 +101,7 @@ async def arun(
         tasks=str(tasks),
         tasks_sha256=_digest(task_file(Path(tasks))) if tasks else "",
     )
+    check_sampling(plan.sampling)
     path, fresh = _folder(Path(log_dir), plan, resume=resume)
     try:
         player = resolve(
@@ -141,6 +143,7 @@ async def arun(
                 watch=watch,
                 stop=stop,
             )
+            folder.note(dropped=getattr(player, "dropped", ()))
     except Rejected as error:
         error.run_dir = str(path)
         raise

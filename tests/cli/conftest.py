@@ -26,6 +26,15 @@ def mind() -> Iterator[Mind]:
     async def behave(asked: fake.Asked, writer: StreamWriter) -> None:
         found.asked.append(asked)
         await asyncio.sleep(found.wait_s)
+        if found.refuses and found.refuses in asked.json:
+            complaint = {
+                "message": f"Unsupported value: '{found.refuses}' does not support 0 with this model.",
+                "param": found.refuses,
+                "code": "unsupported_value",
+            }
+            writer.write(fake.raw(400, json.dumps({"error": complaint}).encode()))
+            await writer.drain()
+            return
         plain = found.body if found.body is not None else await play(asked)
         data = plain if isinstance(plain, bytes) else json.dumps(plain).encode()
         writer.write(fake.raw(found.status, data))

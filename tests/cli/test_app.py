@@ -324,3 +324,14 @@ def test_ctrl_c_stops_cleanly_with_a_summary(mind: Mind, tmp_path: Path) -> None
     assert child.returncode == 130
     assert re.search(r"not run [1-9]", out)
     assert "give the same command again" in out
+
+
+def test_a_model_that_refuses_the_suites_temperature_is_still_run(
+    toolmark: Command, mind: Mind
+) -> None:
+    mind.refuses = "temperature"
+    said = toolmark("run", "funcbench", "-m", mind.model, *SMALL)
+    assert said.code == 0
+    assert "the server refused temperature" in said.out
+    (path,) = Path("runs").iterdir()
+    assert Run(path).info.dropped == ("temperature",)

@@ -20,6 +20,7 @@ class Mind:
     status: int = 200
     body: Any = None
     wait_s: float = 0.0
+    refuses: str = ""
     asked: list[fake.Asked] = field(default_factory=list)
 
     @property

@@ -150,6 +150,9 @@ def _finish(done: Run, found: dict[str, Any]) -> None:
         for reason, n in reasons.most_common(3):
             out.print(f"  not run, {n} attempts: {visible(reason)}", markup=False, highlight=False)
         out.print("  next: give the same command again to run what is missing", highlight=False)
+    if done.info.dropped:
+        left_out = ", ".join(done.info.dropped)
+        out.print(f"  the server refused {left_out}: its own default was used", highlight=False)
     if done.info.plan.knobs.get("seed", 0) is None and not done.info.plan.tasks:
         out.print(f"  seed {done.info.seed} was drawn; --seed {done.info.seed} repeats these tasks")
     out.print(f"  next: toolmark report {done.path}", highlight=False, soft_wrap=True)

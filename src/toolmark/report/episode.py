@@ -116,7 +116,8 @@ def _about(run: int, task: Task, repeat: int, steps: Sequence[Step]) -> dict[str
         "category": tables.visible(task.category),
         "axes": {name: tables.visible(level) for name, level in task.axes.items()},
         "steps": len(steps),
-        "calls": sum(len(step.calls) for step in steps),
+        "calls": sum(len(step.results) for step in steps),
+        "skipped": sum(len(step.calls) - len(step.results) for step in steps),
         "tokens": sum(step.reply.usage.input + step.reply.usage.output for step in steps),
     }
 

@@ -149,13 +149,14 @@
     by("count").textContent = `${thousands(found.length)} of ${plural(episodes.length, "episode")} on this page`;
     draw();
   };
+  const skipped = (e) => (e.skipped ? ` (${thousands(e.skipped)} not executed)` : "");
   const row = (e) => {
     const kind = outcome(e);
     const [first, own] = cause(e);
     const about = [
       runs.length > 1 ? runs[e.run].name : "",
       first ? (own ? `${first} · ${own}` : first) : WORDS[kind],
-      e.category, plural(e.steps, "step"), plural(e.calls, "call"),
+      e.category, plural(e.steps, "step"), plural(e.calls, "call") + skipped(e),
       e.tokens ? `${thousands(e.tokens)} tokens` : "",
     ].filter(Boolean).map((piece) => piece.replaceAll(" ", "\u00a0")).join(" · ");
     const button = el("button", { type: "button", class: "row" },
@@ -266,7 +267,7 @@
     if (runs[e.run].repeats > 1) facts.push(fact("repeat", e.repeat));
     for (const [axis, level] of Object.entries(e.axes || {})) facts.push(fact(axis, level));
     if (d.ending) facts.push(fact("ended by", d.ending));
-    facts.push(fact("steps", e.steps), fact("calls", e.calls));
+    facts.push(fact("steps", e.steps), fact("calls", `${thousands(e.calls)}${skipped(e)}`));
     if (e.tokens) facts.push(fact("tokens", thousands(e.tokens)));
     if (e.seconds) facts.push(fact("latency", seconds(e.seconds)));
     return [el("header", {}, el("h3", { tabIndex: -1, id: "opened" }, bdi(e.id)),
@@ -290,6 +291,7 @@
       ...(d.reference ? [fold("reference", box("", "what was right", d.reference))] : []),
       ...(d.tools && d.tools.length ? [fold(`tools offered (${d.tools.length})`, box("", "name(parameters)", d.tools.join("\n")))] : []));
     by("browser").classList.add("open");
+    turnTo(e);
     for (const button of by("rows").querySelectorAll("button")) {
       button.toggleAttribute("aria-current", false);
       if (Number(button.dataset.at) === e.at) button.setAttribute("aria-current", "true");
@@ -299,6 +301,19 @@
     by("opened").focus({ preventScroll: true });
     const top = by("detail").getBoundingClientRect().top;
     if (top < 0 || top > innerHeight / 2) by("detail").scrollIntoView();
+  };
+  // brings the list to the page that holds the episode, and its row into sight
+  const turnTo = (e) => {
+    const place = found.indexOf(e);
+    if (place < 0) return;
+    if (Math.floor(place / PAGE) !== page) {
+      page = Math.floor(place / PAGE);
+      draw();
+    }
+    const shown = by("rows").querySelector(`[data-at="${e.at}"]`).parentElement;
+    const from = shown.offsetTop - by("rows").offsetTop;
+    const seen = by("rows").scrollTop;
+    if (from < seen || from + shown.offsetHeight > seen + by("rows").clientHeight) by("rows").scrollTop = from;
   };
   const back = () => {
     by("browser").classList.remove("open");
@@ -317,7 +332,9 @@
     const [kind, run, id, repeat] = location.hash.slice(1).split("/");
     if (kind !== "episode") return;
     const wanted = episodes.find((e) => String(e.run) === run && encodeURIComponent(e.id) === id && String(e.repeat) === repeat);
-    if (wanted) open(wanted, true);
+    if (!wanted) return;
+    if (!found.includes(wanted)) show({});
+    open(wanted, true);
   };
 
   for (const button of document.querySelectorAll("[data-show]")) button.hidden = false;

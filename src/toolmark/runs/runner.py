@@ -91,7 +91,7 @@ async def execute(
         scoring.fill(run, lines)
     finally:
         lines.close()
-    folder.note(tuple(sorted(crew.served - {""})))
+    folder.note(served=crew.served)
     scoring.summarise(run, suite.scorer)
     if crew.rejected is not None:
         raise crew.rejected

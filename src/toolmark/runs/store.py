@@ -33,7 +33,8 @@ T = TypeVar("T")
 class RunInfo(Record, frozen=True, kw_only=True):
     """What `run.json` holds: `n_setup` of the `n_tasks` are not scored but needed by others.
 
-    `created` is UTC; `served` are the models' names by the server.
+    `created` is UTC; `served` are the models' names by the server, `dropped` the settings that it
+    refused and that were left out.
     """
 
     format: int
@@ -47,6 +48,7 @@ class RunInfo(Record, frozen=True, kw_only=True):
     hashes: dict[str, str] = {}
     versions: dict[str, str] = {}
     served: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     @property
     def n_planned(self) -> int:
@@ -313,11 +315,13 @@ class Folder:
             self._lock.__exit__(None, None, None)
             raise
 
-    def note(self, served: tuple[str, ...]) -> None:
-        """Add the model names that the server reported to `run.json`."""
-        known = tuple(sorted({*self.run.info.served, *served}))
-        if known != self.run.info.served:
-            self.run.info = msgspec.structs.replace(self.run.info, served=known)
+    def note(self, *, served: Iterable[str] = (), dropped: Iterable[str] = ()) -> None:
+        """Add model names by the server, and settings it refused, to `run.json`."""
+        info = self.run.info
+        known = tuple(sorted({*info.served, *served} - {""}))
+        refused = tuple(sorted({*info.dropped, *dropped}))
+        if (known, refused) != (info.served, info.dropped):
+            self.run.info = msgspec.structs.replace(info, served=known, dropped=refused)
             write(self.path / "run.json", self.run.info)
 
     def __enter__(self) -> Folder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import combinations
 
 import pytest
 
@@ -24,8 +25,12 @@ class Mute:
 
 
 def skill(task: Task) -> Model:
-    """Solve what has no irrelevant functions, and what is restated."""
-    able = task.axes["irrelevant"] == "0" or task.axes.get("protocol") == "restate"
+    """Solve what has no irrelevant functions, and what is restated or thought about."""
+    able = (
+        task.axes["irrelevant"] == "0"
+        or task.axes.get("protocol") == "restate"
+        or task.axes.get("effort") == "medium"
+    )
     return Planner() if able else Mute()
 
 
@@ -119,17 +124,36 @@ def test_depths_are_drawn_with_intervals(main: list[Score]) -> None:
 
 def test_restated_and_plain_are_compared_in_pairs(play: Play) -> None:
     found = shown(scores(play, load(preset="restate5", graphs=2, seed=1)))
-    ours, papers = table(found, "Known values restated").rows
-    assert ours[:2] == ("this run, core 5", 32)
-    assert str(ours[2]).startswith("25.0\u00a0%")
-    assert str(ours[3]).startswith("100.0\u00a0%")
-    assert str(ours[4]).startswith("+75.0")
+    ours, papers = table(found, "The same items asked in two ways").rows
+    assert ours[:3] == ("this run, core 5", "plain → restate", 32)
+    assert str(ours[3]).startswith("25.0\u00a0%")
+    assert str(ours[4]).startswith("100.0\u00a0%")
+    assert str(ours[5]).startswith("+75.0")
+    assert ours[6] == "<\u00a00.0001"
     assert papers == (
-        "GPT-5 (paper), core 5", None, "62.5\u00a0%", "81.3\u00a0%", "+18.8"
+        "GPT-5 (paper), core 5", "plain → restate", None, "62.5\u00a0%", "81.3\u00a0%", "+18.8",
+        None,
     )  # fmt: skip
     bars = chart(found, "Success by number of irrelevant functions, core 5")
     assert [series.name for series in bars.series] == ["plain", "restate"]
     assert bars.ticks == ("0", "10", "20", "40")
+
+
+def test_efforts_are_compared_in_pairs(play: Play) -> None:
+    made = scores(play, load(preset="effort", graphs=2, seed=1))
+    # the order in which episodes end is no order of efforts
+    (row,) = table(shown(reversed(made)), "The same items asked in two ways").rows
+    assert row[:3] == ("this run, core 5", "minimal → medium", 80)
+    assert str(row[3]).startswith("10.0\u00a0%")
+    assert str(row[4]).startswith("100.0\u00a0%")
+    assert str(row[5]).startswith("+90.0")
+
+
+def test_every_two_ways_are_compared(play: Play) -> None:
+    suite = load(preset="restate5", efforts=("high", "low"), graphs=1, seed=1)
+    rows = table(shown(scores(play, suite)), "The same items asked in two ways").rows
+    ways = ["low, plain", "low, restate", "high, plain", "high, restate"]
+    assert [row[1] for row in rows] == [f"{a} → {b}" for a, b in combinations(ways, 2)]
 
 
 def test_a_single_setting_has_no_charts(play: Play) -> None:

@@ -48,6 +48,7 @@ TASK = Task(
 LOW = ("func_low", {"one": 111})
 MID = ("func_mid", {"pc": 500})
 TOP = ("func_top", {"pa": 500, "pb": 600})
+BLIND = ("func_top", {"pa": 1, "pb": 2})
 MISREAD = "target computed, other value stated"
 Made = tuple[str, Any]
 
@@ -83,13 +84,32 @@ def test_the_right_calls_and_answer_are_a_success() -> None:
     assert not verdict.labels
     named = {name: value for name, value in verdict.parts.items() if value}
     assert named == {
-        "calls": 3, "steps": 3, "levels": 3, "correct_core": 3, "derived": 1, "open": 3
+        "calls": 3, "steps": 3, "levels": 3, "correct_core": 3, "derived": 1,
+        "derived_from_known": 1, "open": 3,
     }  # fmt: skip
 
 
 def test_a_right_answer_without_the_calls_is_a_success_that_is_not_derived() -> None:
     verdict = judge(play([LOW]))
     assert verdict.outcome == "correct"
+    assert verdict.parts["derived"] == 0
+
+
+def test_a_guess_of_the_exact_inputs_derives_but_not_from_what_was_known() -> None:
+    verdict = judge(play([TOP]))
+    assert verdict.outcome == "correct"
+    assert (verdict.parts["derived"], verdict.parts["derived_from_known"]) == (1, 0)
+    assert judge(play([LOW, MID, TOP])).parts["derived"] == 1
+
+
+def test_inexact_or_ill_formed_inputs_do_not_derive() -> None:
+    typed = {"pa": "500", "pb": 600}
+    for inputs in ({"pa": 500, "pb": 601}, typed, {"pa": 500}):
+        assert judge(play([LOW], [MID], [("func_top", inputs)])).parts["derived"] == 0
+
+
+def test_a_call_over_the_limit_does_not_derive() -> None:
+    verdict = judge(play([LOW] * 5, [MID, TOP], cut=1, ending="calls"))
     assert verdict.parts["derived"] == 0
 
 
@@ -156,11 +176,12 @@ def test_the_first_bad_call_is_why_a_wrong_answer_failed(
     ("trajectory", "cause", "native"),
     [
         (play([("func_nil", {})], answer="7"), "unknown_tool", "1 function not found"),
-        (play([TOP], answer="7"), "value_not_known", "3 value not yet known"),
+        (play([BLIND], answer="7"), "value_not_known", "3 value not yet known"),
         (play([LOW], answer="goal = 500"), "missing_call", "stopped before the target"),
         (play([LOW], [MID], [TOP], answer="no idea"), "no_answer", "no answer"),
         (play([LOW], answer="", ending="length"), "no_answer", "cut short"),
         (play([LOW], [MID], [TOP], answer="413"), "wrong_answer", MISREAD),
+        (play([TOP], answer="413"), "wrong_answer", MISREAD),
         (play([LOW] * 7, cut=1, ending="calls"), "over_limit", "call limit"),
         (play([LOW], ending="steps", answer=""), "over_limit", "step limit"),
         (play(answer="", ending="refused"), "refused", "refused"),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from toolmark import suites
 from toolmark.errors import UsageError
+from toolmark.suites.funcbench import answer, data, graph, score
 from toolmark.suites.funcbench.presets import PRESETS
-from toolmark.suites.funcbench.suite import load
+from toolmark.suites.funcbench.suite import _hashes, load
+from toolmark.worlds import dag
 
 SIZES = {
     "main": 1150,
@@ -104,6 +109,10 @@ def test_the_limit_is_twice_the_core_and_can_be_lifted() -> None:
     [
         ({"preset": "mian"}, "no preset 'mian'; did you mean: main"),
         ({"preset": "main", "core": 5}, "a preset sets core, depth"),
+        ({"preset": "main", "core": 10}, "a preset sets core, depth"),
+        ({"preset": "main", "depth": 5}, "a preset sets core, depth"),
+        ({"preset": "main", "connected": 0}, "a preset sets core, depth"),
+        ({"preset": "main", "disconnected": "0"}, "a preset sets core, depth"),
         ({"depth": 10}, "depth must be at most core - 1 = 9; got 10"),
         ({"graphs": 0}, "graphs must be at least 1; got 0"),
         ({"efforts": "hgih"}, "no reasoning effort 'hgih'; did you mean: high"),
@@ -124,6 +133,41 @@ def test_the_record_of_a_preset_run_names_no_size_of_its_own() -> None:
     assert knobs["graphs"] == 5
     assert "core" not in knobs
     assert load(core=7, seed=0).knobs["core"] == 7
+
+
+def test_sizes_that_are_left_out_are_on_record() -> None:
+    knobs = load(core=7, seed=0).knobs
+    assert [knobs[x] for x in ("core", "depth", "connected", "disconnected")] == [7, 5, 0, 0]
+    assert load(seed=0).knobs == load(core=10, depth=5, connected=0, disconnected=0, seed=0).knobs
+
+
+def test_a_run_knows_its_wording_its_scorer_and_its_generator() -> None:
+    hashes = load(seed=0).hashes
+    assert set(hashes) == {"prompt", "scorer", "generator"}
+    assert all(re.fullmatch("[0-9a-f]{64}", found) for found in hashes.values())
+    assert load(preset="main").hashes == hashes
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "part"),
+    [
+        ("prompt", data, "WORDING"),
+        ("scorer", score, "__file__"),
+        ("scorer", answer, "__file__"),
+        ("scorer", dag, "__file__"),
+        ("generator", data, "__file__"),
+        ("generator", graph, "__file__"),
+    ],
+)
+def test_a_hash_changes_with_what_it_is_of(
+    name: str, module: ModuleType, part: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = _hashes()
+    other = tmp_path / "other.py"
+    other.write_text("changed = True\n")
+    monkeypatch.setattr(module, part, ("other words",) if part == "WORDING" else str(other))
+    after = _hashes.__wrapped__()
+    assert {key for key in before if before[key] != after[key]} == {name}
 
 
 def test_every_knob_has_its_help() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import msgspec
 import pytest
 
 from toolmark.models.baselines.eager import Eager
+from toolmark.report.episode import embed
 from toolmark.suites.funcbench import instruments
 from toolmark.suites.funcbench.layout import COLUMNS, SIDE, plan
 from toolmark.suites.funcbench.suite import SCORER, load
@@ -29,6 +31,12 @@ def view(task: Task, trajectory: Trajectory) -> tuple[ElementTree.Element, Table
     return ElementTree.fromstring(drawing.svg), listing, drawing.svg
 
 
+def functions(root: ElementTree.Element) -> list[ElementTree.Element]:
+    """Return the boxes of the functions: those that say in a title what they are."""
+    groups = [group for group in root.iter(f"{SVG}g") if group.find(f"{SVG}title") is not None]
+    return [rect for group in groups for rect in group.findall(f"{SVG}rect")[:1]]
+
+
 @pytest.mark.parametrize(
     ("core", "depth", "irrelevant"), [(2, 1, 0), (40, 1, 0), (40, 9, 20), (40, 37, 20), (5, 2, 20)]
 )
@@ -40,7 +48,7 @@ def test_every_function_has_its_own_place_inside_the_drawing(
     )
     ((task, trajectory),) = play(suite, lambda _: Eager())
     root, _, _ = view(task, trajectory)
-    boxes = [rect for rect in root.iter(f"{SVG}rect") if rect.get("class") == "base"]
+    boxes = functions(root)
     corners = [(float(rect.get("x", "")), float(rect.get("y", ""))) for rect in boxes]
     assert len(corners) == core + 2 * irrelevant
     width, height = float(root.get("width", "")), float(root.get("height", ""))
@@ -71,16 +79,16 @@ def test_calls_are_numbered_and_coloured_by_class(play: Play) -> None:
     root, listing, _ = view(task, trajectory)
     chips = {}
     for group in root.iter(f"{SVG}g"):
-        parts = list(group)
-        if [part.tag for part in parts] == [f"{SVG}rect", f"{SVG}text"]:
-            chips[parts[1].text] = parts[0].get("class")
+        for rect, text in pairwise(group):
+            if rect.get("width"):
+                chips[text.text] = rect.get("class")
     wrong = [row[0] for row in listing.rows if row[5] == "4 incorrect value"]
     right = [row[0] for row in listing.rows if row[5] == "correct, core"]
     assert len(wrong) + len(right) == len(listing.rows)
     assert wrong
-    assert all(chips.get(f"×{number}", "wrong") == "wrong" for number in wrong)
+    assert all(chips.get(f"×{number}", "w") == "w" for number in wrong)
     assert sum(f"×{number}" in chips for number in wrong) >= len(wrong) / 2
-    assert all(chips[f"{number}"] == "right" for number in right if f"{number}" in chips)
+    assert all(chips[f"{number}"] == "r" for number in right if f"{number}" in chips)
 
 
 class Hostile:
@@ -131,4 +139,12 @@ def test_a_graph_without_a_way_to_its_target_is_drawn_all_the_same(play: Play) -
     stuck = msgspec.structs.replace(task, reference=lost)
     ((_, trajectory),) = play([task], lambda _: Eager())
     root, _, _ = view(stuck, trajectory)
-    assert len([rect for rect in root.iter(f"{SVG}rect") if rect.get("class") == "base"]) == 6
+    assert len(functions(root)) == 6
+
+
+def test_a_drawing_is_small_enough_for_a_page_of_a_thousand(play: Play) -> None:
+    for kinds in ({"connected": 40}, {"disconnected": 40}, {"connected": 20, "disconnected": 20}):
+        suite = load(core=20, depth=9, graphs=1, seed=1, **kinds)
+        ((task, trajectory),) = play(suite, lambda _: Eager())
+        _, _, drawn = view(task, trajectory)
+        assert len(embed(str(drawn))) < 22_000
