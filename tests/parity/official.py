@@ -105,10 +105,10 @@ class Official:
         read = [(category, row, ast.literal_eval(made)) for category, row, made in outputs]
         best = float("inf")
         for _ in range(rounds):
-            start = time.perf_counter()
+            start = time.process_time()
             for category, row, made in read:
                 self.checked(category, row, made)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
     def text(self, text: str) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ import numpy as np
 
 from toolmark import codec
 from toolmark.errors import UsageError, near
-from toolmark.report import tables
+from toolmark.report import names, tables
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
 from toolmark.stats import figures
@@ -19,6 +19,7 @@ from toolmark.stats.columns import Columns, columns
 from toolmark.stats.paired import Paired, paired
 from toolmark.types import Estimate, Record, Table
 
+LISTED = 8  # entries of one setting that are spelled out
 SHOWN = 12  # flipped items of each way that the terminal names
 
 
@@ -60,7 +61,7 @@ def compare(a: Run, b: Run, scorer: Scorer, reading: str | None = None) -> Compa
             f"{a.path} and {b.path} have no item in common; "
             "run both with the same knobs and the same --seed"
         )
-    name_a, name_b = names(a, b)
+    name_a, name_b = names.tell([a, b])
     return Comparison(
         a=name_a,
         b=name_b,
@@ -68,20 +69,10 @@ def compare(a: Run, b: Run, scorer: Scorer, reading: str | None = None) -> Compa
         score_a=scorer.metrics(table_a)[0].measure(table_a),
         score_b=scorer.metrics(table_b)[0].measure(table_b),
         paired=paired(table_a, table_b),
-        categories=tuple(_categories(table_a, table_b)),
+        categories=tuple(_categories(table_a, table_b, _ordered(a, table_a, scorer))),
         settings=tuple(_settings(a, b)),
         warnings=tuple(_warnings(a, b)),
     )
-
-
-def names(a: Run, b: Run) -> tuple[str, str]:
-    """Name two runs by the least that tells them apart: model, dialect, folder."""
-    one, two = a.info.plan, b.info.plan
-    if one.model != two.model:
-        return one.model, two.model
-    if one.dialect != two.dialect:
-        return f"{one.model} {one.dialect}", f"{two.model} {two.dialect}"
-    return a.path.name, b.path.name
 
 
 def text(comparison: Comparison) -> str:
@@ -118,7 +109,7 @@ def _size(difference: Estimate, sign: int) -> str:
 def summary(comparison: Comparison) -> Table:
     """Return the table of the headline, the difference and how it was tested."""
     found = comparison.paired
-    seen = f"{found.n_pairs} pairs, {found.n_items} items"
+    seen = f"{tables.plural(found.n_pairs, 'pair')}, {tables.plural(found.n_items, 'item')}"
     rows: list[tuple[str, str, str]] = [
         (f"A: {comparison.a}", figures.share(comparison.score_a), f"n = {comparison.score_a.n}"),
         (f"B: {comparison.b}", figures.share(comparison.score_b), f"n = {comparison.score_b.n}"),
@@ -204,8 +195,17 @@ def _columns(run: Run, reading: str) -> Columns:
     return table
 
 
-def _categories(a: Columns, b: Columns) -> Iterator[Paired]:
-    for name in dict.fromkeys(a.category):
+def _ordered(run: Run, table: Columns, scorer: Scorer) -> list[str]:
+    """Return a run's categories in the order of the suite's metrics, else of the tasks."""
+    present = set(table.category)
+    measured = [metric.name for metric in scorer.metrics(table) if metric.name in present]
+    if present - set(measured):
+        measured += [task.category for task in run.tasks() if task.category in present]
+    return list(dict.fromkeys(measured))
+
+
+def _categories(a: Columns, b: Columns, order: Sequence[str]) -> Iterator[Paired]:
+    for name in order:
         mine, other = a.where(a.category == name), b.where(b.category == name)
         if np.isin(mine.item, other.item).any():
             yield paired(mine, other, name=str(name))
@@ -237,13 +237,17 @@ def _flat(run: Run) -> dict[str, Any]:
 def _shown(value: Any) -> str:
     if value is None or value == "":
         return figures.DASH
+    if isinstance(value, list | tuple) and len(value) > LISTED:
+        return f"{figures.count(len(value))} of them, {value[0]}, …"
     return value if isinstance(value, str) else codec.encode(codec.plain(value)).decode()
 
 
 def _warnings(a: Run, b: Run) -> Iterator[str]:
     changed, example = _changed(a, b)
     if changed:
-        yield f"{changed} tasks differ in content under the same id, such as {example}"
+        verb = "differs" if changed == 1 else "differ"
+        told = f"{tables.plural(changed, 'task')} {verb}"
+        yield f"{told} in content under the same id, such as {example}"
     knobs = [key for key, *_ in _settings(a, b) if key.startswith("knob ")]
     if knobs:
         yield f"the suite's knobs differ: {', '.join(key[5:] for key in knobs)}"

@@ -12,7 +12,7 @@ import numpy as np
 
 from toolmark import codec
 from toolmark.errors import UsageError
-from toolmark.report import chart, tables
+from toolmark.report import chart, names, tables
 from toolmark.report.tables import Grid
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
@@ -25,6 +25,7 @@ from toolmark.types import Chart, Estimate, Label, Score, Table
 LISTED = 500  # episodes that were not run, by name
 REASONS = 20
 SPREAD = "Value and 95 % interval."
+NAMED = 4  # ids of a selection that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class Side:
     head: Estimate
     readings: list[Read]
     noise: str
+    notes: list[str]
     n_planned: int
     n_not_run: int
     settings: list[tuple[str, str]]
@@ -103,19 +105,22 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, Columns
         for reading, table in by_reading.items()
     ]
     reasons, absent = _absent(run.scores(), scorer.readings[0])
+    own = list(scorer.tables(by_reading))
+    doubles = [table for table in own if isinstance(table, Table) and _repeats(table, measured)]
     made = Side(
         name=name,
         suite=plan.suite,
-        model=tables.visible(plan.model),
+        model=tables.visible(names.short(plan.model)),
         about=_about(run),
         head=measured[0].estimates[0],
         readings=measured,
         noise=_noise(first),
+        notes=[table.note.removeprefix("95 % intervals. ") for table in doubles if table.note],
         n_planned=run.info.n_planned,
         n_not_run=int((~first.run).sum()),
         settings=[(key, value) for key, value in _settings(run) if value],
         origins=_origins(run),
-        groups=list(_groups(scorer.tables(by_reading))),
+        groups=list(_groups(item for item in own if item not in doubles)),
         causes=[_causes(index, run.scores(), reading) for reading in scorer.readings],
         reasons=reasons,
         absent=absent,
@@ -130,24 +135,47 @@ def parts(sides: Sequence[Side]) -> Iterator[Table]:
     """
     if len(sides) == 1:
         yield from _numbers(
-            "Scores", [(f"{read.name} reading", read) for read in sides[0].readings]
+            "Scores", [(f"{read.name} reading", read) for read in sides[0].readings], sides
         )
         return
     for suite in dict.fromkeys(side.suite for side in sides):
         alike = [side for side in sides if side.suite == suite]
         for name in dict.fromkeys(read.name for side in alike for read in side.readings):
             found = [(side.name, x) for side in alike for x in side.readings if x.name == name]
-            yield from _numbers(f"Scores on {suite}, {name} reading", found)
+            yield from _numbers(f"Scores on {suite}, {name} reading", found, alike)
 
 
-def _numbers(title: str, reads: Sequence[tuple[str, Read]]) -> Iterator[Table]:
-    names = dict.fromkeys(estimate.name for _, read in reads for estimate in read.estimates)
-    if len(names) < 2 and len(reads) < 2:
+def _numbers(
+    title: str, reads: Sequence[tuple[str, Read]], sides: Sequence[Side]
+) -> Iterator[Table]:
+    every = dict.fromkeys(estimate.name for _, read in reads for estimate in read.estimates)
+    if len(every) < 2 and len(reads) < 2:
         return
     by_name = [{estimate.name: estimate for estimate in read.estimates} for _, read in reads]
-    rows = tuple(tuple(_across(name, by_name)) for name in names)
+    told = [name for name in every if any(_known(name, found) for found in by_name)] or [*every]
+    rows = tuple(tuple(_across(name, by_name)) for name in told)
     head = ("", *(name for name, _ in reads), "n")
-    yield Table(title=title, head=head, rows=rows, note=SPREAD)
+    notes = [SPREAD, *dict.fromkeys(note for side in sides for note in side.notes)]
+    if len(told) < len(every):
+        missing = tables.plural(len(every) - len(told), "part")
+        notes.insert(1, f"{missing} without a result left out.")
+    yield Table(title=title, head=head, rows=rows, note=" ".join(notes))
+
+
+def _known(name: str, estimates: Mapping[str, Estimate]) -> bool:
+    return name in estimates and estimates[name].value is not None
+
+
+def _repeats(table: Table, reads: Sequence[Read]) -> bool:
+    """Say whether a table of values and their ends only says again what the page's own says."""
+    head = table.head
+    if len(head) < 4 or head[2:4] != ("low", "high") or set(head[4:]) - {"n"}:
+        return False
+    for read in reads:
+        known = {(x.name, x.value, x.low, x.high) for x in read.estimates}
+        if all(row[:4] in known for row in table.rows):
+            return True
+    return False
 
 
 def _across(name: str, by_name: Sequence[Mapping[str, Estimate]]) -> Iterator[str]:
@@ -165,7 +193,7 @@ def _about(run: Run) -> str:
         part
         for part in (
             f"dialect {info.plan.dialect}",
-            f"{figures.count(info.n_tasks)} tasks",
+            tables.plural(info.n_tasks, "task"),
             f"{info.plan.repeats} repeats" if info.plan.repeats > 1 else "",
             f"seed {info.seed}",
             f"served as {tables.visible(', '.join(served))}" if served else "",
@@ -190,8 +218,8 @@ def _noise(table: Columns) -> str:
     run_sd = floor.value / np.sqrt(max(1, int(table.run.sum())))
     return (
         f"Noise floor: repeats of one task scatter with a standard deviation of {floor.value:.3f} "
-        f"({figures.count(floor.n)} tasks), so the same model asked again would move this score by "
-        f"about ±{100 * 1.96 * np.sqrt(2) * run_sd:.1f} points for that reason alone."
+        f"({tables.plural(floor.n, 'task')}), so the same model asked again would move this score "
+        f"by about ±{100 * 1.96 * np.sqrt(2) * run_sd:.1f} points for that reason alone."
     )
 
 
@@ -218,13 +246,19 @@ def _selection(run: Run) -> str:
         "limit": plan.limit,
         "sample": plan.sample,
         "tasks": plan.tasks,
-        "ids": list(plan.ids),
+        "ids": list(plan.ids) if len(plan.ids) <= NAMED else _folded(plan.ids),
     }
-    return _pairs({key: value for key, value in chosen.items() if value})
+    return _pairs(chosen)
+
+
+def _folded(ids: Sequence[str]) -> str:
+    return f"{figures.count(len(ids))} ids ({', '.join(ids[:NAMED])}, …)"
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {_plain(value)}" for key, value in values.items())
+    """Word settings; what is unset says nothing."""
+    unset: tuple[Any, ...] = (None, "", [], (), {})
+    return ", ".join(f"{key} = {_plain(x)}" for key, x in values.items() if x not in unset)
 
 
 def _plain(value: Any) -> str:
@@ -322,7 +356,8 @@ def _absent(scores: Iterable[Score], reading: str) -> tuple[Grid, Grid]:
     rest = total - sum(n for _, n in common)
     told = [(reason, n, figures.percent(n / total)) for reason, n in common]
     if rest:
-        told.append((f"{len(counts) - REASONS} other reasons", rest, figures.percent(rest / total)))
+        others = tables.plural(len(counts) - REASONS, "other reason")
+        told.append((others, rest, figures.percent(rest / total)))
     note = f"the first {LISTED} of {figures.count(total)}" if total > LISTED else ""
     return (
         tables.grid(Table(title="Reasons", head=("reason", "episodes", "share"), rows=tuple(told))),

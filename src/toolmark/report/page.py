@@ -6,6 +6,7 @@ import base64
 import hashlib
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ from typing import Any
 
 import jinja2
 
-from toolmark import codec
+from toolmark import codec, svg
 from toolmark.errors import DataError, UsageError
-from toolmark.report import compare, episode, facts, tables
+from toolmark.report import compare, episode, facts, names, tables
 from toolmark.report.facts import Side
 from toolmark.report.shelf import Shelf
 from toolmark.runs.store import Run
@@ -29,6 +30,7 @@ from toolmark.types import Attempt, Task, Trajectory
 
 FLIPS = 100  # flipped items of each way that the page names
 FOLDER = Path(__file__).parent
+_JOINT = re.compile(r"(?<=[_/?&#])")
 SLACK_BYTES = 65_536  # for what is told only after the choice, such as how many are shown
 
 
@@ -60,10 +62,10 @@ def write(
     if not runs:
         raise UsageError("no run to report on")
     scorers = [scorer_of(run.info.plan.suite) for run in runs]
-    names = _names(runs)
+    told = names.tell(runs)
     gathered = [
         facts.side(index, run, scorer, name)
-        for index, (run, scorer, name) in enumerate(zip(runs, scorers, names, strict=True))
+        for index, (run, scorer, name) in enumerate(zip(runs, scorers, told, strict=True))
     ]
     sides = [made for made, _ in gathered]
     shelves = _Shelves(Shelf(limit_bytes), Shelf(limit_bytes), Shelf(limit_bytes // 10))
@@ -75,19 +77,6 @@ def write(
     blocks = [block for shelf in shelves.all for block in shelf.blocks()]
     _save(path, _render(frame, blocks, _shown(shelves)))
     return path
-
-
-def _names(runs: Sequence[Run]) -> list[str]:
-    """Name each run by its model, the dialect beside it where models are equal, else its folder."""
-    plans = [run.info.plan for run in runs]
-    for names in (
-        [plan.model for plan in plans],
-        [f"{plan.model} · {plan.dialect}" for plan in plans],
-        [f"{plan.model} · {plan.suite} · {plan.dialect}" for plan in plans],
-    ):
-        if len(set(names)) == len(names):
-            return [tables.visible(name) for name in names]
-    return [tables.visible(run.path.name) for run in runs]
 
 
 def _fill(shelves: _Shelves, index: int, run: Run, scorer: Scorer, table: Columns) -> None:
@@ -175,6 +164,7 @@ def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) ->
         "percent": figures.percent,
         "interval": figures.interval,
         "count": figures.count,
+        "plural": tables.plural,
     }
 
 
@@ -206,8 +196,8 @@ def _compared(found: compare.Comparison) -> dict[str, Any]:
 
 def _links(items: Sequence[str]) -> list[tuple[str, str]]:
     """Pair each item with the filters that list its episodes."""
-    names = [tables.visible(item) for item in items]
-    return [(name, codec.encode({"find": name}).decode()) for name in names]
+    shown = [tables.visible(item) for item in items]
+    return [(name, codec.encode({"find": name}).decode()) for name in shown]
 
 
 def _render(frame: dict[str, Any], blocks: Sequence[episode.Block], shown: str) -> Iterator[str]:
@@ -220,10 +210,16 @@ def _render(frame: dict[str, Any], blocks: Sequence[episode.Block], shown: str) 
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["breakable"] = _breakable
     index = (f"{',' if i else ''}{block.line.decode()}\n" for i, block in enumerate(blocks))
     bodies = ((f"e{i}", block.body.decode()) for i, block in enumerate(blocks))
     template = environment.get_template("template.html.j2")
     return template.generate(**frame, index=index, bodies=bodies, shown=shown)
+
+
+def _breakable(text: str) -> Markup:
+    """Let a long name break after its joints, never within a word."""
+    return Markup("<wbr>".join(svg.escape(part) for part in _JOINT.split(text)))
 
 
 def _save(path: Path, pieces: Iterator[str]) -> None:

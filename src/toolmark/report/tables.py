@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from toolmark import codec
+from toolmark.stats import figures
 from toolmark.stats.figures import DASH, count, plain
-from toolmark.types import Table
+from toolmark.types import Estimate, Table
 
 Cell: TypeAlias = str | float | int | None
 
@@ -36,18 +37,50 @@ class Grid:
 
 
 def grid(table: Table) -> Grid:
-    """Format a table; short rows are filled with dashes."""
+    """Format a table; short rows are filled with dashes, columns of nothing but "" are left out.
+
+    Three columns of a share and its ends, the last two headed low and high, become one.
+    """
     width = len(table.head)
     rows = [(*row, *(None,) * (width - len(row)))[:width] for row in table.rows]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * width
+    named = zip(table.head, zip(*rows, strict=True) if rows else [()] * width, strict=True)
+    kept = [(name, cells) for name, cells in named if not cells or any(x != "" for x in cells)]
+    kept = _joined(kept)
+    columns = [cells for _, cells in kept]
     texts = [column(cells) for cells in columns]
     return Grid(
         title=visible(table.title),
-        head=tuple(visible(name) for name in table.head),
+        head=tuple(visible(name) for name, _ in kept),
         rows=tuple(zip(*texts, strict=True)) if rows else (),
         numeric=tuple(_numeric(cells) for cells in columns),
         note=visible(table.note),
     )
+
+
+def plural(n: int, word: str) -> str:
+    """Return "1 task", "2 tasks"."""
+    return f"{count(n)} {word}" if n == 1 else f"{count(n)} {word}s"
+
+
+def _joined(named: list[tuple[str, tuple[Cell, ...]]]) -> list[tuple[str, tuple[Cell, ...]]]:
+    """Join a column with the `low` and `high` after it, so that a page has one format of them."""
+    heads = [name for name, _ in named]
+    for i in range(len(heads) - 2):
+        if heads[i + 1 : i + 3] == ["low", "high"]:
+            three = [cells for _, cells in named[i : i + 3]]
+            told = tuple(_told(heads[i], *row) for row in zip(*three, strict=True))
+            head = f"{heads[i]} [95 % interval]"
+            return [*named[:i], (head, told), *_joined(named[i + 3 :])]
+    return named
+
+
+def _told(name: str, value: Cell, low: Cell, high: Cell) -> Cell:
+    """Format a share and its ends; points come in hundredths and carry a sign."""
+    numbers = [x if isinstance(x, float | int) else None for x in (value, low, high)]
+    if name == "points":
+        ends = [None if x is None else x / 100 for x in numbers]
+        return figures.points(Estimate(name="", value=ends[0], low=ends[1], high=ends[2]))
+    return figures.share(Estimate(name="", value=numbers[0], low=numbers[1], high=numbers[2]))
 
 
 def column(cells: Sequence[Cell]) -> list[str]:

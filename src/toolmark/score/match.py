@@ -114,15 +114,21 @@ def _parallel(
     left = list(range(len(made)))
     for position, expected in enumerate(truth):
         doc = _doc(docs, expected)
-        tried: list[Fault] = []
+        name = doc["name"]
+        tried: list[Fault | None] = []
         for index in left:
+            if made[index][0] != name:
+                tried.append(None)  # the commonest fault, told only where it matters
+                continue
             fault = one(doc, made[index], expected, index, kinds, also)
             if fault is None:
                 left.remove(index)
                 break
             tried.append(fault)
         else:
-            return _unmatched(truth, position, tuple(tried))
+            pairs = zip(left, tried, strict=True)
+            near = tuple(fault or _misnamed(made[index], doc, index) for index, fault in pairs)
+            return _unmatched(truth, position, near)
     return None
 
 
@@ -132,6 +138,10 @@ def _doc(docs: Sequence[Doc], truth: Truth) -> Doc:
         if doc["name"] == name:
             return doc
     raise values.Unsound(f"the truth names {name!r}, which no doc describes")
+
+
+def _misnamed(made: Made, doc: Doc, index: int) -> Fault:
+    return Fault(_NAME, index, made[0], got=made[0], want=doc["name"])
 
 
 def one(
@@ -145,7 +155,7 @@ def one(
     """Match one call: name, required, then each parameter in the model's order, then the rest."""
     name, given = made
     if name != doc["name"]:
-        return Fault(_NAME, index, name, got=name, want=doc["name"])
+        return _misnamed(made, doc, index)
     wanted = next(iter(truth.values()))
     schema = doc["parameters"]
     for parameter in schema["required"]:

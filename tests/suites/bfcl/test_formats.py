@@ -126,7 +126,7 @@ def test_formats_wording_and_entries_are_knobs() -> None:
     assert message.text.startswith(OWN.styles["classic"]["persona"])
     for wrong in ({"wording": "loud"}, {"entries": "20"}, {"formats": ()}):
         with pytest.raises(UsageError):
-            bfcl.load(category=("format_sensitivity",), **wrong)  # type: ignore[arg-type]
+            bfcl.load(category=("format_sensitivity",), **wrong)
 
 
 def test_entries_are_judged_as_their_own_category_judges_them(asked: Suite, judge: Judge) -> None:
@@ -246,7 +246,8 @@ def test_calls_of_the_endpoints_own_are_another_format(variants: dict[str, Task]
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "text", ["<functions>" * 20_000, "<param " * 20_000, "[{" * 20_000, "“" * 99_999, "&" * 99_999,
-             '<param type="' * 20_000, "\\" * 99_999 + '"', '="' * 20_000],
+             '<param type="' * 20_000, "\\" * 99_999, '="' * 20_000, "<param>" * 20_000,
+             "<functions>" + '<param name="a">&' * 20_000 + "</functions>", "<function " * 20_000],
 )  # fmt: skip
 def test_hostile_text_is_diagnosed_in_little_time(
     variants: dict[str, Task], judge: Judge, text: str

@@ -110,7 +110,7 @@ GROUPS: tuple[Group, ...] = (
 
 
 def metrics(columns: Columns) -> list[Metric]:
-    """Return the headline, then every category and group.
+    """Return the headline, then every category and group, and the prompt formats that were run.
 
     The headline is the overall score where every scored category is there, else plain accuracy:
     with categories missing the overall score says more about the selection than about the model.
@@ -120,9 +120,10 @@ def metrics(columns: Columns) -> list[Metric]:
     present = set(columns.category)
     named = [*ENTRIES, *sorted(present - set(ENTRIES))]
     parts = [Metric(name, partial(measure, name)) for name in named]
+    spread = formats.metrics(columns.where(columns.run))
     if present.issuperset(ENTRIES):
-        return [groups[-1], accuracy, *parts, *groups[:-1], *formats.metrics(columns)]
-    return [accuracy, *parts, *groups, *formats.metrics(columns)]
+        return [groups[-1], accuracy, *parts, *groups[:-1], *spread]
+    return [accuracy, *parts, *groups, *spread]
 
 
 def missing(columns: Columns) -> list[str]:

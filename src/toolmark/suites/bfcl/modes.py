@@ -25,7 +25,8 @@ from toolmark.types import Cause, Label, Reply, Task, Trajectory, Verdict
 MODES = ("type_label", "tag_per_call", "quoting", "unclosed_tag", "other_format", "invented_tag")
 
 _SHOWN_CHARS = 120
-_TYPE = re.compile(r"<param\b[^>]*?\btype\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+# every pattern stops at the next "<": a text of many openings must not take quadratic time
+_TYPE = re.compile(r"<param\b[^<>]*?\btype\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
 _ELEMENT = re.compile(r"<([A-Za-z_][\w.:-]*)")
 _KNOWN = {TAG, "functions", "function", "params", "param"}
 _HABITS = re.compile(
@@ -33,7 +34,9 @@ _HABITS = re.compile(
 )
 _BARE = re.compile(r"&(?!(?:\w+|#\w+);)")
 _VALUE = re.compile(r"(=\s*\")([^\"]*)(\")")
-_CONTENT = re.compile(r"(<param\b[^>]*[^/>]>)(.*?)(</param>)", re.DOTALL)
+_CONTENT = re.compile(r"(<param\b[^<>]*[^/<>]>)([^<]*(?:<(?!/?param\b)[^<]*)*)(</param>)")
+_ESCAPES = re.compile(r"(?<!\\)\\+([\"'])")
+_LITERALS = {"true": "True", "false": "False", "null": "None"}
 
 
 def marked(
@@ -140,7 +143,7 @@ def _quoting(form: Format, text: str) -> str:
 
 def _repairs(form: Format, text: str) -> Iterator[tuple[str, str]]:
     yield "plain quotes", text.translate(str.maketrans("“”„‘’", '"""\'\''))
-    yield "backslashes before quotes left out", re.sub(r"\\+([\"'])", r"\1", text)
+    yield "backslashes before quotes left out", _ESCAPES.sub(r"\1", text)
     yield "entities written as characters", html.unescape(text)
     if form.calls == "python":
         yield "line breaks written as \\n", text.replace("\n", "\\n")
@@ -154,8 +157,9 @@ def _repairs(form: Format, text: str) -> Iterator[tuple[str, str]]:
 def _as_json(text: str) -> str:
     """Rewrite a list that is written in Python's literals."""
     start, end = text.find("["), text.rfind("]")
+    words = re.sub(r"\b(true|false|null)\b", lambda m: _LITERALS[m[1]], text[start : end + 1])
     try:
-        return text[:start] + _json(ast.literal_eval(text[start : end + 1])) + text[end + 1 :]
+        return text[:start] + _json(ast.literal_eval(words)) + text[end + 1 :]
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
 
