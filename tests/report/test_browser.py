@@ -239,6 +239,44 @@ CONTRAST = """(names) => {
 }"""
 
 
+def test_an_address_opens_the_page_of_the_list_that_holds_it(visit: Opener) -> None:
+    page = visit()
+    page.locator("#later").click()
+    rows(page).nth(20).click()
+    anchor = page.evaluate("location.hash")
+    again = visit(anchor=anchor)
+    assert again.locator("#where").inner_text().startswith("51")
+    marked = again.locator("#rows [aria-current]")
+    assert marked.count() == 1
+    assert marked.locator(".id").inner_text() == again.locator("#detail h3").inner_text()
+
+
+def test_no_table_is_cut_without_a_way_to_see_the_rest(visit: Opener, make_run: Maker) -> None:
+    runs = [make_run(model=f"http://host:8000/v1#org/model-{n}b-instruct", n=40) for n in (7, 70)]
+    page = visit(*runs)
+    value = page.locator("#headline tbody td").first
+    for width in (390, 1200):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(CUT) == []
+        box, card = value.bounding_box(), page.locator(".card").first.bounding_box()
+        assert box is not None
+        assert card is not None
+        assert box["x"] + box["width"] <= card["x"] + card["width"]
+
+
+# tables wider than their card in a box that does not scroll, and panels side by side that are
+# cut though they would fit below each other
+CUT = """() => [...document.querySelectorAll("table")].filter((table) => {
+  const box = table.closest(".scroll");
+  if (!box) return true;
+  const over = box.scrollWidth > box.clientWidth + 1;
+  const card = table.closest(".card").parentElement;
+  const apart = card.classList.contains("pair") &&
+    table.closest(".card").clientWidth < card.clientWidth - 40;
+  return over && (getComputedStyle(box).overflowX !== "auto" || apart);
+}).map((table) => table.closest(".card").textContent.slice(0, 40))"""
+
+
 @pytest.mark.parametrize("width", [400, 1280])
 def test_nothing_runs_over_the_edge(visit: Opener, width: int) -> None:
     page = visit(width=width)

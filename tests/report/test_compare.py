@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from toolmark.errors import UsageError
+from toolmark.report import names
 from toolmark.report.compare import compare
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
@@ -39,6 +41,21 @@ def test_categories_are_compared_one_by_one(make_run: Maker, scorer: Scorer) -> 
     found = compare(make_run(model="a"), make_run(model="b", luck=80), scorer)
     assert [row.difference.name for row in found.categories] == ["core 5", "core 10", "core 20"]
     assert sum(row.n_pairs for row in found.categories) == found.paired.n_pairs
+
+
+def test_categories_keep_the_order_of_the_tasks(make_run: Maker, scorer: Scorer) -> None:
+    bare = replace(scorer, metrics=lambda columns: scorer.metrics(columns)[:1])
+    found = compare(make_run(model="a", offset=1), make_run(model="b", offset=1), bare)
+    assert [row.difference.name for row in found.categories] == ["core 10", "core 20", "core 5"]
+
+
+def test_an_address_is_named_by_what_follows_its_sign(make_run: Maker) -> None:
+    a, b = "http://one:8000/v1#org/m-7b", "http://two:8000/v1#org/m-7b"
+    c = "openai/gpt-5"
+    assert names.short(a) == "org/m-7b"
+    assert names.tell([make_run(model=a, n=1), make_run(model=c, n=1)]) == ["org/m-7b", c]
+    told = names.tell([make_run(model=a, n=1), make_run(model=b, n=1)])
+    assert told == ["org/m-7b · one:8000", "org/m-7b · two:8000"]
 
 
 def test_repeated_runs_are_compared_by_items(make_run: Maker, scorer: Scorer) -> None:
@@ -80,7 +97,7 @@ def test_changed_tasks_and_knobs_are_warned_of(make_run: Maker, scorer: Scorer) 
     (b.path / "run.json").write_text(json.dumps(info))
     found = compare(a, Run(b.path), scorer)
     assert found.warnings == (
-        "1 tasks differ in content under the same id, such as lab-2",
+        "1 task differs in content under the same id, such as lab-2",
         "the suite's knobs differ: core",
     )
     assert ("knob core", "10", "20") in found.settings

@@ -3,7 +3,8 @@ from __future__ import annotations
 import json
 import re
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from toolmark.report import page
 from toolmark.report.episode import LARGEST, LONGEST
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
-from toolmark.types import Table
+from toolmark.stats.columns import Columns
+from toolmark.types import Chart, Table
 
 Maker = Callable[..., Run]
 
@@ -117,6 +119,56 @@ def test_what_was_run_is_told(make_run: Maker, scorer: Scorer, tmp_path: Path) -
     for word in ("toolmark run lab -m test/lab --seed 7", "core = 10", "temperature = 0.0",
                  "lab-2026-01", "0" * 64, "3.11.2"):  # fmt: skip
         assert word in text
+
+
+def test_what_is_unset_is_not_told(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:
+    run = make_run(knobs={"core": 10, "preset": "", "types": None, "efforts": [], "cap": False})
+    text = read(page.write([run], lambda _: scorer, tmp_path / "r.html")).text
+    assert "core = 10, cap = false" in text
+    assert "preset" not in text
+
+
+def test_a_long_selection_is_a_count(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:
+    run = make_run()
+    info = json.loads((run.path / "run.json").read_text())
+    info["plan"]["ids"] = [f"lab-{i}" for i in range(30)]
+    (run.path / "run.json").write_text(json.dumps(info))
+    text = read(page.write([Run(run.path)], lambda _: scorer, tmp_path / "r.html")).text
+    assert "ids = 30 ids (lab-0, lab-1, lab-2, lab-3, …)" in text
+
+
+def test_a_table_that_repeats_the_scores_is_left_out(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    def doubled(by: Mapping[str, Columns]) -> Sequence[Table | Chart]:
+        found = [metric.measure(by["official"]) for metric in scorer.metrics(by["official"])]
+        rows = tuple((x.name, x.value, x.low, x.high, x.n) for x in found)
+        head = ("category", "accuracy", "low", "high", "n")
+        other = tuple((name, 0.5, 0.4, 0.6, 1) for name, *_ in rows)
+        return [
+            Table(title="Said again", head=head, rows=rows, note="95 % intervals. Weighted so."),
+            Table(title="Other numbers", head=head, rows=other),
+        ]
+
+    own = replace(scorer, tables=doubled)
+    text = read(page.write([make_run()], lambda _: own, tmp_path / "r.html")).text
+    assert "Said again" not in text
+    assert "Weighted so." in text
+    assert "50.0\u00a0% [40.0,\u00a060.0]" in text
+
+
+def test_calls_are_those_executed_and_the_rest_is_said(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    run = make_run(n=1)
+    line = json.loads((run.path / "trajectories.jsonl").read_text())
+    made = sum(len(step.get("calls", ())) for step in line["steps"])
+    line["steps"][0]["results"] = []
+    (run.path / "trajectories.jsonl").write_text(json.dumps(line) + "\n")
+    cut = len(line["steps"][0]["calls"])
+    found = read(page.write([Run(run.path)], lambda _: scorer, tmp_path / "r.html"))
+    (told,) = found.blocks["index"]
+    assert (told["calls"], told["skipped"]) == (made - cut, cut)
 
 
 def test_repeats_tell_the_noise_floor(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:

@@ -52,6 +52,26 @@ def test_short_rows_are_filled_with_dashes() -> None:
     assert tables.grid(Table(title="t", head=("a", "b"), rows=(("x",),))).rows == (("x", "–"),)
 
 
+def test_a_value_and_its_ends_are_one_column() -> None:
+    made = tables.grid(
+        Table(title="t", head=("a", "accuracy", "low", "high", "n"),
+              rows=(("x", 0.382, 0.261, 0.524, 50), ("y", None, None, None, 0)))
+    )  # fmt: skip
+    assert made.head == ("a", "accuracy [95 % interval]", "n")
+    assert [row[1].replace("\u00a0", " ") for row in made.rows] == ["38.2 % [26.1, 52.4]", "–"]
+    made = tables.grid(Table(title="", head=("points", "low", "high"), rows=((3.1, -1.0, 7.2),)))
+    assert made.rows[0][0].replace("\u00a0", " ") == "+3.1 [−1.0, +7.2]"
+
+
+def test_a_column_of_nothing_is_left_out() -> None:
+    made = tables.grid(Table(title="t", head=("a", "why", "b"), rows=(("x", "", None),)))
+    assert made.head == ("a", "b")
+
+
+def test_one_is_not_plural() -> None:
+    assert (tables.plural(1, "call"), tables.plural(0, "call")) == ("1 call", "0 calls")
+
+
 def test_a_table_without_rows_can_be_shown() -> None:
     assert "a  b" in tables.text(Table(title="t", head=("a", "b"), rows=()))
 

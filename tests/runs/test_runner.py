@@ -298,3 +298,10 @@ def test_a_selection_brings_along_what_it_needs(tmp_path: Path) -> None:
     assert [t.id for t in found.tasks()] == ["sum-0", "sum-1", "sum-4"]
     found = chain(tmp_path, mini.Adder(), limit=1)
     assert [t.id for t in found.tasks()] == ["sum-0", "sum-1", "sum-2"]
+
+
+def test_dead_worlds_do_not_stop_the_others(tmp_path: Path) -> None:
+    dead = tuple(f"sum-{i}" for i in range(BREAKER * 2))
+    model = mini.Adder()
+    found = tm.run(mini.load(n=100, dead=dead), model, log_dir=tmp_path, max_connections=1)
+    assert found.summary()["n_run"] == 100 - len(dead)

@@ -19,7 +19,7 @@ from toolmark import __version__, api, codec, plugin, suites
 from toolmark.cli import options as o
 from toolmark.cli import terminal
 from toolmark.errors import Rejected, ToolmarkError, UsageError, near
-from toolmark.report.tables import visible
+from toolmark.report.tables import plural, visible
 from toolmark.runs.plan import Plan, select
 from toolmark.runs.store import Run, write_tasks
 from toolmark.runs.suite import Suite
@@ -32,7 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with `toolmark demo` (no key needed), then `toolmark run funcbench -m MODEL`.",
+    epilog="Start with `toolmark demo` (no key needed), then `toolmark run funcbench -m MODEL`.\n\n"
+    + o.TWINS,
 )
 out = Console()
 err = Console(stderr=True)
@@ -43,13 +44,15 @@ DATA = {"bfcl": "toolmark.suites.bfcl.data:fetch"}
 
 
 @app.command(
-    epilog="""Examples:
+    epilog=f"""Examples:
 
 `toolmark run funcbench -m baseline/planner -T core=10 -T depth=5 -T connected=10`
 
 `toolmark run bfcl -m openai/gpt-5 -T category=live --repeats 3`
 
 `toolmark run bfcl -m http://localhost:8000/v1#my-model --dialect prompt --sample 200`
+
+{o.TWINS}
 """
 )
 def run(
@@ -148,7 +151,8 @@ def _finish(done: Run, found: dict[str, Any]) -> None:
     if found["n_not_run"]:
         reasons = Counter(a.reason.splitlines()[0][:100] for a in done.attempts())
         for reason, n in reasons.most_common(3):
-            out.print(f"  not run, {n} attempts: {visible(reason)}", markup=False, highlight=False)
+            told = f"  not run, {plural(n, 'attempt')}: {visible(reason)}"
+            out.print(told, markup=False, highlight=False)
         out.print("  next: give the same command again to run what is missing", highlight=False)
     if done.info.dropped:
         left_out = ", ".join(done.info.dropped)
@@ -227,11 +231,14 @@ def compare(
 @app.command(epilog="Example: `toolmark show runs/A live_simple_3-2-0`")
 def show(
     path: o.RunPath,
-    item: Annotated[str, typer.Argument(help="A task or item id.")],
+    item: Annotated[str | None, typer.Argument(help="A task or item id; none: list them.")] = None,
     suite: o.UserSuite = None,
 ) -> None:
-    """Print what happened in one task, step by step."""
+    """Print what happened in one task, step by step; without an id, list the tasks."""
     opened = api.open_run(path)
+    if item is None:
+        terminal.outcomes(out, opened)
+        return
     scores = {(s.task, s.repeat): s for s in opened.scores() if item in (s.task, s.item)}
     scorer = suites.scorer(suite) if suite else api.scorer_of(opened.info.plan.suite)
     found = False
@@ -249,7 +256,9 @@ def show(
             out.print(f"not run, repeat {attempt.repeat}: {attempt.stage}: {reason}",
                       markup=False, highlight=False)  # fmt: skip
     if not found:
-        raise UsageError(f"{path}: no episode of {item!r}; ids stand in {path / 'tasks.jsonl'}")
+        known = {name for task in opened.tasks() for name in (task.id, task.item) if name}
+        close = near(item, known).partition("; known")[0]  # all of them would fill the screen
+        raise UsageError(f"{path}: no episode of {item!r}{close}; next: toolmark show {path}")
 
 
 @app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")
@@ -258,11 +267,10 @@ def list_(
 ) -> None:
     """List the suites, or the knobs of one."""
     if suite is None:
-        for name in suites.SUITES:
-            out.print(f"[bold]{name}[/]  {suites.summary(name)}", highlight=False)
-        out.print("next: toolmark list SUITE shows its knobs", highlight=False)
+        terminal.suites(out, {name: suites.summary(name) for name in suites.SUITES})
         return
     terminal.knobs(out, suites.summary(suite), suites.knobs(suite))
+    terminal.dialects(out, suite)
 
 
 @app.command(epilog="Example: `toolmark doctor -m http://localhost:8000/v1#my-model`")

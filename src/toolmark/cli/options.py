@@ -19,9 +19,15 @@ class Effort(StrEnum):
 
 
 def flag(*names: str, **more: Any) -> Any:
-    """Return an option whose environment twin is TOOLMARK_ and its long name."""
+    """Return an option whose environment twin is TOOLMARK_ and its long name.
+
+    The help says once, at its end, that every flag has one: beside each flag it is cut off.
+    """
     twin = names[-1].lstrip("-").replace("-", "_").upper()
-    return typer.Option(*names, envvar=f"TOOLMARK_{twin}", **more)
+    return typer.Option(*names, envvar=f"TOOLMARK_{twin}", show_envvar=False, **more)
+
+
+TWINS = "Every flag has an environment twin: `TOOLMARK_MAX_RETRIES=0` stands for `--max-retries 0`."
 
 
 MODELS = "openai/NAME, http://HOST:PORT/v1#NAME, baseline/NAME, test/NAME, module:attribute."

@@ -15,9 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from toolmark.models.doctor import Check
-from toolmark.report import tables
+from toolmark.report import names, tables
 from toolmark.report.tables import visible
 from toolmark.runs.runner import Progress
+from toolmark.runs.store import Run
 from toolmark.stats import figures
 from toolmark.stats.interval import wilson
 from toolmark.suites import Knob
@@ -26,6 +27,18 @@ from toolmark.types import Table as Data
 
 PLAIN_EVERY_S = 10.0
 WIDTH = 2_000  # characters of one text that `show` prints
+LISTED = 50  # episodes that `show` lists
+NARROW = 12  # characters that a title keeps, however narrow the terminal
+DIALECTS = {
+    "bfcl": "native, prompt; with category=format_sensitivity those that the knob formats names",
+    "funcbench": "native, prompt",
+}
+PLAYERS = {
+    "baselines": "baseline/planner, baseline/eager, baseline/lexical: agents that need no key",
+    "test instruments": "test/null, test/always-call, test/dead for any suite; test/oracle, "
+    "test/faulty?class=... where a suite has them",
+    "dialects": "--dialect native (tool calling by the endpoint) or prompt (calls as text)",
+}
 
 
 def interval(progress: Progress) -> str:
@@ -42,18 +55,37 @@ def interval(progress: Progress) -> str:
     return figures.plain(figures.share(Estimate(name="", value=mean, low=low, high=high)))
 
 
-def line(progress: Progress) -> str:
-    """Return one line of progress: done, rate, score so far, tokens, not run, time left."""
+def line(progress: Progress, title: str = "", width: int | None = None) -> str:
+    """Return one line of progress: done, rate, score so far, tokens, not run, time left.
+
+    Where it is wider than `width`, tokens go first, then the rate, the title's end, the score,
+    all of the title. What was not run and the time left stay whole.
+    """
+    parts = _parts(progress, title)
+    for name, room in (("tokens", 0), ("rate", 0), ("title", NARROW), ("score", 0), ("title", 0)):
+        over = len("  ".join(filter(None, parts.values()))) - (width or math.inf)
+        if over <= 0:
+            break
+        kept = max(room, len(parts[name]) - int(over) - 1)
+        parts[name] = f"{parts[name][:kept]}…" if room and kept < len(parts[name]) else ""
+    return "  ".join(filter(None, parts.values()))
+
+
+def _parts(progress: Progress, title: str) -> dict[str, str]:
     done = progress.n_run + progress.n_not_run
     total = progress.n_planned - progress.n_done_before
     rate = done / max(progress.elapsed_s, 1e-9)
     left = duration((total - done) / rate) if done else "?"
     tokens = f"{progress.input_tokens:,} in {progress.output_tokens:,} out"
-    return (
-        f"{done + progress.n_done_before}/{progress.n_planned}  {rate:.1f}/s  "
-        f"score {interval(progress)}  tokens {tokens}  "
-        f"not run {progress.n_not_run}  left {left}"
-    )
+    return {
+        "title": title,
+        "done": f"{done + progress.n_done_before}/{progress.n_planned}",
+        "rate": f"{rate:.1f}/s",
+        "score": f"score {interval(progress)}",
+        "tokens": f"tokens {tokens}",
+        "not run": f"not run {progress.n_not_run}",
+        "left": f"left {left}",
+    }
 
 
 def duration(seconds: float) -> str:
@@ -68,7 +100,11 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def watching(console: Console, title: str) -> Iterator[Callable[[Progress], None]]:
-    """Show progress live on a terminal, as a plain line every ten seconds elsewhere."""
+    """Show progress live on a terminal, as a plain line every ten seconds elsewhere.
+
+    The title is a suite and a model; of a model's address only its name is shown.
+    """
+    title = " ".join(names.short(word) for word in title.split(" "))
     if not console.is_terminal:
         yield _plain(console, title)
         return
@@ -79,7 +115,8 @@ def watching(console: Console, title: str) -> Iterator[Callable[[Progress], None
             nonlocal last
             if time.monotonic() - last >= 0.1:
                 last = time.monotonic()
-                live.update(Text(f"{title}  {line(progress)}", overflow="ellipsis", no_wrap=True))
+                told = line(progress, title, console.width)
+                live.update(Text(told, overflow="ellipsis", no_wrap=True))
 
         yield show
 
@@ -91,7 +128,7 @@ def _plain(console: Console, title: str) -> Callable[[Progress], None]:
         nonlocal last
         if time.monotonic() - last >= PLAIN_EVERY_S:
             last = time.monotonic()
-            console.print(f"{title}  {line(progress)}", markup=False, highlight=False)
+            console.print(line(progress, title), markup=False, highlight=False, soft_wrap=True)
 
     return show
 
@@ -128,6 +165,58 @@ def _bounds(found: Mapping[str, Any]) -> str:
     return escape(
         f"; with those {figures.percent(head['worst'])} to {figures.percent(head['best'])}"
     )
+
+
+def suites(console: Console, found: Mapping[str, str]) -> None:
+    """Print the suites with a sentence each, then who can play and how they are asked."""
+    table = Table.grid(padding=(0, 2))
+    for name, about in found.items():
+        table.add_row(f"[bold]{escape(name)}[/]", escape(_sentence(about)))
+    table.add_row("", "")
+    for name, about in PLAYERS.items():
+        table.add_row(f"[dim]{name}[/]", escape(about))
+    console.print(table, highlight=False)
+    console.print("next: toolmark list SUITE shows its knobs", highlight=False)
+
+
+def dialects(console: Console, suite: str) -> None:
+    """Print a built-in suite's dialects; those of others are known only once they are loaded."""
+    if suite in DIALECTS:
+        console.print(f"--dialect: {DIALECTS[suite]}", markup=False, highlight=False)
+
+
+def outcomes(console: Console, run: Run) -> None:
+    """List the first tasks of a run: outcome and primary cause in the headline reading."""
+    console.print(f"{names.short(run.info.plan.model)} on {run.info.plan.suite}",
+                  markup=False, highlight=False)  # fmt: skip
+    rows: list[tuple[str, str, str]] = []
+    n = 0
+    for n, score in enumerate(run.scores(), 1):
+        if n <= LISTED:
+            rows.append(_outcome(score))
+    width = max((len(row[0]) for row in rows), default=0)
+    for name, outcome, why in rows:
+        told = f"  {name:{width}}  {outcome:9}  {why}".rstrip()
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
+    if n > LISTED:
+        console.print(f"... and {n - LISTED:,} more", highlight=False)
+    console.print(
+        f"next: toolmark show {run.path} ID", highlight=False, markup=False, soft_wrap=True
+    )
+
+
+def _outcome(score: Score) -> tuple[str, str, str]:
+    name = visible(f"{score.task} #{score.repeat}" if score.repeat else score.task)
+    if not score.readings:
+        return name, "not run", visible(score.not_run.partition("\n")[0][:100])
+    verdict = next(iter(score.readings.values()))
+    label = next((label for label in verdict.labels if label.primary), None)
+    return name, verdict.outcome, visible(f"{label.cause}  {label.native}") if label else ""
+
+
+def _sentence(text: str) -> str:
+    head, stop, _ = text.partition(". ")
+    return head + "." if stop else text
 
 
 def knobs(console: Console, about: str, found: Sequence[Knob]) -> None:
@@ -171,14 +260,16 @@ def episode(
     console.rule(escape(f"{trajectory.task}  repeat {trajectory.repeat}"))
     for number_, step in enumerate(trajectory.steps, 1):
         _step(console, number_, step)
-    console.print(f"[bold]ending[/] {trajectory.ending}   [bold]answer[/] ", end="")
-    console.print(_short(trajectory.answer), markup=False, highlight=False)
+    console.print(f"[bold]ending[/] {trajectory.ending}")
+    if trajectory.answer:
+        console.print("[bold]answer[/] ", end="")
+        console.print(_short(trajectory.answer), markup=False, highlight=False)
     for reading, verdict in (score.readings if score else {}).items():
         console.print(f"[bold]{escape(reading)}[/] {verdict.outcome} {verdict.value:.3f}")
         for label in verdict.labels:
             mark = "*" if label.primary else " "
-            text = f"  {mark} {label.cause}  {label.native}  {label.evidence}"
-            console.print(_short(text), markup=False, highlight=False)
+            told = filter(None, (label.cause, label.native, label.evidence))
+            console.print(_short(f"  {mark} {'  '.join(told)}"), markup=False, highlight=False)
     for each in views:
         if isinstance(each, Data):
             console.print("\n" + tables.text(each), markup=False, highlight=False, soft_wrap=True)
@@ -188,14 +279,17 @@ def _step(console: Console, number_: int, step: Step) -> None:
     for message in step.said:
         console.print(f"[cyan]{message.role}[/] ", end="")
         console.print(_short(message.text), markup=False, highlight=False)
-    console.print(f"[green]model[/] step {number_} ", end="")
-    console.print(_short(step.reply.text), markup=False, highlight=False)
+    console.print(f"[green]model[/] step {number_}", end=" " if step.reply.text else "\n")
+    if step.reply.text:
+        console.print(_short(step.reply.text), markup=False, highlight=False)
     if step.fault:
         console.print(_short(f"  not read: {step.fault}"), markup=False, highlight=False)
     for index, call in enumerate(step.calls):
         console.print(_short(f"  {call.name} {call.arguments}"), markup=False, highlight=False)
         if index < len(step.results):
             result = step.results[index]
+            if not result.text and not result.is_error:
+                continue  # a world in which nothing happens: there is nothing to show
             sign = "!" if result.is_error else "="
             console.print(_short(f"    {sign} {result.text}"), markup=False, highlight=False)
 

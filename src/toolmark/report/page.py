@@ -30,7 +30,7 @@ from toolmark.types import Attempt, Task, Trajectory
 
 FLIPS = 100  # flipped items of each way that the page names
 FOLDER = Path(__file__).parent
-_JOINT = re.compile(r"(?<=[_/?&#])")
+_JOINT = re.compile(r"(?<=[_/?&#:])")
 SLACK_BYTES = 65_536  # for what is told only after the choice, such as how many are shown
 
 

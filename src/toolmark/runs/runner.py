@@ -263,11 +263,12 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
     except Rejected as error:
         crew.refused(error)
         crew.lose(task, repeat, "model", str(error), steps)
-    except (EndpointError, WorldError) as error:
-        kind = "world" if isinstance(error, WorldError) else "model"
+    except EndpointError as error:
         crew.failures += 1
         crew.last = f"{type(error).__name__}: {error}"
-        crew.lose(task, repeat, kind, crew.last, steps)
+        crew.lose(task, repeat, "model", crew.last, steps)
+    except WorldError as error:  # one tool's affair: the breaker watches the endpoint only
+        crew.lose(task, repeat, "world", f"{type(error).__name__}: {error}", steps)
     except _Unmet as unmet:
         crew.lose(task, repeat, "needs", str(unmet), steps)
     except ToolmarkError:  # usage, or a disk that takes no more: not this episode's affair

@@ -156,7 +156,7 @@ def one(
     name, given = made
     if name != doc["name"]:
         return _misnamed(made, doc, index)
-    wanted = next(iter(truth.values()))
+    (wanted,) = truth.values()
     schema = doc["parameters"]
     for parameter in schema["required"]:
         if parameter not in given:

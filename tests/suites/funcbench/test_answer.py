@@ -8,7 +8,6 @@ import pytest
 
 from toolmark.suites.funcbench.answer import read
 
-
 CASES = [
     ("bujxye = 412", "412"),
     ("bujxye is 412", "412"),

@@ -40,6 +40,8 @@ _SUM = (
 # `= 100 + 312 = 412`: the value is the last term, if that is a number and no sum
 _TERMS = rf"(?:(?>{_SUM}[ \t]{{0,8}}(?:==?|[-=]>|[≈→⇒])[\s`*$]{{0,8}})){{0,8}}"
 _END = rf"(?!{_OPERATOR}{_VALUE})"
+# compiled once, without the name: each task has its own
+_SAID = re.compile(rf"({_LINK})({_TERMS})({_VALUE}){_END}", re.I)
 _LONE = re.compile(rf"(?<![\w.])(?<![0-9]{{3}}{_COMMA}){_NUMBER}", re.I)
 _INTEGER = re.compile(r"([-+]?)0*([0-9]+?)(?:\.0+)?")
 _SEPARATOR = re.compile(rf"(?<=[0-9]){_COMMA}(?=[0-9]{{3}})")
@@ -61,8 +63,11 @@ def read(text: str, target: str) -> str:
 def _attached(text: str, target: str) -> Iterator[str]:
     """Go through the numbers said of the target."""
     # neither within a longer name nor after `func_`
-    name = rf"(?<![a-z0-9])(?<![a-z0-9]_){re.escape(target)}"
-    for said in re.finditer(rf"{name}({_LINK})({_TERMS})({_VALUE}){_END}", text, re.I):
+    names = rf"(?<![a-z0-9])(?<![a-z0-9]_){re.escape(target)}"
+    for name in re.finditer(names, text, re.I):
+        said = _SAID.match(text, name.end())
+        if said is None:
+            continue
         link, terms, number = said.groups()
         if "\n" in link and _MARKER.match(text, said.start(3)):
             continue  # `bujxye:` and a numbered list below it

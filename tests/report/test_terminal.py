@@ -1,0 +1,92 @@
+"""What the terminal shows of runs: the line of progress, lists, one episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from toolmark import api
+from toolmark import suites as known
+from toolmark.cli import terminal
+from toolmark.models import resolve
+from toolmark.runs.runner import Progress
+from toolmark.runs.store import Run
+from toolmark.types import Call, Reply, Result, Step, Task, Trajectory
+
+Maker = Callable[..., Run]
+
+
+def progress() -> Progress:
+    made = Progress(n_planned=2000, n_run=300, n_not_run=3, n_scored=297, value=150.0,
+                    squares=150.0, input_tokens=1_234_567, output_tokens=34_567)  # fmt: skip
+    made.started -= 100
+    return made
+
+
+def written(show: Callable[[Console], None], width: int = 80) -> Sequence[str]:
+    console = Console(file=StringIO(), width=width)
+    show(console)
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [160, 110, 100, 80, 60, 45, 34])
+def test_a_narrow_line_keeps_what_was_not_run_and_the_time_left(width: int) -> None:
+    line = terminal.line(progress(), "funcbench some-org/a-long-model-name-32b", width)
+    assert len(line) <= width
+    assert "303/2000" in line
+    assert "not run 3  left 9:" in line
+
+
+def test_tokens_go_first() -> None:
+    assert "tokens" in terminal.line(progress(), "funcbench m")
+    line = terminal.line(progress(), "funcbench m", 80)
+    assert "tokens" not in line
+    assert "score 50.5 %" in line
+
+
+def test_a_piped_line_is_one_line_and_names_the_model_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(terminal, "PLAIN_EVERY_S", -1.0)
+
+    def show(console: Console) -> None:
+        title = "bfcl http://127.0.0.1:8000/v1#org/model"
+        with terminal.watching(console, title) as watch:
+            watch(progress())
+
+    (line,) = written(show, width=40)
+    assert line.startswith("bfcl org/model  303/2000")
+    assert "left 9:" in line
+
+
+def test_a_run_lists_its_tasks_with_outcome_and_cause(make_run: Maker) -> None:
+    run = make_run(n=60, absent=1)
+    lines = written(lambda console: terminal.outcomes(console, run))
+    assert len(lines) == 1 + terminal.LISTED + 2
+    assert any("incorrect" in line and "wrong_value" in line for line in lines)
+    assert lines[-2] == "... and 10 more"
+    assert lines[-1] == f"next: toolmark show {run.path} ID"
+
+
+def test_what_is_empty_is_not_printed() -> None:
+    step = Step(reply=Reply(), calls=(Call(name="f"),), results=(Result(),))
+    played = Trajectory(task="t", steps=(step,), ending="steps")
+    task = Task(id="t", suite="s", turns=())
+    lines = written(lambda console: terminal.episode(console, task, played, None, ()))
+    assert [line for line in lines if "answer" in line or "=" in line] == []
+    assert "  f {}" in lines
+
+
+def test_the_list_names_everyone_who_can_play() -> None:
+    told = " ".join(terminal.PLAYERS.values())
+    for name in (*resolve._BASELINES, *resolve._TESTS):
+        assert f"/{name}" in told
+
+
+def test_the_dialects_that_are_listed_exist() -> None:
+    assert terminal.DIALECTS.keys() == known.SUITES.keys()
+    assert terminal.DIALECTS["funcbench"].split(", ") == list(api.load("funcbench").dialects)
