@@ -76,7 +76,7 @@ def answers(fault: str) -> list[tuple[Any, int, list[Any], list[Any], list[Any]]
     """Return (category, row, docs, truth, calls) for every entry with a truth, in all languages."""
     rows: Counter[str] = Counter()
     made = []
-    for task in suite.load():
+    for task in suite.load(category=("single_turn",)):
         row = rows[task.category]
         rows[task.category] += 1
         if task.reference is None:

@@ -46,9 +46,9 @@ LITERALS: tuple[Any, ...] = (
 def calls(made: Calls, task: Task, rng: Random) -> Calls:
     """Damage the calls one to three times."""
     made = copy.deepcopy(made)
-    steps = (literal,) * 6 + (option,) * 3 + (keyword,) * 3 + (order, name)
+    steps = [literal] * 6 + [option] * 3 + [keyword] * 3 + [order, name]
     if task.category in SCRAPS:
-        steps = (code,) * 12 + (written,) * 6 + (option,) * 3 + (literal, keyword, order, name)
+        steps = [code] * 12 + [written] * 6 + [option] * 3 + [literal, keyword, order, name]
     for _ in range(seeds.between(rng, 1, 3)):
         made = seeds.choice(rng, steps)(made, task, rng)
     return made
@@ -110,6 +110,17 @@ def _form(value_: Any, form: str, rng: Random) -> str:
     pairs = ", ".join(f"{key}: {said}" for key, said in texts)
     listed = seeds.choice(rng, (", ", ",")).join(said for _, said in texts)
     return form.format(listed=listed, adds=adds, puts=puts, pairs=pairs)
+
+
+def source(category: str, rng: Random) -> str:
+    """Return a damaged literal of a language, of no entry in particular."""
+    item = (1, -2, 2.5, True, None, "a", "b c", "x, y", 'q"', "", "1L", "k: v", ")", "}")
+    items = [seeds.choice(rng, item) for _ in range(seeds.below(rng, 4))]
+    chosen = items if seeds.below(rng, 2) else {f"k{i}": [x] for i, x in enumerate(items)}
+    text_ = _form(chosen, seeds.choice(rng, FORMS[category]), rng)
+    for _ in range(seeds.below(rng, 3)):
+        text_ = _scrapped(text_, SCRAPS[category], rng)
+    return text_
 
 
 def literal(made: Calls, task: Task, rng: Random) -> Calls:

@@ -65,8 +65,14 @@ class Official:
         vars(self.handler)["eval"] = refuse
         self.enums = importlib.import_module("bfcl_eval.constants.enums")
         self.types = importlib.import_module("bfcl_eval.constants.type_mappings")
-        # a converter says so on standard output, which here holds the answers
-        vars(importlib.import_module(f"{CONVERTERS}.js_type_converter"))["print"] = ignore
+        java = importlib.import_module(f"{CONVERTERS}.java_type_converter")
+        script = importlib.import_module(f"{CONVERTERS}.js_type_converter")
+        # it tells its failures on standard output, which here holds the answers
+        vars(script)["print"] = ignore
+        self.converters = {
+            "simple_java": java.java_type_converter,
+            "simple_javascript": script.js_type_converter,
+        }
         self.checker = importlib.import_module("bfcl_eval.eval_checker.ast_eval.ast_checker")
         self.data = os.path.join(wheel, "bfcl_eval", "data")
         self.files: dict[str, list[Any]] = {}
@@ -99,6 +105,13 @@ class Official:
             return [True, "", []]
         tried = [next(iter(x.values())) for x in verdict["error"] if isinstance(x, dict)]
         return [False, verdict["error_type"], [x["sub_error_type"] for x in tried]]
+
+    def convert(self, category: str, text: str, kind: str, inner: str | None) -> str:
+        """Return the repr of what a converter makes of a text, "crash" where it fails."""
+        try:
+            return repr(self.converters[category](text, kind, inner))
+        except Exception:
+            return "crash"
 
     def time(self, outputs: list[Any], rounds: int) -> float:
         """Return the best time in seconds to check all outputs, each as in `match`."""

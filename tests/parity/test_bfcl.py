@@ -14,7 +14,7 @@ import pytest
 
 from toolmark import codec, seeds
 from toolmark.dialects.parse import python
-from toolmark.score import match
+from toolmark.score import java, javascript, match
 from toolmark.score.kinds import PYTHON
 from toolmark.score.values import Unsound
 from toolmark.suites.bfcl import data, fair, instruments, schema, suite
@@ -28,11 +28,13 @@ spec.loader.exec_module(mutate)
 Ask = Callable[[Sequence[Sequence[Any]]], list[Any]]
 EACH = 20
 EACH_FOREIGN = 60
+CONVERSIONS = 50_000
+CONVERTERS: dict[str, Any] = {"simple_java": java, "simple_javascript": javascript}
 
 
 @pytest.fixture(scope="module")
 def tasks() -> list[Task]:
-    return list(suite.load())
+    return list(suite.load(category=("single_turn",)))
 
 
 def answered(tasks: list[Task]) -> list[tuple[Task, int]]:
@@ -95,8 +97,34 @@ def test_matcher_agrees_with_the_official_checker(official: Ask, tasks: list[Tas
     assert apart.total() < 0.02 * kinds.total()
 
 
+def test_conversions_agree_with_the_official_converters(official: Ask) -> None:
+    """Beyond the published entries: every type of either language, on damaged literals."""
+    jobs = []
+    for number in range(CONVERSIONS):
+        rng = seeds.of(0, str(number), 0, "convert")
+        category = seeds.choice(rng, data.FOREIGN)
+        module = CONVERTERS[category]
+        kind = seeds.choice(rng, [*module.TYPES, *module.NESTED * 5, *("HashMap", "dict") * 3])
+        if kind not in module.TYPES:
+            continue
+        inner = seeds.choice(rng, [*module.TYPES]) if kind in module.NESTED else None
+        jobs.append(("convert", category, mutate.source(category, rng), kind, inner))
+    wrong, apart = [], 0
+    for job, answer in zip(jobs, official(jobs), strict=True):
+        _, category, text, kind, inner = job
+        try:
+            mine = repr(CONVERTERS[category].convert(text, kind, inner))
+        except Unsound:
+            mine = "crash"
+        apart += answer == "crash"
+        wrong += [] if mine == answer else [(job, answer, mine)]
+    print(f"\n{len(jobs)} conversions, {len(wrong)} disagreements; {apart} crash on both sides")
+    assert wrong == []
+    assert len(jobs) - apart >= 30_000
+
+
 def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Task]) -> None:
-    prompt = suite.load().dialects["prompt"]
+    prompt = suite.load(category=("single_turn",)).dialects["prompt"]
     texts = ["", "[]", "hello", "[f(a=1)], [g(b=2)]", "f(a=1), g(b=2)", "[{}]", "f(x)(y=2)"]
     texts += [f"f(k={piece})" for piece in mutate.PIECES]
     texts += [wrapper.format("f(a=1)") for wrapper in mutate.WRAPPERS]
@@ -130,7 +158,7 @@ def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Tas
 
 
 def test_prompts_and_tools_equal_the_official_ones(official: Ask, tasks: list[Task]) -> None:
-    prompt = suite.load().dialects["prompt"]
+    prompt = suite.load(category=("single_turn",)).dialects["prompt"]
     theirs = official([("asked", category) for category in data.CATEGORIES])
     expected = {row[0]: (row[1], row[2]) for rows in theirs for row in rows}
     assert len(expected) == len(tasks) == 3641
@@ -158,7 +186,7 @@ def digest(value: Any) -> str:
 
 def test_published_prompt_vector(tasks: list[Task]) -> None:
     task = next(task for task in tasks if task.id == "simple_python_19")
-    messages, _ = suite.load().dialects["prompt"].open((), task.tools)
+    messages, _ = suite.load(category=("single_turn",)).dialects["prompt"].open((), task.tools)
     text = codec.restore(messages[0].text)
     assert len(text) == 1692
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "2d6b2171b016adab"

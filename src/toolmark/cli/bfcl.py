@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -21,10 +19,11 @@ from toolmark.fetch import digest
 from toolmark.runs import scoring, store
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Lines, Run
+from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import columns
 from toolmark.suites.bfcl import data, export, interchange, registry, sheets, stored
 from toolmark.suites.bfcl.interchange import Rows, Source
-from toolmark.types import Attempt, Task
+from toolmark.types import Attempt, Task, Trajectory
 
 KINDS = ("bfcl",)
 READING = "official"
@@ -92,8 +91,7 @@ def bring(source: Source, log_dir: Path, *, lenient: bool) -> Brought:
     if not rows.categories:
         wrong = interchange.listed(rows.problems) if rows.problems else "only retired categories"
         raise DataError(f"{source.name}: nothing to import: {wrong}")
-    root = data.fetch()
-    name, known = registry.find(root, source.name)
+    name, known = registry.find(data.fetch(), source.name)
     form = known.form if known else interchange.form(rows)
     suite = suites.load("bfcl", category=rows.categories)
     reader = stored.Reader(
@@ -105,41 +103,56 @@ def bring(source: Source, log_dir: Path, *, lenient: bool) -> Brought:
     knobs = {**suite.knobs, "imported": source.name}
     plan = Plan(suite="bfcl", model=name, dialect=form, knobs=knobs)
     path = store.claim(log_dir, plan)
-    with ExitStack() as files:
-
-        def lines(file: str) -> Lines:
-            opened = Lines(path / file, hold_bytes=scoring.HELD_BYTES)
-            return files.enter_context(closing(opened))
-
-        trajectories, attempts, scores = map(lines, ("trajectories.jsonl", *_DERIVED))
-
-        def told() -> Iterator[Task]:
-            for task, what in interchange.episodes(rows, suite, reader, lenient=lenient):
-                if isinstance(what, str):
-                    attempts.append(Attempt(task=task.id, repeat=0, stage="import", reason=what))
-                else:
-                    trajectories.append(what)
-                    if task.kind == "scored":
-                        scores.append(scoring.judge(suite.scorer, task, what))
-                yield task
-
+    with _Keeper(path, suite.scorer) as keeper:
+        told = interchange.episodes(rows, suite, reader, lenient=lenient)
         store.create(
             path,
             plan,
-            told(),
+            map(keeper.keep, told),
             seed=suite.seed,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             hashes={**suite.hashes, **{file.name: digest(file) for file in source.files}},
             versions={"toolmark": __version__},
         )
-        trajectories.flush()
-        attempts.flush()
-        scoring.fill(Run(path), scores)
+        keeper.fill(Run(path))
     scoring.summarise(Run(path), suite.scorer)
     return Brought(Run(path), rows)
 
 
-_DERIVED = ("attempts.jsonl", "scores.jsonl")
+class _Keeper:
+    """Writes and scores episodes as their tasks go by on the way to the run's task file."""
+
+    def __init__(self, path: Path, scorer: Scorer) -> None:
+        self.scorer = scorer
+        self.trajectories, self.attempts, self.scores = (
+            Lines(path / f"{name}.jsonl", hold_bytes=scoring.HELD_BYTES)
+            for name in ("trajectories", "attempts", "scores")
+        )
+
+    def keep(self, told: tuple[Task, Trajectory | str]) -> Task:
+        """Keep what happened in a task, or why it is not run, and return the task."""
+        task, what = told
+        if isinstance(what, str):
+            attempt = Attempt(task=task.id, repeat=0, stage="import", reason=what)
+            self.attempts.append(attempt)
+            return task
+        self.trajectories.append(what)
+        if task.kind == "scored":
+            self.scores.append(scoring.judge(self.scorer, task, what))
+        return task
+
+    def fill(self, run: Run) -> None:
+        """Add a score without a verdict for what is not run."""
+        self.trajectories.flush()
+        self.attempts.flush()
+        scoring.fill(run, self.scores)
+
+    def __enter__(self) -> _Keeper:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for lines in (self.trajectories, self.attempts, self.scores):
+            lines.close()
 
 
 def export_(

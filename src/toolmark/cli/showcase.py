@@ -23,7 +23,7 @@ FAULTY = "test/faulty?class=wrong_value&rate=0.2"
 def play(out: Console, err: Console, log_dir: Path) -> None:
     """Generate, run, score, compare and report; print what was done and what comes next."""
     out.print("[bold]1. BFCL[/]  real published items, asked of a word-matching agent\n")
-    bfcl = api.load("bfcl")
+    bfcl = api.load("bfcl", category=("single_turn",))
     ids = _fixed(bfcl)
     words = _run(err, bfcl, "baseline/lexical", log_dir, ids=ids)
     faulty = _run(err, bfcl, FAULTY, log_dir, ids=ids)
@@ -48,7 +48,7 @@ def play(out: Console, err: Console, log_dir: Path) -> None:
     out.print(
         "\n[bold]Next[/], with your own endpoint:\n"
         "  .venv/bin/toolmark doctor -m http://localhost:8000/v1#my-model\n"
-        "  .venv/bin/toolmark run bfcl -m http://localhost:8000/v1#my-model --sample 200\n"
+        "  .venv/bin/toolmark run bfcl -m http://localhost:8000/v1#my-model -T category=live\n"
         "  .venv/bin/toolmark run funcbench -m openai/gpt-5 -T core=10 -T depth=5 -T connected=10",
         highlight=False, soft_wrap=True,
     )  # fmt: skip

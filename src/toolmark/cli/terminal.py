@@ -150,11 +150,15 @@ def summary(console: Console, found: Mapping[str, Any]) -> None:
         f"n={found['n_run']}, not run {found['n_not_run']}" + _bounds(found),
         highlight=False,
     )
-    for part in found["parts"].values():
+    parts = [part for part in found["parts"].values() if part["value"] is not None]
+    for part in parts:
         console.print(
             f"  [dim]{escape(part['name']):32}[/] {escape(estimate(part))}  n={part['n']}",
             highlight=False,
         )
+    if missing := len(found["parts"]) - len(parts):
+        told = f"  {tables.plural(missing, 'part')} without a result not shown"
+        console.print(told, style="dim", highlight=False)
     console.print(f"  [dim]{escape(found['run_dir'])}[/]", highlight=False, soft_wrap=True)
 
 

@@ -155,11 +155,18 @@ def _numbers(
     told = [name for name in every if any(_known(name, found) for found in by_name)] or [*every]
     rows = tuple(tuple(_across(name, by_name)) for name in told)
     head = ("", *(name for name, _ in reads), "n")
-    notes = [SPREAD, *dict.fromkeys(note for side in sides for note in side.notes)]
+    notes = [SPREAD, *_noted(sides)]
     if len(told) < len(every):
         missing = tables.plural(len(every) - len(told), "part")
         notes.insert(1, f"{missing} without a result left out.")
     yield Table(title=title, head=head, rows=rows, note=" ".join(notes))
+
+
+def _noted(sides: Sequence[Side]) -> list[str]:
+    """Return the suites' notes on the scores, by run where they are not the same for all."""
+    if all(side.notes == sides[0].notes for side in sides):
+        return list(dict.fromkeys(sides[0].notes))
+    return [f"{side.name}: {note}" for side in sides for note in dict.fromkeys(side.notes)]
 
 
 def _known(name: str, estimates: Mapping[str, Estimate]) -> bool:

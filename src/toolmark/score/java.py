@@ -164,12 +164,11 @@ def _pair(body: str, start: int) -> tuple[int, int, int] | None:
     dead = -1
     while quote >= 0:
         value = text.skip(body, quote + 2)
-        last = text.line(body, value)
-        if last != dead:
-            close = body.find(")", value, last)
+        if value > dead:
+            dead = text.line(body, value)
+            close = body.find(")", value, dead)
             if close >= 0:
                 return quote, value, close
-            dead = last
         quote = body.find('",', quote + 1, end)
     return None
 

@@ -12,7 +12,7 @@ from toolmark.dialects.prompt import Format
 from toolmark.runs.scoring import judge as scored
 from toolmark.runs.suite import Suite
 from toolmark.stats.columns import columns
-from toolmark.suites.bfcl import data, errata, fair, formats, instruments, readings, schema
+from toolmark.suites.bfcl import data, decode, errata, fair, formats, instruments, readings, schema
 from toolmark.suites.bfcl.score import score
 from toolmark.suites.bfcl.spelling import spelled
 from toolmark.types import Call, Reply, Step, StopReason, Task, Trajectory, Verdict
@@ -69,6 +69,26 @@ def test_positional_arguments_take_the_schemas_names(said: Both) -> None:
 def test_positional_arguments_without_a_place_stay_wrong(said: Both, given: str) -> None:
     found = said("simple_python_0", f"[{AREA}({given})]")
     assert rules(found) == ("incorrect", "incorrect", set())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[f(1)]", "[f (a=1)]", "[f(g(1), a=2)]", "[f(1, a='f(b=1)')]", "[f (1, a='f(b=1)')]",
+     "[f(a=1), f(2)]", "[f(\n1)]", "[f(*x)]", "[f(a=not 1)]", "[f(a=+1)]", "[f(a=~1)]",
+     "[f(**x)]", "[f(a==1)]", "[f('a=1')]"],
+)  # fmt: skip
+@pytest.mark.parametrize("n_calls", [1, 2])
+def test_what_may_be_lost_is_read_again(text: str, n_calls: int) -> None:
+    said = played(Task(id="t", suite="bfcl", turns=()), Reply(text=text), "prompt")
+    assert not decode.lossless(said, decode.Made([("f", {"a": 1})] * n_calls))
+
+
+def test_what_cannot_be_lost_is_not_read_again() -> None:
+    task = Task(id="t", suite="bfcl", turns=())
+    calls = [("a.f", {"b": "-"}), ("g", {})]
+    said = played(task, Reply(text="[a.f(b='-'), g()]"), "prompt")
+    assert decode.lossless(said, decode.Made(calls))
+    assert decode.whole(task, said, decode.Made(calls)).calls == calls
 
 
 def test_an_argument_too_many_is_not_overlooked(said: Both) -> None:

@@ -69,6 +69,14 @@ def texts(canary: str) -> list[str]:
         f"[f(x={'-' * 20_000}1)]",
         f"[f(x={'1+' * 20_000}1)]",
         "[f(x='\x00\ud800')]",
+        *damaged(),
+        *reaching(canary),
+    ]
+
+
+def damaged() -> list[str]:
+    """Return texts that would exhaust a reader which follows them."""
+    return [
         LAUGHS,
         f"<TOOLCALL>{LAUGHS}</TOOLCALL>",
         ENTITY,
@@ -78,6 +86,18 @@ def texts(canary: str) -> list[str]:
         '[{"function": "f", "parameters": {"x": 1e999999, "y": NaN}}]',
         "[{" * 9_000,
         "<TOOLCALL>" * 9_000,
+        json.dumps({"answer": "(a+)+$" * 1_000, "context": "x"}),
+        "a" * 100_000,
+        "((((a+)+)+)+)!" * 2_000,
+        "new HashMap<>() {{ put(" * 3_000,
+        "{" * 9_000,
+    ]
+
+
+def reaching(canary: str) -> list[str]:
+    """Return calls that reach for files, machines and what is not a tool."""
+    touch = f"__import__('os').system('touch {canary}')"
+    return [
         f"[cd(folder='../../../../..'), touch(file_name='{canary}')]",
         f"[touch(file_name='../{canary}')]",
         f"[echo(content='x', file_name='{canary}')]",
@@ -95,11 +115,6 @@ def texts(canary: str) -> list[str]:
         f'new ArrayList<String>() {{{{ add(Runtime.getRuntime().exec("touch {canary}")); }}}}',
         f"require('child_process').execSync('touch {canary}')",
         f"Error during inference: {touch}",
-        json.dumps({"answer": "(a+)+$" * 1_000, "context": touch}),
-        "a" * 100_000,
-        "((((a+)+)+)+)!" * 2_000,
-        "new HashMap<>() {{ put(" * 3_000,
-        "{" * 9_000,
     ]
 
 

@@ -17,7 +17,8 @@ from toolmark.suites.bfcl import suite as bfcl
 from toolmark.types import Task
 
 COUNTS = {
-    "simple_python": 400, "simple_java": 100, "simple_javascript": 50, "multiple": 200, "parallel": 200, "parallel_multiple": 200,
+    "simple_python": 400, "simple_java": 100, "simple_javascript": 50,
+    "multiple": 200, "parallel": 200, "parallel_multiple": 200,
     "irrelevance": 240, "live_simple": 258, "live_multiple": 1053, "live_parallel": 16,
     "live_parallel_multiple": 24, "live_irrelevance": 884, "live_relevance": 16,
 }  # fmt: skip

@@ -8,12 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from toolmark import fetch as packages
-from toolmark.errors import DataError, UsageError
+from toolmark.errors import DataError, UsageError, WorldError
 from toolmark.suites.bfcl import data, schema
 from toolmark.suites.bfcl.agentic_score import MEMORY, WEB
 from toolmark.types import Limits, Message, Task, Text, Tool, Turn, World
@@ -184,35 +185,52 @@ def _system(text: str) -> Message:
 # --- the site ---------------------------------------------------------------------------
 
 
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Which categories are played, what answers searches, and which encoder remembers."""
+    """Which categories are played, what answers searches, and which encoder remembers.
+
+    `alone`: no category of another family is played beside these.
+    """
 
     categories: frozenset[str]
+    alone: bool = True
     search: str = "serpapi"
     encoder: str = ENCODER
 
-    def check(self) -> None:
-        """Raise UsageError now for what would fail every episode later."""
-        if not self.categories.isdisjoint(WEB):
-            _check_search(self.search)
-        if "memory_vector" in self.categories and not vector.installed():
-            raise UsageError(
-                "memory_vector needs an encoder: pip install 'toolmark[embed]', "
-                "or leave the category out"
-            )
+    def missing(self) -> dict[str, str]:
+        """Return the categories that cannot be played here, and why."""
+        found: dict[str, str] = {}
+        searches = _no_search(self.search)
+        if searches:
+            found |= dict.fromkeys(WEB, searches)
+        if not vector.installed():
+            found["memory_vector"] = "memory_vector needs an encoder: pip install 'toolmark[embed]'"
+        if not util.find_spec("rank_bm25"):
+            found["memory_kv"] = "memory_kv searches by words: pip install 'toolmark[bfcl]'"
+        return {name: why for name, why in found.items() if name in self.categories}
 
 
 class Agentic:
     """Gives each episode its memory or its web."""
 
-    def __init__(self, engine: Any, encoder: vector.Encoder | None) -> None:
+    def __init__(
+        self, engine: Any, encoder: vector.Encoder | None, missing: Mapping[str, str] = _NONE
+    ) -> None:
         self.engine = engine
         self.encoder = encoder
+        self.missing = missing
 
     @asynccontextmanager
     async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[World]:
-        """Return the task's world; a memory goes on from the last of the sessions before."""
+        """Return the task's world; a memory goes on from the last of the sessions before.
+
+        Raises WorldError for a category that cannot be played: its tasks are not run.
+        """
+        if task.category in self.missing:
+            raise WorldError(self.missing[task.category])
         if task.category in WEB:
             from toolmark.worlds.search import Search
 
@@ -235,36 +253,43 @@ class Agentic:
 
 @asynccontextmanager
 async def site(setting: Setting) -> AsyncIterator[Agentic]:
-    """Open what the categories need, once for all episodes: an encoder, a search engine."""
-    setting.check()
-    remembers = "memory_vector" in setting.categories
-    encoder = vector.load(setting.encoder) if remembers else None
-    if setting.categories.isdisjoint(WEB):
-        yield Agentic(None, encoder)
+    """Open what the categories need, once for all episodes: an encoder, a search engine.
+
+    Where other categories can be played, those that cannot are not run, with the reason. Raises
+    UsageError where nothing at all could be.
+    """
+    missing = setting.missing()
+    if setting.alone and missing.keys() == setting.categories:
+        raise UsageError("; ".join(sorted(set(missing.values()))))
+    played = setting.categories - missing.keys()
+    encoder = vector.load(setting.encoder) if "memory_vector" in played else None
+    if played.isdisjoint(WEB):
+        yield Agentic(None, encoder, missing)
         return
     async with _engine(setting.search) as engine:
-        yield Agentic(engine, encoder)
+        yield Agentic(engine, encoder, missing)
 
 
-def _check_search(search: str) -> None:
+def _no_search(search: str) -> str:
+    """Return why this cannot answer searches, "" if it can."""
     kind, _, place = search.partition(":")
     if not all(util.find_spec(name) for name in ("bs4", "markdownify")):
-        raise UsageError("web search reads pages: pip install 'toolmark[web]'")
+        return "web search reads pages: pip install 'toolmark[bfcl]'"
     match kind:
         case "serpapi" | "record" if not os.environ.get(KEY):
-            raise UsageError(f"web search with {kind} needs {KEY}; search can be {CHOICES}")
+            return f"web search with {kind} needs {KEY}; -T search= can be {CHOICES}"
         case "serpapi" if not place:
-            return
+            return ""
         case "record" if place:
-            return
+            return ""
         case "corpus" if place and Path(place).is_dir():
-            return
+            return ""
         case "replay" if Path(place).is_file():
-            return
+            return ""
         case "corpus" | "replay":
-            raise UsageError(f"search {search!r}: {place!r} is not there; search can be {CHOICES}")
+            return f"search {search!r}: {place!r} is not there; -T search= can be {CHOICES}"
         case _:
-            raise UsageError(f"no search {search!r}; it can be {CHOICES}")
+            return f"no search {search!r}; -T search= can be {CHOICES}"
 
 
 @asynccontextmanager

@@ -88,14 +88,14 @@ def _written(task: Task, dialect: str, text: str) -> Made:
 # --- without losses ---------------------------------------------------------------------
 
 _SIGNS = re.compile(r"[+~*]|\bnot\b")
-_HEAD = re.compile(r"(?<![\w.])([\w.]+)\((?:\)|\w+=(?!=))?")
+_HEAD = re.compile(r"\w\((?:\)|\w+=(?!=))")
 
 
 def lossless(trajectory: Trajectory, official: Made) -> bool:
     """Tell at a glance that the official decoder cannot have lost anything of these calls.
 
-    In Python positional arguments come first, so each call's first argument tells. False where
-    a second reading is needed to know.
+    In Python positional arguments come first, so what follows each call's bracket tells. False
+    where a second reading is needed to know, as with brackets inside the arguments.
     """
     shape = formats.form(trajectory.dialect)
     if shape is None:
@@ -103,9 +103,8 @@ def lossless(trajectory: Trajectory, official: Made) -> bool:
     text = said_in(trajectory).text
     if shape.calls != "python" or _SIGNS.search(text):
         return False
-    heads = [found for found in _HEAD.finditer(text) if not found[0].endswith("(")]
-    names = {found[1] for found in heads}
-    return len(heads) == len(official.calls) and all(name in names for name, _ in official.calls)
+    n = len(official.calls)
+    return text.count("(") == n == len(_HEAD.findall(text))
 
 
 def whole(task: Task, trajectory: Trajectory, official: Made) -> Whole:

@@ -176,12 +176,12 @@ def episodes(
     for task in tasks:
         place = rows.found.pop(task.id, None)
         if task.id in rows.bad:
-            yield task, f"import: {rows.bad[task.id]}"
+            yield task, rows.bad[task.id]
         elif place is None:
             if task.kind == "scored":
                 text = f"no row for {task.id}"
                 rows.problems.append(Problem(rows.files[task.category], 0, text))
-            yield task, "import: no row"
+            yield task, "no row"
         else:
             yield task, _read(rows, task, place, reader)
     for id, (path, line, _) in rows.found.items():
@@ -195,7 +195,7 @@ def _read(rows: Rows, task: Task, place: Place, reader: Reader) -> Trajectory | 
         return reader.trajectory(task, place.row)
     except Misshapen as wrong:
         rows.problems.append(Problem(place.path, place.line, f"{task.id}: {wrong}"))
-        return f"import: {wrong}"
+        return str(wrong)
 
 
 def listed(problems: Iterable[Problem]) -> str:

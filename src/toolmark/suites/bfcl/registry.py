@@ -62,14 +62,18 @@ def models(root: Path) -> Mapping[str, Known]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError) as error:
         raise DataError(f"{path}: cannot read: {error}") from None
+    tables = [node.value for node in tree.body if isinstance(node, ast.Assign)]
+    pairs = [
+        pair
+        for table in tables
+        if isinstance(table, ast.Dict)
+        for pair in zip(table.keys, table.values, strict=True)
+    ]
     found: dict[str, Known] = {}
-    for table in (node.value for node in tree.body if isinstance(node, ast.Assign)):
-        if not isinstance(table, ast.Dict):
-            continue
-        for key, value in zip(table.keys, table.values, strict=True):
-            match key, value:
-                case ast.Constant(value=str(name)), ast.Call(func=ast.Name(id="ModelConfig")):
-                    found[name] = _known({k.arg: _plain(k.value) for k in value.keywords})
+    for key, value in pairs:
+        match key, value:
+            case ast.Constant(value=str(name)), ast.Call(func=ast.Name(id="ModelConfig")):
+                found[name] = _known({k.arg: _plain(k.value) for k in value.keywords})
     return found
 
 

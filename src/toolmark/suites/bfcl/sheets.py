@@ -158,7 +158,7 @@ def _leaves(*nodes: board.Node) -> Callable[[Card], list[Cell]]:
 
 
 _AST: tuple[board.Node, ...] = (board.SIMPLE, "multiple", "parallel", "parallel_multiple")
-_LIVE = board.LIVE.members
+_LIVE: tuple[board.Node, ...] = board.LIVE.members
 _TURNS: tuple[board.Node, ...] = board.MULTI_TURN.members
 _AGENTIC: tuple[board.Node, ...] = (
     board.WEB_SEARCH, *board.WEB_SEARCH.members, board.MEMORY, *board.MEMORY.members,
@@ -172,7 +172,7 @@ def _non_live(card: Card) -> list[Cell]:
 
 
 def _live(card: Card) -> list[Cell]:
-    nodes = (board.LIVE, *_LIVE, "live_irrelevance", "live_relevance")
+    nodes: tuple[board.Node, ...] = (board.LIVE, *_LIVE, "live_irrelevance", "live_relevance")
     return [card.name, card.counted(board.LIVE), *_leaves(*nodes)(card)]
 
 

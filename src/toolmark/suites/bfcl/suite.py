@@ -49,12 +49,18 @@ CATEGORIES = (
     *agentic.CATEGORIES,
     variants.CATEGORY,
 )
-GROUPS = {**data.GROUPS, "multi_turn": multi_turn.CATEGORIES, **agentic.GROUPS}
+GROUPS = {
+    "all": CATEGORIES,
+    "all_scoring": tuple(name for name in CATEGORIES if name != variants.CATEGORY),
+    **data.GROUPS,
+    "multi_turn": multi_turn.CATEGORIES,
+    **agentic.GROUPS,
+}
 
 
 def load(
     *,
-    category: tuple[str, ...] = ("single_turn",),
+    category: tuple[str, ...] = ("all",),
     formats: tuple[str, ...] = ("official",),
     entries: str = "200",
     wording: str = "official",
@@ -65,8 +71,9 @@ def load(
     """Load BFCL entries; the official wheel is fetched on first use.
 
     Args:
-        category: Categories or groups of them: single_turn, live, non_live, multi_turn,
-            memory, web_search, agentic, format_sensitivity.
+        category: Categories or groups of them: all, all_scoring (without format_sensitivity),
+            single_turn, live, non_live, python, non_python, multi_turn, memory, web_search,
+            agentic, format_sensitivity. What cannot be played here is not run.
         formats: Prompt formats: official (26), all (96), or names such as
             ret_fmt=json&tool_call_tag=True&func_doc_fmt=xml&prompt_fmt=plaintext&style=classic.
         entries: For format_sensitivity, the published 200 entries or all 2,351.
@@ -86,7 +93,9 @@ def load(
         parts.append(multi_turn.read(root, turned))
     acted = tuple(name for name in chosen if name in agentic.CATEGORIES)
     parts += [agentic.read(root, name) for name in acted]
-    played = partial(agentic.site, agentic.Setting(frozenset(acted), search, encoder))
+    played = partial(
+        agentic.site, agentic.Setting(frozenset(acted), acted == chosen, search, encoder)
+    )
     if variants.CATEGORY in chosen:
         parts.append(variants.read(root, shapes, entries))
     tasks = Joined(tuple(found for found, _ in parts))
