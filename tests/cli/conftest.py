@@ -28,7 +28,7 @@ def mind() -> Iterator[Mind]:
         await asyncio.sleep(found.wait_s)
         if found.refuses and found.refuses in asked.json:
             complaint = {
-                "message": f"Unsupported value: '{found.refuses}' does not support 0 with this model.",
+                "message": f"Unsupported value: '{found.refuses}' does not support 0.",
                 "param": found.refuses,
                 "code": "unsupported_value",
             }

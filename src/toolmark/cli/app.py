@@ -16,8 +16,8 @@ import uvloop
 from rich.console import Console
 
 from toolmark import __version__, api, codec, plugin, suites
+from toolmark.cli import bfcl, terminal
 from toolmark.cli import options as o
-from toolmark.cli import terminal
 from toolmark.errors import Rejected, ToolmarkError, UsageError, near
 from toolmark.report.tables import plural, visible
 from toolmark.runs.plan import Plan, select
@@ -325,6 +325,10 @@ def fetch(
     if data not in DATA:
         raise UsageError(f"no data {data!r}{near(data, DATA)}")
     out.print(str(plugin.attribute(DATA[data])()), highlight=False, soft_wrap=True)
+
+
+app.command("import", epilog="Example: `toolmark import bfcl RESULT_DIR`")(bfcl.import_)
+app.command("export", epilog="Example: `toolmark export bfcl RUN -o DIR`")(bfcl.export_)
 
 
 @app.command(epilog="Example: `toolmark demo`")

@@ -29,7 +29,7 @@ KINDS = ("bfcl",)
 READING = "official"
 
 Kind = Annotated[str, typer.Argument(help="Which benchmark's files: bfcl.", metavar="bfcl")]
-Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the files.")]
+Output = Annotated[Path, o.flag("-o", "--output", help="Folder for the files.")]
 Lenient = Annotated[bool, o.flag("--lenient", help="Leave rows that are wrong out as not run.")]
 Chosen = Annotated[
     str | None, o.flag("-m", "--model", metavar="NAME", help="Which model, if there are several.")

@@ -15,7 +15,7 @@ Judge = Callable[..., Verdict]
 
 @pytest.fixture(scope="session")
 def suite() -> Suite:
-    return bfcl.load()
+    return bfcl.load(category=("single_turn",))
 
 
 @pytest.fixture(scope="session")

@@ -139,10 +139,26 @@ def test_a_web_without_an_engine_is_refused_before_any_episode(
     search: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(agentic.KEY, raising=False)
-    setting = agentic.Setting(frozenset({"web_search_base"}), search)
     with pytest.raises(UsageError, match=r"SERPAPI_API_KEY.*corpus:FOLDER.*replay:FILE"):
-        setting.check()
-    agentic.Setting(frozenset(agentic_score.MEMORY) - {"memory_vector"}, search).check()
+        asyncio.run(opened(agentic.Setting(frozenset({"web_search_base"}), True, search)))
+    without = frozenset(agentic_score.MEMORY) - {"memory_vector"}
+    asyncio.run(opened(agentic.Setting(without, True, search)))
+
+
+async def opened(setting: agentic.Setting) -> None:
+    async with agentic.site(setting):
+        pass
+
+
+def test_what_cannot_be_played_is_not_run_beside_what_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(agentic.KEY, raising=False)
+    suite = tm.load("bfcl", category=("live_parallel", "web_search_base"))
+    run = tm.run(suite, model="test/oracle", log_dir=tmp_path)
+    assert run.summary()["n_run"] == 16
+    assert {a.stage for a in run.attempts()} == {"world"}
+    assert all(agentic.KEY in a.reason for a in run.attempts())
 
 
 def letters(texts: Sequence[str]) -> NDArray[np.float32]:
