@@ -57,7 +57,6 @@ class Encoder:
         self._illegal = re.compile(f"[^{letters}]")
         self._legal = re.compile(f"[{letters}]{{1,{_LONGEST}}}").fullmatch
         self._kits: dict[int, Kit] = {}
-        self._last = Kit((), b"", {}, {})
         self._drawn: tuple[Sampling | None, bytes] = (None, b"")
 
     def body(self, request: Request, *, mended: bool = False) -> tuple[bytes, Kit]:
@@ -71,18 +70,14 @@ class Encoder:
         return self._head + encoded + kit.encoded + self._tail(request.sampling), kit
 
     def kit(self, tools: tuple[Tool, ...]) -> Kit:
-        """Return the tools as sent: encoded once while they stay the same, object or content."""
+        """Return the tools as sent. The same tuple object is encoded once."""
         # the kit holds the tuple, so that its id is not given to another one meanwhile
         kit = self._kits.get(id(tools))
-        if kit is not None:
-            return kit
-        # tasks that were read from a file have tuples of their own, often of equal tools
-        if self._last.tools == tools:
-            return self._last
-        if len(self._kits) >= _KITS:
-            del self._kits[next(iter(self._kits))]
-        self._last = self._kits[id(tools)] = self._pack(tools)
-        return self._last
+        if kit is None:
+            if len(self._kits) >= _KITS:
+                del self._kits[next(iter(self._kits))]
+            kit = self._kits[id(tools)] = self._pack(tools)
+        return kit
 
     def _pack(self, tools: tuple[Tool, ...]) -> Kit:
         sent: dict[str, str] = {}

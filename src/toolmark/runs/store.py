@@ -23,7 +23,7 @@ import msgspec
 from toolmark import codec
 from toolmark.errors import DataError, UsageError
 from toolmark.runs.plan import Plan
-from toolmark.types import Attempt, Record, Score, Task, Trajectory
+from toolmark.types import Attempt, Record, Score, Task, Tool, Trajectory
 
 FORMAT = 1
 BLOCK_BYTES = 2**18  # tasks are long lines: fewer, larger reads and writes
@@ -99,8 +99,15 @@ class Run:
             )
 
     def tasks(self) -> Iterator[Task]:
-        """Go through the tasks as asked."""
-        return records(self.path / "tasks.jsonl", Task, whole=True)
+        """Go through the tasks as asked. Equal tools of successive tasks are one object."""
+        raw = b""
+        shared: tuple[Tool, ...] = ()
+        for bare in records(self.path / "tasks.jsonl", _Bare, whole=True):
+            told = bytes(bare.tools)  # decoding the tools is most of the work: once will do
+            if told != raw:
+                raw, shared = told, codec.decode(told, tuple[Tool, ...]) if told else ()
+            fields = {name: getattr(bare, name) for name in Task.__struct_fields__}
+            yield Task(**fields | {"tools": shared})
 
     def verify(self) -> None:
         """Raise DataError if the tasks are not those that were asked."""
@@ -167,6 +174,23 @@ def _offsets(path: Path) -> dict[str, int]:
             found[record.id] = offset
             offset += len(line)
     return found
+
+
+# a Task whose tools are left as they are written
+_Bare: Any = msgspec.defstruct(
+    "_Bare",
+    [
+        (field.name, msgspec.Raw, msgspec.field(default=msgspec.Raw()))
+        if field.name == "tools"
+        else (field.name, field.type)
+        if field.required
+        else (field.name, field.type, msgspec.field(default=field.default))
+        if field.default is not msgspec.NODEFAULT
+        else (field.name, field.type, msgspec.field(default_factory=field.default_factory))
+        for field in msgspec.structs.fields(Task)
+    ],
+    kw_only=True,
+)
 
 
 class _Id(Record, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The published BFCL data, read from the official wheel; nothing of it is kept here or run."""
+"""The published BFCL data, read from the official wheel; nothing of it is kept here."""
 
 from __future__ import annotations
 

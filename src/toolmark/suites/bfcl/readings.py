@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from toolmark.stats.columns import Columns
-from toolmark.suites.bfcl import errata, fair
+from toolmark.suites.bfcl import agentic_score, errata, fair
 from toolmark.types import Table
 
+RULES = {**fair.RULES, **agentic_score.RULES}
 Row: TypeAlias = tuple[str, int, str, str, str]
 
 # the families whose fair reading has one rule for all its differences
@@ -74,9 +75,9 @@ def _told(columns: Columns, at: int) -> str:
 
 def _reason(columns: Columns, at: int) -> str:
     """Return the rules that a verdict names as its parts, else its family's."""
-    rules = [rule for rule in fair.RULES if columns.part(f"{fair.PART}{rule}")[at] == 1.0]
+    rules = [rule for rule in RULES if columns.part(f"{fair.PART}{rule}")[at] == 1.0]
     if rules:
-        return "; ".join(fair.RULES[rule] for rule in rules)
+        return "; ".join(RULES[rule] for rule in rules)
     category = str(columns.category[at])
     found = (why for family, why in _FAMILIES.items() if category.startswith(family))
     return next(found, "")
