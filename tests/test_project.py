@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -145,3 +146,9 @@ def test_code_is_formatted() -> None:
 
 def test_types_hold() -> None:
     _check("mypy")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_group_is_repeated_possessively(path: Path) -> None:
+    # Python 3.11.2, the one of Debian 12, does not restore what a failed repeat consumed
+    assert not re.search(r"\)(?:[*+?]|\{+\d*,?\d*\}+)\+", path.read_text())

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 _COMMA = r"[,_'\u2009\u202f]"
 _GROUP = rf"{_COMMA}[0-9]{{3}}(?![0-9])"
-_UNSIGNED = rf"(?:[0-9]{{1,3}}+(?:{_GROUP})++|[0-9]++)(?:\.[0-9]++)?+(?:e[-+]?[0-9]++)?+"
+# possessive only on single characters: on groups, Python 3.11.2 leaves what a failed repeat consumed
+_UNSIGNED = rf"(?:[0-9]{{1,3}}+(?:{_GROUP})+|[0-9]++)(?:\.[0-9]++)?(?:e[-+]?[0-9]++)?"
 # no part of a version, a word or "3-digit"
 _NUMBER = rf"[-+−]?{_UNSIGNED}(?!\w|\.[0-9]|-[a-z]|{_GROUP})"
 # a count of something is no value
@@ -28,9 +29,9 @@ _GLUE = (
 )
 # an aside, unless what it says is the value
 _ASIDE = rf"\((?!(?>(?:{_GLUE}){{0,8}}){_NUMBER}[\s`*$]*\))[^()\n]{{0,200}}\)"
-# what may stand between a name and its number; bounded and possessive throughout, so that no
+# what may stand between a name and its number; bounded and atomic throughout, so that no
 # text can make it slow
-_LINK = rf"(?:{_ASIDE}|['’]s\b|{_GLUE}){{1,16}}+"
+_LINK = rf"(?>(?:{_ASIDE}|['’]s\b|{_GLUE}){{1,16}})"
 _OPERATOR = r"[ \t]{0,8}[-+*/×·−][ \t]{0,8}"
 _NAMED = r"[`*]{0,2}[a-z_]\w{0,80}[`*]{0,2}(?:\([^()\n]{0,400}\))?[`*]{0,2}"
 _SUM = (
