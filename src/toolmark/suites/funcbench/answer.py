@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 _COMMA = r"[,_'\u2009\u202f]"
 _GROUP = rf"{_COMMA}[0-9]{{3}}(?![0-9])"
-# possessive only on single characters: on groups, Python 3.11.2 leaves what a failed repeat consumed
+# possessive on single characters only: on groups, Python 3.11.2 does not take back what it consumed
 _UNSIGNED = rf"(?:[0-9]{{1,3}}+(?:{_GROUP})+|[0-9]++)(?:\.[0-9]++)?(?:e[-+]?[0-9]++)?"
 # no part of a version, a word or "3-digit"
 _NUMBER = rf"[-+−]?{_UNSIGNED}(?!\w|\.[0-9]|-[a-z]|{_GROUP})"
