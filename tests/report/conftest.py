@@ -9,8 +9,9 @@ import pytest
 
 from toolmark import codec, seeds, svg
 from toolmark.runs import scoring, store
+from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
-from toolmark.runs.store import Lines, Run
+from toolmark.runs.store import Run
 from toolmark.runs.suite import Metric, Scorer
 from toolmark.stats.columns import Columns
 from toolmark.stats.interval import wilson

@@ -14,7 +14,7 @@ from tests.runs import mini
 
 import toolmark as tm
 from toolmark.errors import DataError, Rejected, Timeout, ToolmarkError, Unavailable, UsageError
-from toolmark.runs import store
+from toolmark.runs import jsonl
 from toolmark.runs.runner import BREAKER, Progress
 from toolmark.runs.store import Run
 
@@ -122,7 +122,7 @@ def test_a_fault_of_the_scorer_is_named_contained_and_mended_by_rescoring(
 
 def test_rescoring_waits_for_the_writer(tmp_path: Path) -> None:
     found = run(mini.Adder(), tmp_path)
-    with store.locked(found.path), pytest.raises(UsageError, match="another process is writing"):
+    with jsonl.locked(found.path), pytest.raises(UsageError, match="another process is writing"):
         tm.rescore(found, mini.SCORER)
     assert len(list(found.scores())) == 20
 

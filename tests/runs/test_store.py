@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from toolmark import codec
 from toolmark.errors import DataError, UsageError
 from toolmark.runs import store
+from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import FileTasks, Plan
-from toolmark.runs.store import Folder, Lines, Run
+from toolmark.runs.store import Folder, Run
 from toolmark.types import Message, Task, Text, Trajectory, Turn
 
 PLAN = Plan(suite="s", model="http://h:1/v1#m/x", dialect="native")

@@ -17,8 +17,9 @@ from toolmark.cli import terminal
 from toolmark.errors import DataError, UsageError, near
 from toolmark.fetch import digest
 from toolmark.runs import scoring, store
+from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
-from toolmark.runs.store import Lines, Run
+from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import columns
 from toolmark.suites.bfcl import data, export, interchange, registry, sheets, stored

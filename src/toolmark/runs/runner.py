@@ -17,7 +17,8 @@ from typing import Any
 from toolmark.agents.loop import loop
 from toolmark.errors import EndpointError, Rejected, ToolmarkError, WorldError
 from toolmark.runs import scoring
-from toolmark.runs.store import Folder, Lines
+from toolmark.runs.jsonl import Lines
+from toolmark.runs.store import Folder
 from toolmark.runs.suite import Suite
 from toolmark.types import (
     Attempt,

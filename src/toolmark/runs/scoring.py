@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from toolmark.errors import near
-from toolmark.runs.store import Lines, Run, locked, write
+from toolmark.runs.jsonl import Lines, locked, write
+from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import columns
 from toolmark.types import Cause, Estimate, Score, Task, Trajectory, Verdict
