@@ -78,6 +78,8 @@ def _depth(text: str) -> int:
         elif char in "[{":
             depth += 1
             deepest = max(deepest, depth)
+            if depth > MAX_DEPTH:  # deep enough to be refused
+                return depth
         elif char in "]}":
             depth -= 1
     return deepest
