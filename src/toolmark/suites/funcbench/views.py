@@ -104,7 +104,7 @@ def _drawing(truth: Truth, calls: list[Judged]) -> Drawing:
         width,
         height,
         *body,
-        label=f"Graph of {len(grid.places)} functions with {len(calls)} numbered call{'s' * (len(calls) != 1)}",
+        label=f"Graph of {len(grid.places)} functions; numbered calls: {len(calls)}",
         css=_CSS,
     )
     return Drawing(
