@@ -62,7 +62,11 @@ def _drawn(info: msgspec.inspect.Type, data: st.DataObject) -> object:
         case msgspec.inspect.DictType(value_type=value):
             return {data.draw(st.text("abc")): _drawn(value, data) for _ in range(2)}
         case msgspec.inspect.UnionType(types=options):
-            return _drawn(data.draw(st.sampled_from(options)), data)
+            drawn = _drawn(data.draw(st.sampled_from(options)), data)
+            # where text may stand too, an odd number comes back as the text it was stored as
+            text = any(isinstance(option, msgspec.inspect.StrType) for option in options)
+            odd = isinstance(drawn, float) and not math.isfinite(drawn)
+            return repr(drawn) if text and odd else drawn
         case msgspec.inspect.StructType(cls=kind):
             return _build(kind, data)
         case msgspec.inspect.AnyType():
