@@ -1,13 +1,15 @@
 """A whole leaderboard entry re-scored: toolmark against the official evaluator, on one core.
 
-    python benchmarks/rescore.py [--bare] [--sittings 3]
+    python benchmarks/rescore.py [--bare] [--sittings 3] [--command VENV/bin/bfcl]
 
 The results are synthetic and complete: every scored category and the 5,200 format items, of a
 model that writes text, four in ten of them wrong in some way. Conversations carry the logs that
 `bfcl generate` writes beside them, with the initial state after each turn; `--bare` leaves the logs
 out. Each side is a fresh process on the same core, turn about. `import` reads official files, makes
-a run folder and scores it; `score` scores the stored run anew. The official time leaves out what
-its 144 packages take to import, and its file locks. Both sides' scores must be equal.
+a run folder and scores it; `score` scores the stored run anew. By default the official code
+runs from its wheel, without what its 144 packages take to import and without file locks;
+`--command` runs the installed `bfcl evaluate` as its users do (`pip install bfcl-eval soundfile` in
+an environment of its own). Both sides' scores must be equal.
 """
 
 from __future__ import annotations
@@ -56,6 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bare", action="store_true", help="results without logs")
     parser.add_argument("--sittings", type=int, default=3, help="the best of this many")
+    parser.add_argument("--command", help="the installed bfcl command, run instead of the wheel")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
@@ -63,7 +66,7 @@ def main() -> None:
         synthetic.write(root, MODEL, rows(suite, bare=asked.bare))
         size = sum(path.stat().st_size for path in root.rglob("*.json"))
         print(f"{len(suite):,} rows, {size / 2**20:.1f} MB of official result files")
-        best = measure(root, asked.sittings)
+        best = measure(root, asked.sittings, asked.command)
         agree(root)
     theirs = best["official evaluate"]
     for what, seconds in best.items():
@@ -105,7 +108,7 @@ def log(suite: Suite, task: Task, result: list[list[str]]) -> list[Any]:
     return told
 
 
-def measure(root: Path, sittings: int) -> dict[str, float]:
+def measure(root: Path, sittings: int, command: str | None) -> dict[str, float]:
     """Return the best seconds of each side."""
     fields = {
         MODEL: {
@@ -117,22 +120,26 @@ def measure(root: Path, sittings: int) -> dict[str, float]:
     for _ in range(sittings):
         shutil.rmtree(root / "runs", ignore_errors=True)
         shutil.rmtree(root / "score", ignore_errors=True)
-        official = [str(OFFICIAL), str(data.fetch()), str(root), json.dumps(fields), "whole"]
+        official = [sys.executable, str(OFFICIAL), str(data.fetch()), str(root), json.dumps(fields)]
+        official = [command, "evaluate", "--model", MODEL] if command else [*official, "whole"]
+        own = [sys.executable, "-c"]
         times = {
-            "official evaluate": timed(official),
-            "toolmark import": timed(["-c", IMPORT, str(root / "result"), str(root / "runs")]),
-            "toolmark score": timed(["-c", SCORE, str(next((root / "runs").iterdir()))]),
+            "official evaluate": timed(official, root),
+            "toolmark import": timed([*own, IMPORT, str(root / "result"), str(root / "runs")]),
         }
+        (run,) = (root / "runs").iterdir()
+        times["toolmark score"] = timed([*own, SCORE, str(run)])
         best = {what: min(seconds, best.get(what, seconds)) for what, seconds in times.items()}
     return best
 
 
-def timed(words: list[str]) -> float:
-    """Return the seconds that a fresh Python takes, on one core."""
+def timed(words: list[str], root: Path | None = None) -> float:
+    """Return the seconds that a fresh process takes, on one core."""
     core = {min(os.sched_getaffinity(0))}
     start = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, *words],
+        words,
+        env=os.environ | ({"BFCL_PROJECT_ROOT": str(root), "OPENAI_API_KEY": "-"} if root else {}),
         preexec_fn=lambda: os.sched_setaffinity(0, core),
         capture_output=True,
         check=False,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ from toolmark.runs.plan import Plan
 from toolmark.types import Attempt, Record, Score, Task, Tool, Trajectory
 
 FORMAT = 1
+HELD_TOOLS = 64
 
 
 class RunInfo(Record, frozen=True, kw_only=True):
@@ -81,7 +83,7 @@ class Run:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._offsets: dict[str, int] = {}
+        self._tasks: Tasks | None = None
         try:
             text = (path / "run.json").read_bytes()
         except OSError:
@@ -97,26 +99,17 @@ class Run:
 
     def tasks(self) -> Iterator[Task]:
         """Go through the tasks as asked. Equal tools of successive tasks are one object."""
-        raw = b""
-        shared: tuple[Tool, ...] = ()
+        tools = _Tools()
         for bare in records(self.path / "tasks.jsonl", _Bare, whole=True):
-            told = bytes(bare.tools)  # decoding the tools is most of the work: once will do
-            if told != raw:
-                raw, shared = told, codec.decode(told, tuple[Tool, ...]) if told else ()
-            fields = {name: getattr(bare, name) for name in Task.__struct_fields__}
-            yield Task(**fields | {"tools": shared})
+            yield tools.task(bare)
 
     def verify(self) -> None:
         """Raise DataError if the tasks are not those that were asked."""
-        path = self.path / "tasks.jsonl"
-        for _ in records(path, _Id, whole=True):  # names the line, where it is broken
-            pass
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = self._index().sha256
         if found != self.info.tasks_sha256:
             raise DataError(
-                f"{path}: changed since the run began (sha256 {found}); put it back, "
-                "or begin a new run with --fresh"
+                f"{self.path / 'tasks.jsonl'}: changed since the run began (sha256 {found}); "
+                "put it back, or begin a new run with --fresh"
             )
 
     def trajectories(self) -> Iterator[Trajectory]:
@@ -133,14 +126,12 @@ class Run:
 
     def task(self, id: str) -> Task:
         """Return one task by id, read from its place in the file."""
-        path = self.path / "tasks.jsonl"
-        if not self._offsets:
-            self._offsets = _offsets(path)
-        if id not in self._offsets:
-            raise DataError(f"{path}: no task {id!r}")
-        with path.open("rb") as file:
-            file.seek(self._offsets[id])
-            return codec.decode(file.readline(), Task)
+        return self._index()[id]
+
+    def _index(self) -> Tasks:
+        if self._tasks is None:
+            self._tasks = Tasks(self.path / "tasks.jsonl")
+        return self._tasks
 
     def done(self) -> set[tuple[str, int]]:
         """Return the (task, repeat) pairs that are complete. A pair twice is a DataError."""
@@ -163,14 +154,47 @@ class Run:
             raise DataError(f"{path}: {error}") from None
 
 
-def _offsets(path: Path) -> dict[str, int]:
-    found: dict[str, int] = {}
-    offset = 0
-    with path.open("rb") as file:
-        for record, line in zip(records(path, _Id, whole=True), file, strict=False):
-            found[record.id] = offset
-            offset += len(line)
-    return found
+class Tasks:
+    """The tasks of a file by id, each read from its place when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the file once, for places and `sha256`. Raises DataError naming a broken line."""
+        self.path = path
+        self._places: dict[str, int] = {}
+        self._tools = _Tools()
+        digest = hashlib.sha256()
+        place = 0
+        with path.open("rb", buffering=BLOCK_BYTES) as file:
+            for record, line in zip(records(path, _Id, whole=True), file, strict=False):
+                self._places[record.id] = place
+                place += len(line)
+                digest.update(line)
+        self.sha256 = digest.hexdigest()
+        self._file = path.open("rb")
+        weakref.finalize(self, self._file.close)
+
+    def __getitem__(self, id: str) -> Task:
+        """Return a task. Raises DataError where there is none of that id."""
+        if id not in self._places:
+            raise DataError(f"{self.path}: no task {id!r}")
+        self._file.seek(self._places[id])
+        return self._tools.task(codec.decode(self._file.readline(), _Bare))
+
+
+class _Tools:
+    """Tasks from their lines; equal tools of tasks near each other are one object."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[Tool, ...]] = {}
+
+    def task(self, bare: Any) -> Task:
+        raw = bytes(bare.tools)  # decoding the tools is most of the work: once will do
+        if raw not in self._known:
+            if len(self._known) == HELD_TOOLS:
+                del self._known[next(iter(self._known))]
+            self._known[raw] = codec.decode(raw, tuple[Tool, ...]) if raw else ()
+        fields = {name: getattr(bare, name) for name in Task.__struct_fields__}
+        return Task(**fields | {"tools": self._known[raw]})
 
 
 # a Task whose tools are left as they are written

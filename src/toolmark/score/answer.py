@@ -24,7 +24,8 @@ def official(text: str, answers: Sequence[str]) -> str | None:
     """
     said = normal(text)
     for answer in answers:
-        if re.search(rf"\b{re.escape(normal(answer))}\b", said):
+        wanted = normal(answer)
+        if wanted in said and re.search(rf"\b{re.escape(wanted)}\b", said):
             return answer
     return None
 
@@ -38,7 +39,7 @@ def fair(text: str, answers: Sequence[str]) -> str | None:
     said = _tidy(text)
     for answer in answers:
         wanted = _tidy(answer)
-        if wanted and re.search(_alone(wanted), said):
+        if wanted and wanted in said and re.search(_alone(wanted), said):
             return answer
     return None
 

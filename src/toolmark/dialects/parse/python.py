@@ -8,10 +8,12 @@ expression, constant arithmetic is folded within limits and anything else is not
 from __future__ import annotations
 
 import ast
+import copy
 import operator
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from toolmark.dialects.parse.frame import MAX_CHARS, bracketed
@@ -22,6 +24,7 @@ X = TypeVar("X")
 
 MAX_BITS = 4096
 MAX_TEXT = 65_536
+KEPT_CHARS = 4096
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -69,27 +72,41 @@ def parse(text: str) -> Decoded:
 
 def whole(text: str) -> list[Spoken]:
     """Read the calls as `parse`, but keep positional arguments and what signs mean."""
-    return _guard(text, lambda body: [_spoken(node) for node in _nodes(_Signs().visit(body))])
+    return _guard(text, lambda body: [_spoken(node) for node in _nodes(_signed(body))])
 
 
 def _guard(text: str, read: Callable[[ast.expr], X]) -> X:
     """Parse and read; whatever Python says about such text becomes Unreadable."""
     if len(text) > MAX_CHARS:
         raise Unreadable(f"{len(text)} characters; the limit is {MAX_CHARS}")
+    source = text.strip().strip("'")
+    tree = _kept(source) if len(source) <= KEPT_CHARS else _tree(source)
+    if isinstance(tree, str):
+        raise Unreadable(tree)
     try:
-        return read(_tree(text.strip().strip("'")))
+        return read(tree)
     except Unreadable:
         raise
-    except (SyntaxError, ValueError, TypeError, ArithmeticError) as error:
+    except (ValueError, TypeError, ArithmeticError) as error:
         raise Unreadable(str(error)) from None
     except (RecursionError, MemoryError):
         raise Unreadable("nested too deeply") from None
 
 
-def _tree(text: str) -> ast.expr:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # odd literals warn, and under -W error would not parse
-        return ast.parse(text, mode="eval").body
+def _tree(text: str) -> ast.expr | str:
+    """Return the syntax tree, or what Python says about such text."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd literals warn, and under -W error would fail
+            return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        return str(error)
+    except (RecursionError, MemoryError):
+        return "nested too deeply"
+
+
+# a reply is read several times: by each reading, and by the rules that look for what is wrong
+_kept = lru_cache(maxsize=1024)(_tree)
 
 
 def _nodes(body: ast.expr) -> list[ast.Call]:
@@ -117,6 +134,14 @@ def _spoken(node: ast.Call) -> Spoken:
     if not isinstance(spread, dict):
         raise Unreadable("** of something that is no dictionary")
     return Spoken(name, tuple(_value(each) for each in node.args), {**spread, **named})
+
+
+def _signed(body: ast.expr) -> ast.expr:
+    """Return the tree with signs folded; the tree itself is left as it is, others may read it."""
+    if not any(isinstance(node, ast.UnaryOp) for node in ast.walk(body)):
+        return body
+    folded: ast.expr = _Signs().visit(copy.deepcopy(body))
+    return folded
 
 
 class _Signs(ast.NodeTransformer):
