@@ -1,0 +1,87 @@
+"""Commands on runs that are stored: score, report, compare, show. No model is asked."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+
+from toolmark import api, suites
+from toolmark.cli import options as o
+from toolmark.cli import terminal
+from toolmark.errors import UsageError, near
+from toolmark.report.tables import visible
+
+out = Console()
+
+
+def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False) -> None:
+    """Score a stored run anew; no model is asked."""
+    scorer = suites.scorer(suite) if suite else None
+    found = api.rescore(path, scorer).summary()
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        return
+    terminal.summary(out, found)
+
+
+def report(
+    paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
+    output: o.Page = None,
+    suite: o.UserSuite = None,
+) -> None:
+    """Write one self-contained HTML page about one or more runs."""
+    scorer = suites.scorer(suite) if suite else None
+    page = api.write_report(*map(api.open_run, paths), path=output, scorer=scorer)
+    out.print(str(page), highlight=False, soft_wrap=True)
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(help="A run folder.", metavar="A")],
+    b: Annotated[Path, typer.Argument(help="Another one.", metavar="B")],
+    suite: o.UserSuite = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Compare two runs item by item: difference, interval, exact test, items that flipped."""
+    scorer = suites.scorer(suite) if suite else None
+    found = api.compare(api.open_run(a), api.open_run(b), scorer)
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        return
+    out.print(str(found), highlight=False, markup=False, soft_wrap=True)
+
+
+def show(
+    path: o.RunPath,
+    item: Annotated[str | None, typer.Argument(help="A task or item id; none: list them.")] = None,
+    suite: o.UserSuite = None,
+) -> None:
+    """Print what happened in one task, step by step; without an id, list the tasks."""
+    opened = api.open_run(path)
+    if item is None:
+        terminal.outcomes(out, opened)
+        return
+    scores = {(s.task, s.repeat): s for s in opened.scores() if item in (s.task, s.item)}
+    scorer = suites.scorer(suite) if suite else api.scorer_of(opened.info.plan.suite)
+    found = False
+    for trajectory in opened.trajectories():
+        task = opened.task(trajectory.task)
+        if item not in (task.id, task.item):
+            continue
+        found = True
+        judged = scores.get((trajectory.task, trajectory.repeat))
+        terminal.episode(out, task, trajectory, judged, scorer.views(task, trajectory))
+    for attempt in opened.attempts():
+        if attempt.task == item:
+            found = True
+            reason = visible(attempt.reason)
+            out.print(f"not run, repeat {attempt.repeat}: {attempt.stage}: {reason}",
+                      markup=False, highlight=False)  # fmt: skip
+    if not found:
+        known = {name for task in opened.tasks() for name in (task.id, task.item) if name}
+        close = near(item, known).partition("; known")[0]  # all of them would fill the screen
+        raise UsageError(f"{path}: no episode of {item!r}{close}; next: toolmark show {path}")
