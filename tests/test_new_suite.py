@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,9 @@ from toolmark.types import Call, Reply, Request
 PAGE = Path(__file__).parents[1] / "docs" / "new-suite.md"
 
 
-def _code() -> str:
-    found = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert found is not None
-    return found[1]
+def _code(holds: str = "def load") -> str:
+    found: list[str] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    return next(code for code in found if holds in code)
 
 
 @pytest.fixture
@@ -68,3 +69,16 @@ def test_the_example_is_listed_and_reported(shop: tm.Suite, tmp_path: Path) -> N
         tm.write_report(run)
     page = tm.write_report(run, scorer=sys.modules["shop"].SCORER)
     assert "shop" in page.read_text()
+
+
+def test_runs_beside_each_other_are_ranked_as_the_page_shows(
+    shop: tm.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ranking.py").write_text(_code("def across"))
+    monkeypatch.delitem(sys.modules, "ranking", raising=False)
+    scorer = replace(shop.scorer, across=importlib.import_module("ranking").across)
+    runs = [tm.run(shop, f"test/{name}", log_dir=tmp_path) for name in ("null", "oracle")]
+    page = tm.write_report(*runs, path=tmp_path / "r.html", scorer=scorer).read_text()
+    shown = page[page.index("<h3>Ranking</h3>") :]
+    assert shown.index("test/<wbr>oracle") < shown.index("test/<wbr>null")
+    assert re.findall(r"<bdi>([\d.]+)\u00a0%</bdi>", shown)[:2] == ["100.0", "0.0"]

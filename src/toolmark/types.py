@@ -282,7 +282,8 @@ class Score(Record, frozen=True, kw_only=True):
 class Estimate(Record, frozen=True, kw_only=True):
     """A number with its interval; None where nothing ran. Percentages are never used: shares are.
 
-    `worst` and `best` bound the value over all outcomes of what was not run.
+    `worst` and `best` bound the value over all outcomes of what was not run. `partial` says why
+    the value measures less than its name promises; readers are shown that instead of the number.
     """
 
     name: str
@@ -292,15 +293,20 @@ class Estimate(Record, frozen=True, kw_only=True):
     n: int = 0
     worst: float | None = None
     best: float | None = None
+    partial: str = ""
 
 
 class Table(Record, frozen=True, kw_only=True):
-    """A table of a report. Cells are text or numbers; None prints as a dash."""
+    """A table of a report. Cells are text or numbers; None prints as a dash.
+
+    `heat`: how many of the last columns are shares, printed in per cent and shaded as a heat map.
+    """
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str | float | int | None, ...], ...]
     note: str = ""
+    heat: int = 0
 
 
 class Series(Record, frozen=True, kw_only=True):

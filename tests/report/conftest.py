@@ -164,6 +164,10 @@ def tables(by_reading: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     head = ("setting", "n", "success", "calls per trial", "source")
     return [
         Table(title="Success by size", head=head, rows=tuple(rows), note="Shares, not per cent."),
+        Table(
+            title="Success by size and source", head=("setting", "this run", "a published model"),
+            rows=tuple(zip(CATEGORIES, value, paper.y, strict=True)), heat=2,
+        ),
         Chart(
             title="Success by core size", kind="line", series=(ours, paper),
             x_label="core functions", y_label="success",

@@ -223,20 +223,34 @@ def test_text_has_contrast_in_both_schemes(visit: Opener) -> None:
         rows(page).first.click()
         ratios = page.evaluate(CONTRAST, ["body", ".note", ".incorrect", ".role", "thead th", "a"])
         assert min(ratios) >= 4.5, (scheme, ratios)
+        hottest = page.locator('td.heat[style*=": 100%"], td.heat[style*=":100%"]').first
+        assert hottest.evaluate(OWN_CONTRAST) >= 4.5
+        assert hottest.evaluate("e => getComputedStyle(e).backgroundColor") != page.locator(
+            ".card"
+        ).first.evaluate("e => getComputedStyle(e).backgroundColor")
 
 
-CONTRAST = """(names) => {
-  const level = (text) => {
-    const [r, g, b] = text.match(/[\\d.]+/g).map(Number).map((v) => v / 255)
+# colours are rgb(0 to 255), or color(srgb 0 to 1) where they were mixed
+LEVEL = """const level = (text) => {
+    const [r, g, b] = text.match(/[\\d.]+/g).map(Number)
+      .map((v) => (text.startsWith("color") ? v : v / 255))
       .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
+  };"""
+OWN_CONTRAST = f"""(cell) => {{
+  {LEVEL}
+  const style = getComputedStyle(cell);
+  const pair = [level(style.color), level(style.backgroundColor)];
+  return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+}}"""
+CONTRAST = """(names) => {
+  LEVEL
   const card = getComputedStyle(document.querySelector(".card")).backgroundColor;
   return names.map((name) => {
     const pair = [level(getComputedStyle(document.querySelector(name)).color), level(card)];
     return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
   });
-}"""
+}""".replace("LEVEL", LEVEL)
 
 
 def test_an_address_opens_the_page_of_the_list_that_holds_it(visit: Opener) -> None:

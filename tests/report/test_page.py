@@ -194,6 +194,50 @@ def test_runs_without_a_common_item_are_shown_uncompared(
     assert 'id="compare"' not in page.write(runs, lambda _: scorer, tmp_path / "r.html").read_text()
 
 
+def beside(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
+    """Count the episodes of each run in each reading."""
+    rows: list[tuple[str | int, ...]] = [
+        (name, *map(len, runs.values())) for name, runs in readings.items()
+    ]
+    names = next(iter(readings.values()))
+    return [Table(title="Beside each other", head=("reading", *names), rows=tuple(rows))]
+
+
+def test_a_suite_can_show_its_runs_together(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    runs = [make_run(model=f"m-{n}", n=n) for n in (11, 12, 13)]
+    own = replace(scorer, across=beside)
+    text = read(page.write(runs, lambda _: own, tmp_path / "r.html")).text
+    assert text.index("All runs of lab") < text.index("Beside each other")
+    assert text.count("Beside each other") == 1
+    assert "readingm-11m-12m-13official111213fair111213" in "".join(text.split())
+
+
+def test_a_run_alone_is_not_shown_together(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:
+    own = replace(scorer, across=beside)
+    assert "All runs" not in read(page.write([make_run()], lambda _: own, tmp_path / "r.html")).text
+    runs = [make_run(), make_run(model="other")]
+    told = read(page.write(runs, lambda _: scorer, tmp_path / "r.html")).text
+    assert "All runs" not in told
+
+
+def test_a_note_is_told_once_with_the_runs_that_it_is_about(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    def noted(by: Mapping[str, Columns]) -> Sequence[Table | Chart]:
+        found = [metric.measure(by["official"]) for metric in scorer.metrics(by["official"])]
+        rows = tuple((x.name, x.value, x.low, x.high, x.n) for x in found)
+        note = "Many of them." if len(by["official"]) > 20 else "95 % intervals."
+        return [Table(title="", head=("", "x", "low", "high", "n"), rows=rows, note=note)]
+
+    own = replace(scorer, tables=noted)
+    runs = [make_run(model="a"), make_run(model="b"), make_run(model="c", n=9)]
+    text = read(page.write(runs, lambda _: own, tmp_path / "r.html")).text
+    assert text.count("a, b: Many of them.") == 2  # once for each reading's table
+    assert "c: " not in text[text.index("Scores on lab") : text.index("Comparison")]
+
+
 def test_a_page_stays_below_its_limit_and_says_what_it_leaves_out(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:

@@ -17,6 +17,13 @@ def test_nothing_ran_is_a_dash_never_zero() -> None:
     assert figures.share(Estimate(name="x")) == figures.points(Estimate(name="x")) == "–"
 
 
+def test_a_partial_value_is_its_reason_never_the_number() -> None:
+    estimate = Estimate(name="x", value=0.007, low=0.0, high=0.02, n=9, partial="1 of 4 parts run")
+    assert figures.share(estimate) == "– (1 of 4 parts run)"
+    rows = (("a", figures.share(estimate)), ("b", "38.2\u00a0%"))
+    assert tables.grid(Table(title="", head=("", "value"), rows=rows)).numeric == (False, True)
+
+
 def test_a_difference_has_its_sign_and_zero_has_none() -> None:
     assert figures.points(Estimate(name="x", value=-0.031, low=-0.07, high=0.01)) == (
         "−3.1 [−7.0, +1.0]"
@@ -66,6 +73,23 @@ def test_a_value_and_its_ends_are_one_column() -> None:
 def test_a_column_of_nothing_is_left_out() -> None:
     made = tables.grid(Table(title="t", head=("a", "why", "b"), rows=(("x", "", None),)))
     assert made.head == ("a", "b")
+
+
+def test_a_heat_map_places_every_share_between_the_least_and_the_greatest() -> None:
+    rows = (("x", 0.2, None), ("y", 0.7, 0.3), ("z", float("nan"), 0.5))
+    made = tables.grid(Table(title="t", head=("", "low", "high"), rows=rows, heat=2))
+    assert made.head == ("", "low", "high")
+    shown = [[cell.replace("\u00a0", " ") for cell in row[1:]] for row in made.rows]
+    assert shown == [["20.0 %", "–"], ["70.0 %", "30.0 %"], ["–", "50.0 %"]]
+    assert made.heat is not None and made.heat.first == 1
+    assert made.heat.places == ((0, None), (100, 20), (None, 60))
+    assert (made.heat.low, made.heat.high) == ("20.0\u00a0%", "70.0\u00a0%")
+
+
+def test_shares_that_are_all_alike_are_not_shaded() -> None:
+    made = tables.grid(Table(title="t", head=("", "a"), rows=(("x", 1.0), ("y", 1.0)), heat=1))
+    assert made.heat is None and made.rows[0][1] == "100.0\u00a0%"
+    assert tables.grid(Table(title="t", head=("", "a"), rows=(), heat=1)).heat is None
 
 
 def test_one_is_not_plural() -> None:

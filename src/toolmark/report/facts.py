@@ -90,8 +90,8 @@ class Side:
     absent: Grid
 
 
-def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, Columns]:
-    """Gather a run's facts, and the columns of its headline reading.
+def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, dict[str, Columns]]:
+    """Gather a run's facts, and the columns of each reading.
 
     Raises UsageError when the run has no scores.
     """
@@ -115,7 +115,7 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, Columns
         head=measured[0].estimates[0],
         readings=measured,
         noise=_noise(first),
-        notes=[table.note.removeprefix("95 % intervals. ") for table in doubles if table.note],
+        notes=list(filter(None, (_spared(table.note) for table in doubles))),
         n_planned=run.info.n_planned,
         n_not_run=int((~first.run).sum()),
         settings=[(key, value) for key, value in _settings(run) if value],
@@ -125,7 +125,23 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, Columns
         reasons=reasons,
         absent=absent,
     )
-    return made, first
+    return made, by_reading
+
+
+def across(
+    sides: Sequence[Side], scorers: Sequence[Scorer], tables: Sequence[Mapping[str, Columns]]
+) -> dict[str, list[Group]]:
+    """Return what each suite shows of its runs together; nothing of a suite with a single run."""
+    made: dict[str, list[Group]] = {}
+    for suite in dict.fromkeys(side.suite for side in sides):
+        alike = [i for i, side in enumerate(sides) if side.suite == suite]
+        scorer = scorers[alike[0]]
+        together = {
+            name: {sides[i].name: tables[i][name] for i in alike} for name in scorer.readings
+        }
+        if len(alike) > 1 and (found := list(_groups(scorer.across(together)))):
+            made[suite] = found
+    return made
 
 
 def parts(sides: Sequence[Side]) -> Iterator[Table]:
@@ -143,6 +159,11 @@ def parts(sides: Sequence[Side]) -> Iterator[Table]:
         for name in dict.fromkeys(read.name for side in alike for read in side.readings):
             found = [(side.name, x) for side in alike for x in side.readings if x.name == name]
             yield from _numbers(f"Scores on {suite}, {name} reading", found, alike)
+
+
+def _spared(note: str) -> str:
+    """Leave out what the page's own table says already."""
+    return note.removeprefix("95 % intervals.").strip()
 
 
 def _numbers(
@@ -163,10 +184,14 @@ def _numbers(
 
 
 def _noted(sides: Sequence[Side]) -> list[str]:
-    """Return the suites' notes on the scores, by run where they are not the same for all."""
-    if all(side.notes == sides[0].notes for side in sides):
-        return list(dict.fromkeys(sides[0].notes))
-    return [f"{side.name}: {note}" for side in sides for note in dict.fromkeys(side.notes)]
+    """Return the suites' notes on the scores, each with its runs where it is not for all."""
+    meant: dict[str, dict[str, None]] = {}
+    for side in sides:
+        for note in side.notes:
+            meant.setdefault(note, {})[side.name] = None
+    return [
+        note if len(of) == len(sides) else f"{', '.join(of)}: {note}" for note, of in meant.items()
+    ]
 
 
 def _known(name: str, estimates: Mapping[str, Estimate]) -> bool:

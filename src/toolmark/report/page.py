@@ -68,10 +68,11 @@ def write(
         for index, (run, scorer, name) in enumerate(zip(runs, scorers, told, strict=True))
     ]
     sides = [made for made, _ in gathered]
+    beside = facts.across(sides, scorers, [found for _, found in gathered])
     shelves = _Shelves(Shelf(limit_bytes), Shelf(limit_bytes), Shelf(limit_bytes // 10))
-    for index, (run, scorer, (_, table)) in enumerate(zip(runs, scorers, gathered, strict=True)):
-        _fill(shelves, index, run, scorer, table)
-    frame = _frame(runs, scorers, sides)
+    for index, (run, scorer, (_, found)) in enumerate(zip(runs, scorers, gathered, strict=True)):
+        _fill(shelves, index, run, scorer, found[scorer.readings[0]])
+    frame = _frame(runs, scorers, sides) | {"across": beside}
     fixed = sum(len(piece.encode()) for piece in _render(frame, [], ""))
     _share(shelves, limit_bytes - fixed - SLACK_BYTES)
     blocks = [block for shelf in shelves.all for block in shelf.blocks()]

@@ -26,6 +26,16 @@ _CONTROLS: dict[int, int | str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Heat:
+    """The shading of a table's last columns: each cell's place between the ends, in per cent."""
+
+    low: str
+    high: str
+    first: int
+    places: tuple[tuple[int | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Grid:
     """A table ready to print: cells are text, `numeric` says which columns align right."""
 
@@ -34,6 +44,7 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[bool, ...]
     note: str = ""
+    heat: Heat | None = None
 
 
 def grid(table: Table) -> Grid:
@@ -45,16 +56,44 @@ def grid(table: Table) -> Grid:
     rows = [(*row, *(None,) * (width - len(row)))[:width] for row in table.rows]
     named = zip(table.head, zip(*rows, strict=True) if rows else [()] * width, strict=True)
     kept = [(name, cells) for name, cells in named if not cells or any(x != "" for x in cells)]
-    kept = _joined(kept)
+    cold, hot = kept[: len(kept) - table.heat], kept[len(kept) - table.heat :]
+    kept = [*_joined(cold), *hot]
     columns = [cells for _, cells in kept]
-    texts = [column(cells) for cells in columns]
+    texts = [column(cells) for cells in columns[: len(columns) - len(hot)]]
+    texts += [[_percent(x) for x in cells] for _, cells in hot]
     return Grid(
         title=visible(table.title),
         head=tuple(visible(name) for name, _ in kept),
         rows=tuple(zip(*texts, strict=True)) if rows else (),
         numeric=tuple(_numeric(cells) for cells in columns),
         note=visible(table.note),
+        heat=_heat([cells for _, cells in hot], len(kept) - len(hot)),
     )
+
+
+def _percent(cell: Cell) -> str:
+    return _cell(cell, 0) if (share := _share(cell)) is None else figures.percent(share)
+
+
+def _share(cell: Cell) -> float | None:
+    return cell if isinstance(cell, float | int) and math.isfinite(cell) else None
+
+
+def _heat(hot: Sequence[Sequence[Cell]], first: int) -> Heat | None:
+    """Place every share of the columns between the least and the greatest; none that differ: None.
+
+    A cell without a number has no place.
+    """
+    rows = [tuple(map(_share, row)) for row in zip(*hot, strict=True)]
+    shares = [share for row in rows for share in row if share is not None]
+    if not shares or min(shares) == max(shares):
+        return None
+    low, high = min(shares), max(shares)
+    places = tuple(
+        tuple(None if x is None else round(100 * (x - low) / (high - low)) for x in row)
+        for row in rows
+    )
+    return Heat(figures.percent(low), figures.percent(high), first, places)
 
 
 def plural(n: int, word: str) -> str:
@@ -118,8 +157,13 @@ def _lines(note: str) -> list[str]:
 
 def _numeric(cells: Sequence[Cell]) -> bool:
     """Say whether a column holds numbers, or texts that begin with one."""
-    told = [x for x in cells if x is not None and x not in ("", DASH, "-")]
+    told = [x for x in cells if x is not None and x not in ("", "-") and not _dashed(x)]
     return bool(told) and all(not isinstance(x, str) or _LEADING.match(x) for x in told)
+
+
+def _dashed(cell: Cell) -> bool:
+    """Say whether a dash stands for the number, with or without the reason."""
+    return isinstance(cell, str) and (cell == DASH or cell.startswith(f"{DASH} ("))
 
 
 _LEADING = re.compile(r"[<+\-−]?\s?\d[\d,.\u202f]*(\s?%|\s?\[|\s?/|\s?\(|\s?×|$)")

@@ -129,6 +129,7 @@ def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
 
 
 def _fields(estimate: Estimate) -> dict[str, Any]:
+    told = {"partial": estimate.partial} if estimate.partial else {}
     return {
         "name": estimate.name,
         "value": estimate.value,
@@ -137,4 +138,5 @@ def _fields(estimate: Estimate) -> dict[str, Any]:
         "n": estimate.n,
         "worst": estimate.worst,
         "best": estimate.best,
+        **told,
     }

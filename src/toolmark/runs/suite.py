@@ -49,7 +49,9 @@ class Scorer:
 
     `readings`: the first is the headline. `score` is pure: (task, trajectory) to a Verdict per
     reading. `metrics`: the first is the headline, the others are its parts. `tables` takes the
-    columns of each reading; `views` draws one episode for the report.
+    columns of each reading; `views` draws one episode for the report; `across` takes the columns
+    of several runs of the suite, by reading and then by the run's name, and returns what only
+    shows when they stand beside each other.
     """
 
     readings: tuple[str, ...]
@@ -57,6 +59,9 @@ class Scorer:
     metrics: Callable[[Columns], Sequence[Metric]]
     tables: Callable[[Mapping[str, Columns]], Sequence[Table | Chart]]
     views: Callable[[Task, Trajectory], Sequence[Table | Drawing]] = lambda task, trajectory: ()
+    across: Callable[[Mapping[str, Mapping[str, Columns]]], Sequence[Table | Chart]] = (
+        lambda readings: ()
+    )
 
 
 @dataclass(frozen=True, slots=True)

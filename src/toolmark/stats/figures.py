@@ -9,9 +9,14 @@ SPACE = "\u00a0"
 
 
 def share(estimate: Estimate) -> str:
-    """Return "38.2 % [26.1, 52.4]"; a dash where nothing ran, no brackets without an interval."""
+    """Return "38.2 % [26.1, 52.4]"; no brackets without an interval.
+
+    A dash where nothing ran; "– (1 of 4 categories run)" where the value is partial.
+    """
     if estimate.value is None:
         return DASH
+    if estimate.partial:
+        return f"{DASH} ({estimate.partial})"
     text = percent(estimate.value)
     if estimate.low is None or estimate.high is None:
         return text

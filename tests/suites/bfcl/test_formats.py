@@ -342,7 +342,8 @@ def test_the_report_tells_heat_spread_drops_flips_and_modes() -> None:
     tables = {table.title: table for table in made if isinstance(table, Table)}
     heat = tables["Accuracy by prompt format"]
     assert len(heat.rows) == 26
-    assert [row[-1] for row in heat.rows if row[0] == "json"] == [0.5] * 6
+    assert [row[-1] for row in heat.rows if str(row[0]).startswith("json")] == [0.5] * 6
+    assert heat.heat == 1
     assert tables["Spread over prompt formats"].rows[0][1] == 50.0
     flips = tables["Items that flip with the prompt format (official)"]
     assert flips.head == ("item", "all", *format_report.FORMS, "tag", "no tag")
@@ -363,3 +364,54 @@ def test_figure_1_needs_all_entries() -> None:
     (table,) = (x for x in made if isinstance(x, Table) and x.title.startswith("Subset"))
     assert "r = 0.9" in table.note
     assert not any(isinstance(x, Chart) for x in format_report.tables({"o": scored(rising)}))
+
+
+def rising(index: int, form: Format) -> bool:
+    return index < 3 * formats.official().index(formats.spell(form)) // 2
+
+
+def never(index: int, form: Format) -> bool:
+    return False
+
+
+def test_runs_beside_each_other_are_one_heat_map() -> None:
+    runs = {"a": scored(half_wrong_in_json), "b": scored(never), "c": scored(never)}
+    runs["c"] = runs["c"].where(np.zeros(len(runs["c"]), dtype=bool))
+    heat, spread = format_report.across({"official": runs})
+    assert isinstance(heat, Table) and isinstance(spread, Table)
+    assert heat.head == ("format", "a", "b") and heat.heat == 2
+    assert [row[1:] for row in heat.rows if str(row[0]).startswith("json")] == [(0.5, 1.0)] * 6
+    assert "Without results here: c." in heat.note
+    assert "same entries" not in heat.note
+    assert [row[:2] for row in spread.rows] == [("a", 50.0), ("b", 0.0)]
+    del runs["b"]
+    assert format_report.across({"official": runs}) == []
+
+
+def test_a_format_that_a_run_was_not_asked_in_is_no_number() -> None:
+    whole = scored(half_wrong_in_json)
+    few = whole.where((whole.axis("calls") == "json") & (whole.item != "i_0"))
+    heat = format_report.across({"official": {"a": whole, "b": few}})[0]
+    assert isinstance(heat, Table)
+    assert [row[2] is None for row in heat.rows].count(True) == 20
+    assert "Not over the same entries" in heat.note and "a 40, b 39." in heat.note
+
+
+def test_figure_1_over_several_runs_correlates_each_and_all() -> None:
+    runs = {"a": scored(rising, subset=True), "b": scored(never, subset=True)}
+    runs["c"] = scored(rising)
+    made = format_report.across({"official": runs})
+    (chart,) = (item for item in made if isinstance(item, Chart))
+    assert [(line.name, len(line.x)) for line in chart.series] == [("a", 26), ("b", 26)]
+    table = made[-1]
+    assert isinstance(table, Table)
+    x = np.array([*chart.series[0].x, *chart.series[1].x])
+    y = np.array([*chart.series[0].y, *chart.series[1].y])
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["a"][1] == pytest.approx(np.corrcoef(x[:26], y[:26])[0, 1])
+    assert rows["b"] == (26, None, "0.0", 0.0)
+    assert rows["all runs"][0] == 52
+    assert rows["all runs"][1] == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert rows["all runs"][3] == pytest.approx(100 * abs(x - y).max(), abs=0.05)
+    del runs["b"]
+    assert not any(isinstance(x, Chart) for x in format_report.across({"official": runs}))

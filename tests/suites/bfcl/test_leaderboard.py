@@ -106,6 +106,41 @@ def test_what_is_missing_counts_as_zero_and_is_marked() -> None:
     assert "multi_turn_base" not in board.missing(cols) and len(board.missing(cols)) == 21
 
 
+def test_a_group_says_how_much_of_it_ran() -> None:
+    found = measured(made({"multi_turn_base": (3, 4), "multiple": (1, 2), "memory_kv": (1, 2)}))
+    told = {name: part.partial for name, part in found.items() if part.partial}
+    assert told == {
+        "multi_turn": "1 of 4 categories run",
+        "non_live": "1 of 6 categories run",
+        "memory": "1 of 3 categories run",
+        "agentic": "1 of 5 categories run",
+        "overall": "3 of 21 categories run",
+    }
+    assert not any(part.partial for part in measured(made(full())).values())
+
+
+def test_a_category_of_which_nothing_ran_leaves_its_groups_open() -> None:
+    scores = [
+        Score(
+            task=f"{name}_0",
+            item=f"{name}_0",
+            category=name,
+            not_run="dead" if name == "web_search_base" else "",
+            readings={}
+            if name == "web_search_base"
+            else {"official": Verdict(outcome="correct", value=1.0)},
+        )
+        for name in board.ENTRIES
+    ]
+    found = measured(columns(scores, "official"))
+    assert next(iter(found)) == "accuracy"
+    group = found["web_search"]
+    assert (group.value, group.worst, group.best) == (0.5, 0.5, 1.0)
+    assert group.partial == "1 of 2 categories run"
+    assert found["web_search_base"].best is None
+    assert found["overall"].worst == pytest.approx(0.9) and found["overall"].best == 1.0
+
+
 def test_a_missing_live_category_weighs_its_published_entries() -> None:
     found = measured(made({"live_simple": (258, 258)}))
     assert found["live"].value == pytest.approx(258 / (258 + 1053 + 16 + 24))

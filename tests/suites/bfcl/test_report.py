@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolmark.stats.columns import Columns, columns
-from toolmark.suites.bfcl import report
+from toolmark.suites.bfcl import leaderboard, report
 from toolmark.types import Call, Label, Reply, Score, Step, Table, Task, Trajectory, Verdict
 
 WRONG = Label(cause="wrong_value", native="value_error:others", evidence="e", primary=True)
@@ -37,8 +37,27 @@ def test_tables_count_every_failure_once() -> None:
     accuracy, errors = report.tables({"official": made(multiple=(1, 3), irrelevance=(2, 4))})
     shown = [row[0] for row in accuracy.rows]  # type: ignore[union-attr]
     assert shown[:3] == ["accuracy", "multiple", "irrelevance"]
-    assert shown[3:] == ["non_live", "irrelevance_detection", "overall"]
+    assert shown[3:] == []
+    assert isinstance(accuracy, Table)
+    assert accuracy.note.endswith("No result: 20 of 22 categories.")
     assert errors.rows == (("wrong_value", "value_error:others", 2, 2, 4),)  # type: ignore[union-attr]
+
+
+def test_only_whole_groups_have_a_number() -> None:
+    live = {"live_simple": (1, 2), "live_multiple": (1, 2), "live_parallel": (1, 2)}
+    whole, *_ = report.tables({"official": made(**live, live_parallel_multiple=(1, 2))})
+    part, *_ = report.tables({"official": made(**live)})
+    assert isinstance(whole, Table) and isinstance(part, Table)
+    assert "live" in [row[0] for row in whole.rows]
+    assert "live" not in [row[0] for row in part.rows]
+    assert "Groups are weighted" in whole.note and "Groups are weighted" not in part.note
+
+
+def test_few_missing_categories_are_named() -> None:
+    ran = {name: (1, 2) for name in leaderboard.ENTRIES if not name.startswith("web_search")}
+    accuracy, *_ = report.tables({"official": made(**ran)})
+    assert isinstance(accuracy, Table)
+    assert accuracy.note.endswith("No result: web_search_base, web_search_no_snippet.")
 
 
 def test_the_listing_shows_what_was_made_beside_what_is_accepted(tasks: dict[str, Task]) -> None:

@@ -1,10 +1,10 @@
-"""What prompt formats do to accuracy: heat map, paired drops, spread, flips, modes, figure 1."""
+"""What prompt formats do to accuracy: heat map, paired drops, spread, flips, modes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from toolmark.dialects.prompt import Format
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.stats.paired import Paired, paired
-from toolmark.suites.bfcl import formats, modes
-from toolmark.types import Chart, Series, Table
+from toolmark.suites.bfcl import formats, modes, subset
+from toolmark.types import Chart, Table
 
 Cell: TypeAlias = str | float | int | None
 Grid: TypeAlias = NDArray[np.float64]
@@ -23,6 +23,8 @@ DRAWS = 1000
 _MOST = 20_000_000  # cells that are shuffled at most: beyond that there are fewer draws
 SHOWN = 40  # flipping items that the table names
 FORMS = ("python", "json", "verbose_xml", "concise_xml")
+HEAT = "Accuracy by prompt format"
+SPREAD = "Spread over prompt formats"
 
 
 def tables(readings: Mapping[str, Columns]) -> list[Table | Chart]:
@@ -31,38 +33,64 @@ def tables(readings: Mapping[str, Columns]) -> list[Table | Chart]:
     found = {name: rows for name, rows in found.items() if len(rows)}
     if not found:
         return []
-    made: list[Table | Chart] = [heat(found), spread(found)]
+    made: list[Table | Chart] = [heat(found, HEAT), spread(found, SPREAD)]
     for reading, rows in found.items():
         made += _drops(reading, rows)
     reading, rows = next(iter(found.items()))
-    return [*made, *_flips(reading, rows), *_modes(reading, rows), *_figure(reading, rows)]
+    return [*made, *_flips(reading, rows), *_modes(reading, rows), *subset.one(reading, rows)]
+
+
+def across(readings: Mapping[str, Mapping[str, Columns]]) -> list[Table | Chart]:
+    """Return heat map, spread and figure 1 over several runs; none where only one asked formats."""
+    made: list[Table | Chart] = []
+    for reading, runs in readings.items():
+        found = {name: formats.rows(columns) for name, columns in runs.items()}
+        asked = {name: rows for name, rows in found.items() if len(rows)}
+        if len(asked) < 2:
+            continue
+        note = _unlike(asked, [name for name in runs if name not in asked])
+        made.append(heat(asked, f"{HEAT}, run by run ({reading})", note))
+        made.append(spread(asked, f"{SPREAD}, run by run ({reading})"))
+        made += subset.several(reading, asked)
+    return made
+
+
+def _unlike(asked: Mapping[str, Columns], others: Sequence[str]) -> str:
+    """Say which runs have no column, and when the columns do not rest on the same entries."""
+    entries = {name: set(rows.item[rows.run]) for name, rows in asked.items()}
+    told = [f" Without results here: {', '.join(others)}."] if others else []
+    if len(set(map(frozenset, entries.values()))) > 1:
+        sizes = ", ".join(f"{name} {figures.count(len(held))}" for name, held in entries.items())
+        told.append(f" Not over the same entries, so columns differ for that reason too: {sizes}.")
+    return "".join(told)
 
 
 # --- the heat map, and how far formats lie apart ----------------------------------------
 
 
-def heat(rows: Mapping[str, Columns]) -> Table:
-    """Return accuracy by format: a row per format, a column per model or reading."""
+def heat(rows: Mapping[str, Columns], title: str, note: str = "") -> Table:
+    """Return accuracy by format: a row per format, a column per run or reading."""
     found = {name: formats.accuracies(columns) for name, columns in rows.items()}
     names = dict.fromkeys(name for row in found.values() for name in row)
     lines: list[tuple[Cell, ...]] = []
     for name in names:
-        form = formats.every()[name]
         values = [row[name].value if name in row else None for row in found.values()]
-        lines.append((*(str(getattr(form, axis)) for axis in formats.AXES), *values))
+        lines.append((formats.short(name), *values))
     return Table(
-        title="Accuracy by prompt format",
-        head=(*formats.AXES, *found),
+        title=title,
+        head=("format", *found),
         rows=tuple(lines),
-        note="calls: how calls are written; tag: inside a tag; docs: how functions are described.",
+        note="How calls are written, whether inside a tag, and how functions are described; in "
+        "plain text and classic style where nothing else is said." + note,
+        heat=len(found),
     )
 
 
-def spread(rows: Mapping[str, Columns]) -> Table:
+def spread(rows: Mapping[str, Columns], title: str) -> Table:
     """Return how far formats lie apart: largest difference, deviation, and what chance makes."""
     lines = [_spread(name, columns) for name, columns in rows.items()]
     return Table(
-        title="Spread over prompt formats",
+        title=title,
         head=("", "max delta", "std", "variance", "by chance, 95 %", "p", "best", "worst"),
         rows=tuple(lines),
         note="Max delta, sample standard deviation and variance of the formats' accuracies, in "
@@ -239,43 +267,3 @@ def _modes(reading: str, columns: Columns) -> Iterator[Table]:
             rows=tuple(rows),
             note="Failed replies by the form asked for; a reply can miss it in several ways.",
         )
-
-
-# --- figure 1 ---------------------------------------------------------------------------
-
-
-def _figure(reading: str, columns: Columns) -> Iterator[Table | Chart]:
-    """Show how well the published subset stands for all entries; needs `entries=all`."""
-    inside = columns.axis("subset") == "yes"
-    if not inside.any() or inside.all():
-        return
-    whole = formats.accuracies(columns)
-    part = formats.accuracies(columns.where(inside))
-    names = [name for name in part if part[name].value is not None]
-    x = np.array([whole[name].value for name in names], dtype=float)
-    y = np.array([part[name].value for name in names], dtype=float)
-    yield Chart(
-        title=f"Subset against all entries ({reading})",
-        kind="scatter",
-        series=(Series(name="formats", x=tuple(x.tolist()), y=tuple(y.tolist())),),
-        x_label="accuracy on all entries",
-        y_label="accuracy on the published subset",
-        note="A point per prompt format.",
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (formats.short(name), float(a), float(b), 100 * float(b - a))
-        for name, a, b in zip(names, x, y, strict=True)
-    ]
-    yield Table(
-        title=f"Subset against all entries by prompt format ({reading})",
-        head=("format", "all entries", "subset", "difference in points"),
-        rows=tuple(rows),
-        note=_correlation(x, y),
-    )
-
-
-def _correlation(x: Any, y: Any) -> str:
-    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return "Too few formats, or formats too much alike, for a correlation."
-    r = float(np.corrcoef(x, y)[0, 1])
-    return f"Correlation over {len(x)} formats: r = {r:.3f} (Pearson)."

@@ -1,7 +1,7 @@
 """The leaderboard's numbers: every category, the groups, and the weighted overall score.
 
 A group is a weighted mean of its members. A category that has no result counts as 0, as on the
-leaderboard; it is marked by having no value and n = 0 itself.
+leaderboard; it is marked by having no value and n = 0 itself, and its groups by `partial`.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ GROUPS: tuple[Group, ...] = (
 def metrics(columns: Columns) -> list[Metric]:
     """Return the headline, then every category and group, and the prompt formats that were run.
 
-    The headline is the overall score where every scored category is there, else plain accuracy:
+    The headline is the overall score where every scored category ran, else plain accuracy:
     with categories missing the overall score says more about the selection than about the model.
     """
     accuracy = Metric("accuracy", _accuracy)
@@ -121,7 +121,7 @@ def metrics(columns: Columns) -> list[Metric]:
     named = [*ENTRIES, *sorted(present - set(ENTRIES))]
     parts = [Metric(name, partial(measure, name)) for name in named]
     spread = formats.metrics(columns.where(columns.run))
-    if present.issuperset(ENTRIES):
+    if not missing(columns):
         return [groups[-1], accuracy, *parts, *groups[:-1], *spread]
     return [accuracy, *parts, *groups, *spread]
 
@@ -148,10 +148,16 @@ def measure(node: Node, columns: Columns) -> Estimate:
     Donner 2008, doi 10.1002/sim.3095), which keeps the interval within [0, 1] for shares near 0
     or 1. A missing category has no variance: its 0 is the leaderboard's rule. No category: None.
     """
-    parts = {leaf: mean(columns.where(columns.category == leaf), leaf) for leaf in leaves(node)}
     if isinstance(node, str):
-        return parts[node]
-    return combined(node, parts)
+        return mean(columns.where(columns.category == node), node)
+    return combined(node, {leaf: _part(leaf, columns) for leaf in leaves(node)})
+
+
+def _part(name: str, columns: Columns) -> Estimate:
+    """Return a category's accuracy; one that was asked and has no result keeps its bounds."""
+    mine = columns.where(columns.category == name)
+    found = mean(mine, name)
+    return found if found.n or not len(mine) else Estimate(name=name, worst=0.0, best=1.0)
 
 
 def combined(node: Group, parts: Mapping[str, Estimate]) -> Estimate:
@@ -170,8 +176,9 @@ def combined(node: Group, parts: Mapping[str, Estimate]) -> Estimate:
         low=max(0.0, value - below),
         high=min(1.0, value + above),
         n=sum(part.n for part in ran.values()),
-        worst=total(node, {name: part.worst or 0.0 for name, part in ran.items()}, counts),
-        best=total(node, {name: part.best or 0.0 for name, part in ran.items()}, counts),
+        worst=total(node, {name: part.worst or 0.0 for name, part in parts.items()}, counts),
+        best=total(node, {name: part.best or 0.0 for name, part in parts.items()}, counts),
+        partial=f"{len(ran)} of {len(parts)} categories run" if len(ran) < len(parts) else "",
     )
 
 

@@ -15,6 +15,9 @@ from toolmark.types import Chart, Table, Task, Trajectory
 
 Cell: TypeAlias = str | float | int | None
 
+WEIGHTED = " Groups are weighted as on the leaderboard."
+NAMED = 6  # categories without a result that are named
+
 
 def categories(columns: Columns) -> list[str]:
     """Return the categories present, in the published order, unknown ones last."""
@@ -35,14 +38,27 @@ def tables(readings: Mapping[str, Columns]) -> list[Table | Chart]:
 
 def _accuracy(reading: str, columns: Columns) -> Table:
     found = [metric.measure(columns) for metric in leaderboard.metrics(columns)]
-    rows = [(x.name, x.value, x.low, x.high, x.n) for x in found if x.value is not None]
-    absent = leaderboard.missing(columns)
-    note = f" No result, counted as 0: {', '.join(absent)}." if absent else ""
+    told = [x for x in found if x.value is not None and not x.partial]
+    rows = [(x.name, x.value, x.low, x.high, x.n) for x in told]
+    groups = {group.name for group in leaderboard.GROUPS}
+    note = WEIGHTED if any(x.name in groups for x in told) else ""
+    note += _absent(columns) if any(x.partial for x in found) else ""
     return Table(
         title=f"Accuracy by category ({reading})",
         head=("category", "accuracy", "low", "high", "n"),
         rows=tuple(rows),
-        note="95 % intervals. Groups and overall are weighted as on the leaderboard." + note,
+        note=f"95 % intervals.{note}",
+    )
+
+
+def _absent(columns: Columns) -> str:
+    """Say which categories leave their groups without a number here."""
+    absent = leaderboard.missing(columns)
+    few = len(absent) <= NAMED
+    told = ", ".join(absent) if few else f"{len(absent)} of {len(leaderboard.ENTRIES)} categories"
+    return (
+        " A group that lacks a category has no number here; --json and the CSV files count what "
+        f"is missing as 0, as the leaderboard does. No result: {told}."
     )
 
 

@@ -11,7 +11,16 @@ from toolmark.dialects.native import NATIVE
 from toolmark.dialects.prompt import OWN, Wording
 from toolmark.errors import UsageError, near
 from toolmark.runs.suite import Scorer, Suite, Tasks
-from toolmark.suites.bfcl import agentic, data, leaderboard, multi_turn, report, sites, stored
+from toolmark.suites.bfcl import (
+    agentic,
+    data,
+    format_report,
+    leaderboard,
+    multi_turn,
+    report,
+    sites,
+    stored,
+)
 from toolmark.suites.bfcl import formats as variants
 from toolmark.suites.bfcl.instruments import faulty, oracle
 from toolmark.suites.bfcl.score import READINGS
@@ -24,6 +33,7 @@ SCORER = Scorer(
     metrics=leaderboard.metrics,
     tables=report.tables,
     views=report.views,
+    across=format_report.across,
 )
 
 

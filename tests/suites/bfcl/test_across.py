@@ -1,0 +1,78 @@
+"""The page and the terminal of real runs: several beside each other, and one that is partial."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from toolmark import api
+from toolmark.cli import terminal
+from toolmark.runs.store import Run
+from toolmark.stats import figures
+from toolmark.stats.columns import columns
+from toolmark.suites.bfcl import format_report, formats
+
+FAULTY = "test/faulty?class=wrong_value&rate=0.5"
+PARTIAL = "– (1 of 4 categories run)"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    """Return two players of the prompt formats, and one that was asked live items alone."""
+    folder = tmp_path_factory.mktemp("runs")
+    asked = api.load("bfcl", category=("format_sensitivity",))
+    ids = [task.id for task in itertools.islice(asked, 10 * 26)]
+    live = api.load("bfcl", category=("live_simple",))
+    return [
+        api.run(asked, "test/oracle", ids=ids, log_dir=folder),
+        api.run(asked, FAULTY, ids=ids, log_dir=folder),
+        api.run(live, "test/faulty?class=missing_call", limit=20, log_dir=folder),
+    ]
+
+
+def test_a_page_of_three_runs_has_one_heat_map_of_those_with_formats(
+    runs: list[Run], tmp_path: Path
+) -> None:
+    text = api.write_report(*runs, path=tmp_path / "r.html").read_text(encoding="utf-8")
+    title = f"{format_report.HEAT}, run by run (official)"
+    assert text.count(f"<h3>{title}</h3>") == 1
+    made = text[text.index(f"<h3>{title}</h3>") :]
+    table, note = made[: made.index("</table>")], made[made.index("</table>") :]
+    assert table.count("<tr>") == 27
+    cells = re.findall(r"<bdi>([^<]*%)</bdi>", table)
+    asked = [formats.accuracies(columns(run.scores(), "official")) for run in runs[:2]]
+    assert cells == [
+        figures.percent(found[name].value or 0.0) for name in formats.official() for found in asked
+    ]
+    assert len(set(cells[::2])) > 1 and len(set(cells[1::2])) > 1
+    assert table.count('style="--heat:100%"') == cells.count("100.0\u00a0%") > 0
+    assert '<th scope="col" class="heat">test/<wbr>oracle</th>' in table
+    assert "live" not in table
+    assert "Without results here: test/faulty?class=missing_call." in note[: note.index("<h3>")]
+
+
+def test_a_partial_group_reads_alike_on_page_and_terminal_and_keeps_its_official_value(
+    runs: list[Run], tmp_path: Path
+) -> None:
+    run = runs[-1]
+    found = run.summary()
+    part = found["parts"]["live"]
+    assert part["partial"] == "1 of 4 categories run"
+    share = found["parts"]["live_simple"]["value"]
+    assert part["value"] == pytest.approx(share * 20 / (20 + 1053 + 16 + 24))
+    assert "partial" not in found["parts"]["live_simple"]
+    console = Console(file=StringIO(), width=200)
+    terminal.summary(console, found)
+    assert isinstance(console.file, StringIO)
+    lines = console.file.getvalue().splitlines()
+    (told,) = (line.split(maxsplit=1)[1] for line in lines if line.split()[:1] == ["live"])
+    assert told == f"{PARTIAL}  n=20"
+    text = api.write_report(run, path=tmp_path / "r.html").read_text(encoding="utf-8")
+    scores = text[text.index("<h3>Scores</h3>") :]
+    assert f"<bdi>{PARTIAL}</bdi>" in scores[: scores.index("</table>")]
+    assert "No result: 21 of 22 categories." in text
