@@ -1,19 +1,9 @@
-"""The official code as a fixture, in its own process."""
+"""The official code as fixtures, each in a process of its own."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
-
 import pytest
-
-from toolmark.suites.bfcl import data
-
-Ask = Callable[[Sequence[Sequence[Any]]], list[Any]]
+from tests.parity.process import Ask, asker
 
 
 @pytest.fixture(scope="session")
@@ -26,17 +16,11 @@ def official_formats() -> Ask:
     return asker("official_formats.py")
 
 
-def asker(script: str) -> Ask:
-    """Return what sends jobs to a script beside this file, and brings its answers."""
-    command = [sys.executable, str(Path(__file__).with_name(script)), str(data.fetch())]
+@pytest.fixture(scope="session")
+def agentically() -> Ask:
+    return asker("official_agentic.py")
 
-    def ask(jobs: Sequence[Sequence[Any]]) -> list[Any]:
-        done = subprocess.run(
-            command, input=json.dumps(jobs), capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        answers: list[Any] = json.loads(done.stdout)
-        assert len(answers) == len(jobs)
-        return answers
 
-    return ask
+@pytest.fixture(scope="session")
+def handled() -> Ask:
+    return asker("official_handlers.py")

@@ -1,7 +1,7 @@
 """The official BFCL code as an oracle, run in a process of its own.
 
-Usage: `python official.py WHEEL_FOLDER < jobs > answers`, both JSON lists. What the wheel imports
-and this oracle does not use (servers, file locks, grammars) is stubbed, so nothing is installed.
+Usage: `python official.py WHEEL_FOLDER < jobs > answers`, both JSON lists. A job is the name of a
+method of `Official` and its arguments.
 """
 
 import ast
@@ -9,79 +9,40 @@ import copy
 import hashlib
 import importlib
 import json
-import os
-import sys
-import tempfile
 import time
 import types
-import warnings
-from typing import Any, NoReturn
+from typing import Any
+
+wheel: Any = importlib.import_module("wheel")  # beside this script
 
 CONVERTERS = "bfcl_eval.eval_checker.ast_eval.type_convertor"
 LANGUAGES = {"simple_java": "java", "simple_javascript": "javascript"}
 
 
-class Evaluated(BaseException):
-    """The official code was about to evaluate model text."""
-
-
-def stub(name: str, **members: Any) -> None:
-    module = types.ModuleType(name)
-    module.__dict__.update(members)
-    sys.modules[name] = module
-
-
-def ignore(*_args: Any, **_kwargs: Any) -> None:
-    pass
-
-
-def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
-    raise Evaluated
-
-
 class Official:
     """The parts of the wheel that are compared."""
 
-    def __init__(self, wheel: str, scratch: str) -> None:
-        os.environ["BFCL_PROJECT_ROOT"] = scratch  # the wheel makes folders when imported
-        sys.path.insert(0, wheel)
-        stub(
-            "tenacity",
-            retry=None,
-            retry_if_exception_message=None,
-            retry_if_exception_type=None,
-            wait_random_exponential=None,
-        )
-        stub("filelock", FileLock=object)
+    def __init__(self, path: str, scratch: str) -> None:
         plain = types.SimpleNamespace(underscore_to_dot=False)
-        stub("bfcl_eval.constants.model_config", MODEL_CONFIG_MAPPING={"any": plain})
+        wheel.unpack(path, scratch, {"any": plain})
         parsers = "bfcl_eval.model_handler.parser"
-        stub(f"{parsers}.java_parser", parse_java_function_call=refuse)
-        stub(f"{parsers}.js_parser", parse_javascript_function_call=refuse)
-        if not hasattr(ast, "NameConstant"):  # gone in Python 3.14; the wheel still names them
-            vars(ast).update(NameConstant=ast.Constant, Ellipsis=ast.Constant)
+        wheel.stub(f"{parsers}.java_parser", parse_java_function_call=wheel.refuse)
+        wheel.stub(f"{parsers}.js_parser", parse_javascript_function_call=wheel.refuse)
         self.utils = importlib.import_module("bfcl_eval.utils")
         self.handler = importlib.import_module("bfcl_eval.model_handler.utils")
-        vars(self.handler)["eval"] = refuse
+        vars(self.handler)["eval"] = wheel.refuse
         self.enums = importlib.import_module("bfcl_eval.constants.enums")
         self.types = importlib.import_module("bfcl_eval.constants.type_mappings")
         java = importlib.import_module(f"{CONVERTERS}.java_type_converter")
         script = importlib.import_module(f"{CONVERTERS}.js_type_converter")
         # it tells its failures on standard output, which here holds the answers
-        vars(script)["print"] = ignore
+        vars(script)["print"] = lambda *_args: None
         self.converters = {
             "simple_java": java.java_type_converter,
             "simple_javascript": script.js_type_converter,
         }
         self.checker = importlib.import_module("bfcl_eval.eval_checker.ast_eval.ast_checker")
-        self.data = os.path.join(wheel, "bfcl_eval", "data")
-        self.files: dict[str, list[Any]] = {}
-
-    def rows(self, name: str) -> list[Any]:
-        if name not in self.files:
-            with open(os.path.join(self.data, name), encoding="utf-8") as file:
-                self.files[name] = [json.loads(line) for line in file if line.strip()]
-        return self.files[name]
+        self.rows = wheel.Files(path)
 
     def checked(self, category: str, row: int, made: list[Any]) -> dict[str, Any]:
         docs = self.rows(f"BFCL_v4_{category}.json")[row]["function"]
@@ -128,7 +89,7 @@ class Official:
         """Decode a text reply: [what happened, repr of the calls, whether they count as none]."""
         try:
             found = self.handler.default_decode_ast_prompting(text)
-        except Evaluated:
+        except wheel.Evaluated:
             return ["evaluated", "", True]
         except Exception as error:
             return ["failed", repr(error), True]
@@ -162,14 +123,5 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    jobs = json.load(sys.stdin)
-    with tempfile.TemporaryDirectory() as scratch:
-        official = Official(sys.argv[1], scratch)
-        answers = [getattr(official, job[0])(*job[1:]) for job in jobs]
-    json.dump(answers, sys.stdout)
-
-
 if __name__ == "__main__":
-    main()
+    wheel.serve(Official)

@@ -6,16 +6,14 @@ the index of the vector memory are stubbed: what is compared is the memory aroun
 
 import importlib
 import json
-import sys
-import tempfile
 import types
-import warnings
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-official: Any = importlib.import_module("official")
+official: Any = importlib.import_module("official")  # beside this script, as is the next
+wheel: Any = importlib.import_module("wheel")
 
 HELP = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
 
@@ -76,17 +74,11 @@ class Handler:
 class Agentic:
     """The parts of the wheel that are compared."""
 
-    def __init__(self, wheel: str, scratch: str) -> None:
-        self.base = official.Official(wheel, scratch)
+    def __init__(self, path: str, scratch: str) -> None:
+        self.base = official.Official(path, scratch)
         vars(self.base.utils)["_get_file_lock"] = lambda _path: nullcontext()
-        stub = official.stub
-        stub("pandas")
-        stub("dotenv", load_dotenv=None)
-        stub("tqdm", tqdm=None)
-        stub("overrides", final=lambda method: method, override=lambda method: method)
-        stub("faiss", IndexFlatIP=Index, IndexIDMap=Index)
-        stub("sentence_transformers", SentenceTransformer=Encoder)
-        stub("bfcl_eval.model_handler.base_handler", BaseHandler=object)
+        wheel.stub("faiss", IndexFlatIP=Index, IndexIDMap=Index)
+        wheel.stub("sentence_transformers", SentenceTransformer=Encoder)
         self.runner = importlib.import_module("bfcl_eval.eval_checker.eval_runner")
         handler = self.base.handler
         self.handlers = {
@@ -137,14 +129,5 @@ def _result(store: Any, name: str, given: dict[str, Any]) -> str:
     return json.dumps(made)
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    jobs = json.load(sys.stdin)
-    with tempfile.TemporaryDirectory() as scratch:
-        wheel = Agentic(sys.argv[1], scratch)
-        answers = [getattr(wheel, job[0])(*job[1:]) for job in jobs]
-    json.dump(answers, sys.stdout)
-
-
 if __name__ == "__main__":
-    main()
+    wheel.serve(Agentic)

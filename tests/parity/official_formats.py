@@ -7,20 +7,18 @@ ones where the pinned grammars are installed, and refused where they are not.
 
 import contextlib
 import importlib
-import json
 import sys
-import tempfile
-import warnings
 from typing import Any
 
-base = importlib.import_module("official")  # beside this script
+base: Any = importlib.import_module("official")  # beside this script, as is the next
+wheel: Any = importlib.import_module("wheel")
 
 
 class Formats:
     """What the wheel makes of prompts and of replies in text."""
 
-    def __init__(self, wheel: str, scratch: str) -> None:
-        self.base = base.Official(wheel, scratch)
+    def __init__(self, path: str, scratch: str) -> None:
+        self.base = base.Official(path, scratch)
         self.handler = self.base.handler
         vars(self.base.utils)["FileLock"] = lambda *_args, **_kwargs: contextlib.nullcontext()
         for language, short in (("java", "java"), ("javascript", "js")):
@@ -37,7 +35,7 @@ class Formats:
             found = self.handler.default_decode_ast_prompting(
                 text, self.base.enums.ReturnFormat(form), tag
             )
-        except base.Evaluated:
+        except wheel.Evaluated:
             return ["evaluated", ""]
         except Exception:
             return ["failed", ""]
@@ -50,7 +48,7 @@ class Formats:
         """Decode a text into the calls to execute."""
         try:
             return ["read", self.handler.default_decode_execute_prompting(text)]
-        except base.Evaluated:
+        except wheel.Evaluated:
             return ["evaluated", []]
         except Exception:
             return ["failed", []]
@@ -95,14 +93,5 @@ class Formats:
         return [self.handler.format_function_doc(row["function"], form) for row in rows]
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    jobs = json.load(sys.stdin)
-    with tempfile.TemporaryDirectory() as scratch:
-        formats = Formats(sys.argv[1], scratch)
-        answers = [getattr(formats, job[0])(*job[1:]) for job in jobs]
-    json.dump(answers, sys.stdout)
-
-
 if __name__ == "__main__":
-    main()
+    wheel.serve(Formats)

@@ -1,36 +1,22 @@
 """The official multi-turn evaluator as an oracle, run in a process of its own.
 
 Usage: `python official_turns.py WHEEL_FOLDER < jobs > answers`, both JSON lists. A job is the name
-of a method of `Official` and its arguments. What the wheel imports and this oracle does not use is
-stubbed. Between entries the process is made as
-good as new: instances are dropped, and what the simulators share at module level is put back.
+of a method of `Official` and its arguments. Between entries the process is made as good as new:
+instances are dropped, and what the simulators share at module level is put back.
 """
 
 import ast
 import builtins
 import copy
 import importlib
-import json
-import os
-import sys
-import tempfile
 import time
-import types
-import warnings
 from typing import Any
+
+wheel: Any = importlib.import_module("wheel")  # beside this script
 
 EVALUATE = vars(builtins)["eval"]  # what the official code does, given back to it behind a guard
 CODE = "bfcl_eval.eval_checker.multi_turn_eval"
-
-
-class Evaluated(BaseException):
-    """The official code was about to evaluate more than a call with literal arguments."""
-
-
-def stub(name: str, **members: Any) -> None:
-    module = types.ModuleType(name)
-    module.__dict__.update(members)
-    sys.modules[name] = module
+NO_MODELS: dict[str, Any] = {}
 
 
 class Handler:
@@ -49,35 +35,18 @@ class Handler:
 class Official:
     """The official evaluator of one multi-turn entry."""
 
-    def __init__(self, wheel: str, scratch: str) -> None:
-        os.environ["BFCL_PROJECT_ROOT"] = scratch  # the wheel makes folders when imported
-        sys.path.insert(0, wheel)
-        stub(
-            "tenacity",
-            retry=None,
-            retry_if_exception_message=None,
-            retry_if_exception_type=None,
-            wait_random_exponential=None,
-        )
-        stub("filelock", FileLock=object)
-        stub("overrides", final=None)
-        stub("pandas")
-        stub("tqdm", tqdm=None)
-        stub("dotenv", load_dotenv=None)
-        stub("bfcl_eval.constants.model_config", MODEL_CONFIG_MAPPING={})
-        stub("bfcl_eval.model_handler.base_handler", BaseHandler=object)
-        stub("bfcl_eval.eval_checker.ast_eval.ast_checker", ast_checker=None)
+    def __init__(self, path: str, scratch: str, models: dict[str, Any] | None = NO_MODELS) -> None:
+        wheel.unpack(path, scratch, models)
         parsers = "bfcl_eval.model_handler.parser"
-        stub(f"{parsers}.java_parser", parse_java_function_call=None)
-        stub(f"{parsers}.js_parser", parse_javascript_function_call=None)
+        wheel.stub(f"{parsers}.java_parser", parse_java_function_call=wheel.refuse)
+        wheel.stub(f"{parsers}.js_parser", parse_javascript_function_call=wheel.refuse)
         self.handler = importlib.import_module("bfcl_eval.model_handler.utils")
-        vars(self.handler)["eval"] = refuse
+        vars(self.handler)["eval"] = wheel.refuse
         self.runner = importlib.import_module("bfcl_eval.eval_checker.eval_runner")
         self.utils = importlib.import_module(f"{CODE}.multi_turn_utils")
         self.known = set(vars(self.utils))
         vars(self.utils)["eval"] = self.guarded
-        self.data = os.path.join(wheel, "bfcl_eval", "data")
-        self.files: dict[str, list[Any]] = {}
+        self.rows = wheel.Files(path)
         self.padding = importlib.import_module(f"{CODE}.func_source_code.long_context")
         self.posting = importlib.import_module(f"{CODE}.func_source_code.posting_api").TwitterAPI
         held = vars(self.padding).items()
@@ -92,7 +61,7 @@ class Official:
         except SyntaxError:
             return EVALUATE(source, vars(self.utils))
         if not isinstance(node, ast.Call) or not self.harmless(node):
-            raise Evaluated
+            raise wheel.Evaluated
         return EVALUATE(source, vars(self.utils))
 
     def harmless(self, node: ast.Call) -> bool:
@@ -106,12 +75,6 @@ class Official:
         if not ours and (top.id in self.known or hasattr(builtins, top.id)):
             return False
         return all(map(literal, (*node.args, *(key.value for key in node.keywords))))
-
-    def rows(self, name: str) -> list[Any]:
-        if name not in self.files:
-            with open(os.path.join(self.data, name), encoding="utf-8") as file:
-                self.files[name] = [json.loads(line) for line in file if line.strip()]
-        return self.files[name]
 
     def renew(self) -> None:
         for name in [x for x in vars(self.utils) if x.endswith("_instance")]:
@@ -127,14 +90,18 @@ class Official:
 
         Returns [valid, error type], or ["crash", why] or ["evaluated", ""].
         """
+        return self.judged(Handler(self.handler, form), category, row, result)
+
+    def judged(self, handler: Any, category: str, row: int, result: Any) -> list[Any]:
+        """Judge an entry of a result file that a handler decodes, as `judge`."""
         entry = dict(self.rows(f"BFCL_v4_{category}.json")[row])
         truth = self.rows(f"possible_answer/BFCL_v4_{category}.json")[row]["ground_truth"]
         self.renew()
         try:
             verdict = self.runner._evaluate_single_multi_turn_entry(
-                Handler(self.handler, form), entry["id"], result, truth, entry, "model", category
+                handler, entry["id"], result, truth, entry, "model", category
             )
-        except Evaluated:
+        except wheel.Evaluated:
             return ["evaluated", ""]
         except Exception as error:
             return ["crash", repr(error)]
@@ -167,10 +134,6 @@ class Official:
         return best
 
 
-def refuse(*_args: Any, **_kwargs: Any) -> None:
-    raise Evaluated
-
-
 def literal(node: ast.expr) -> bool:
     try:
         ast.literal_eval(node)
@@ -179,14 +142,5 @@ def literal(node: ast.expr) -> bool:
     return True
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    jobs = json.load(sys.stdin)
-    with tempfile.TemporaryDirectory() as scratch:
-        official = Official(sys.argv[1], scratch)
-        answers = [getattr(official, job[0])(*job[1:]) for job in jobs]
-    json.dump(answers, sys.stdout)
-
-
 if __name__ == "__main__":
-    main()
+    wheel.serve(Official)

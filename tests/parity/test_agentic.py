@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.parity.process import Ask
 
 from toolmark import seeds
 from toolmark.suites.bfcl import agentic, agentic_score, data
@@ -22,25 +20,7 @@ from toolmark.types import Call, Reply, Step, Task, Trajectory
 from toolmark.worlds.memory import KeyValue, Memory, Store, Summary, by_words
 from toolmark.worlds.vector import Vector
 
-Ask = Callable[[Sequence[Sequence[Any]]], list[Any]]
 EACH = 10
-
-
-@pytest.fixture(scope="module")
-def agentically() -> Ask:
-    script = Path(__file__).with_name("official_agentic.py")
-    command = [sys.executable, str(script), str(data.fetch())]
-
-    def ask(jobs: Sequence[Sequence[Any]]) -> list[Any]:
-        done = subprocess.run(
-            command, input=json.dumps(jobs), capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        answers: list[Any] = json.loads(done.stdout)
-        assert len(answers) == len(jobs)
-        return answers
-
-    return ask
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ import hashlib
 import importlib.util
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.parity.process import Ask
 
 from toolmark import codec, seeds
 from toolmark.dialects.parse import python
@@ -25,7 +25,6 @@ assert spec is not None and spec.loader is not None
 mutate = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(mutate)
 
-Ask = Callable[[Sequence[Sequence[Any]]], list[Any]]
 EACH = 20
 EACH_FOREIGN = 60
 CONVERSIONS = 50_000

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
 from typing import Any
+
+from tests.parity.process import Ask
 
 from toolmark import codec
 from toolmark.dialects.prompt import Format, doc
 from toolmark.dialects.render.docs import DocFormat, render
 from toolmark.suites.bfcl import data, formats, suite
 
-Ask = Callable[[Sequence[Sequence[Any]]], list[Any]]
 DOCS: tuple[DocFormat, ...] = ("python", "xml", "json")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import importlib.util
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.parity.process import asker
 
 from toolmark import codec, seeds
 from toolmark.suites.bfcl import data, execution, logarithm, multi_turn, replay, simulators, turns
@@ -27,6 +26,8 @@ spec.loader.exec_module(mutate)
 Made = tuple[str, Any]  # a call: name, and arguments or (native) their raw text
 Played = list[list[list[Made]]]  # turn, step, call
 
+ask = asker("official_turns.py")
+
 NATIVE, TEXT = 4, 2  # trajectories per entry
 
 WORDS = ("call cd(x)", "sort (file)", "a (b)", "f(", "mean(1)", "it's\n(ls)", '"x" (y)', "\\cd(")
@@ -36,16 +37,6 @@ WORDS = ("call cd(x)", "sort (file)", "a (b)", "f(", "mean(1)", "it's\n(ls)", '"
 def tasks() -> list[tuple[Task, int]]:
     entries, _ = multi_turn.read(data.fetch(), multi_turn.CATEGORIES)
     return [(task, row % 200) for row, task in enumerate(entries)]
-
-
-def ask(jobs: Sequence[Any]) -> Any:
-    script = Path(__file__).with_name("official_turns.py")
-    command = [sys.executable, str(script), str(data.fetch())]
-    done = subprocess.run(
-        command, input=json.dumps(jobs), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
 
 
 # --- damage -----------------------------------------------------------------------------

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.parity import synthetic
+from tests.parity import process, synthetic
 
-from toolmark import suites
+from toolmark import api, suites
 from toolmark.cli import bfcl
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Suite
-from toolmark.suites.bfcl import data, interchange, registry
+from toolmark.suites.bfcl import data, export, interchange, registry
 from toolmark.types import Task
 
 NATIVE = "gpt-4.1-2025-04-14-FC"
@@ -54,14 +52,7 @@ def evaluate(root: Path, *models: str) -> dict[str, dict[str, Any]]:
         }
         for name in models
     }
-    script = Path(__file__).with_name("official_scores.py")
-    done = subprocess.run(
-        [sys.executable, str(script), str(data.fetch()), str(root), json.dumps(fields), "partial"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    process.run("official_scores.py", str(root), json.dumps(fields), "partial")
     return headers(root / "score")
 
 
@@ -157,3 +148,41 @@ def test_exported_results_are_accepted_and_score_the_same(
 ) -> None:
     (tmp_path / "result").symlink_to(exported / "result")
     assert evaluate(tmp_path, NATIVE, PROMPT) == official == headers(exported / "score")
+
+
+# --- runs of our own, with the log of each episode --------------------------------------
+
+
+@pytest.fixture(scope="module", params=[(NATIVE, "native"), (PROMPT, "prompt")])
+def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the exported files of a run of nested categories, some of its answers wrong."""
+    model, dialect = request.param
+    folder = tmp_path_factory.mktemp("told")
+    suite = suites.load("bfcl", category=("multi_turn_base", "multi_turn_miss_func", "memory_kv"))
+    played = api.run(
+        suite,
+        "test/faulty?class=wrong_value&rate=0.5",
+        dialect=dialect,
+        sample=60,
+        log_dir=folder / "runs",
+    )
+    bfcl.export_("bfcl", [played.path], folder, model=model)
+    (folder / "score").rename(folder / "mine")
+    return folder
+
+
+def test_the_log_of_an_episode_is_accepted_and_changes_no_score(told: Path, tmp_path: Path) -> None:
+    (model,) = (path.name for path in (told / "result").iterdir())
+    bare = 0
+    for path in (told / "result").rglob("*_result.json"):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        bare += sum(bool(row.pop("inference_log")) for row in rows)
+        export.write(tmp_path / "result" / path.relative_to(told / "result"), rows)
+    assert bare > 60
+    with_log, without = evaluate(told, model), evaluate(tmp_path, model)
+    assert with_log == without == headers(told / "mine")
+    assert failures(told / "score") == failures(told / "mine") == failures(tmp_path / "score")
+    assert len(failures(told / "score")) > 10
+    for path in (told / "score").rglob("BFCL_v4_multi_turn*_score.json"):
+        for line in path.read_text().splitlines()[1:]:
+            assert json.loads(line)["inference_log"]

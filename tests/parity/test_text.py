@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
+from tests.parity.process import Ask
 
 from toolmark import codec, seeds
 from toolmark.dialects.parse import grammar, java, javascript, python, reply
@@ -20,7 +21,6 @@ from toolmark.suites.bfcl import data, formats, instruments
 from toolmark.types import Call, Message, Reply, Result, Task, Text, Tool
 
 HERE = Path(__file__)
-Ask = Callable[[Sequence[Sequence[Any]]], list[Any]]
 FORMS = tuple((form, tag) for form in get_args(reply.Form) for tag in (True, False))
 READERS = {"java": java.parse, "javascript": javascript.parse}
 pinned = pytest.mark.skipif(grammar.parser("java") is None, reason="grammars are not installed")

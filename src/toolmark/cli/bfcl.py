@@ -22,7 +22,7 @@ from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import columns
-from toolmark.suites.bfcl import data, export, interchange, registry, sheets, stored
+from toolmark.suites.bfcl import data, export, handlers, interchange, registry, sheets, stored
 from toolmark.suites.bfcl.interchange import Rows, Source
 from toolmark.types import Attempt, Task, Trajectory
 
@@ -93,16 +93,12 @@ def bring(source: Source, log_dir: Path, *, lenient: bool) -> Brought:
         wrong = interchange.listed(rows.problems) if rows.problems else "only retired categories"
         raise DataError(f"{source.name}: nothing to import: {wrong}")
     name, known = registry.find(data.fetch(), source.name)
-    form = known.form if known else interchange.form(rows)
+    way = handlers.way(name, known) if known else interchange.guess(rows)
     suite = suites.load("bfcl", category=rows.categories)
-    reader = stored.Reader(
-        suite.dialects,
-        form,
-        mangled=known.mangled if known else None,
-        fenced=known is not None and known.handler == "Gemini",
-    )
+    mangled = known.mangled if known else None
+    reader = stored.Reader(suite.dialects, way, mangled=mangled)
     knobs = {**suite.knobs, "imported": source.name}
-    plan = Plan(suite="bfcl", model=name, dialect=form, knobs=knobs)
+    plan = Plan(suite="bfcl", model=name, dialect=way.form, knobs=knobs)
     path = store.claim(log_dir, plan)
     with _Keeper(path, suite.scorer) as keeper:
         told = interchange.episodes(rows, suite, reader, lenient=lenient)
@@ -188,6 +184,8 @@ def emit(run: Run, output: Path, name: str) -> sheets.Entrant:
     if not (run.path / "scores.jsonl").exists():
         scoring.rescore(run, suites.scorer("bfcl"))
     known = registry.models(data.fetch()).get(name)
+    shape = _shape(run, name, known)
+    mangled = known is None or known.mangled
     spent = sheets.Spent.none()
     judged = {score.task: score for score in run.scores() if not score.repeat}
     table = columns(judged.values(), READING)
@@ -198,7 +196,8 @@ def emit(run: Run, output: Path, name: str) -> sheets.Entrant:
         task = run.task(trajectory.task)
         if task.kind == "scored":
             spent.add(trajectory)
-        kept = export.kept(task, trajectory, judged.get(task.id), known is None or known.mangled)
+        score = judged.get(task.id)
+        kept = export.kept(task, trajectory, score, mangled=mangled, shape=shape)
         rows.setdefault(kept.category, []).append(kept)
     folder = name.replace("/", "_")
     for category, held in rows.items():
@@ -211,3 +210,22 @@ def emit(run: Run, output: Path, name: str) -> sheets.Entrant:
             lines = [export.header(category, table), *failures]
             export.write(output / "score" / place / f"{file}_score.json", lines)
     return sheets.Entrant(name, known, table, spent)
+
+
+def _shape(run: Run, name: str, known: registry.Known | None) -> handlers.Shape:
+    """Return how structured calls are written for the official handler of this name.
+
+    Raises UsageError where that handler would not read the run's replies as what they are.
+    """
+    if known is None:
+        return "text"
+    way = handlers.way(name, known)
+    form = "native" if run.info.plan.dialect == "native" else "prompt"
+    if form != way.form or (form == "native" and not way.shape):
+        wanted = "structured calls" if way.shape else "text in a form of its own"
+        wanted = "text as the default prompt asks for it" if way.form == "prompt" else wanted
+        raise UsageError(
+            f"{run.path}: under the name {name} the official evaluator reads {wanted}, and this "
+            f"run is {form}; name a listed model of that form: --model NAME"
+        )
+    return way.shape

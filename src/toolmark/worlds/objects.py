@@ -142,17 +142,22 @@ class World:
 
     async def call(self, call: Call, /) -> Result:
         """Call a method with the arguments, which must be one JSON object."""
-        try:
-            arguments = codec.loads(codec.restore(call.arguments))
-        except codec.BadJson as error:
-            return _result(failed(f"the arguments are not JSON: {error}"))
-        if not isinstance(arguments, dict):
-            return _result(failed("the arguments must be one JSON object"))
-        return _result(self._objects.call(codec.restore(call.name), arguments))
+        return answer(self._objects, call)
 
     async def final_state(self) -> Any:
         """Return the objects' public state as plain JSON."""
         return self._state(self._objects)
+
+
+def answer(world: Objects, call: Call) -> Result:
+    """Return what a call comes to; its arguments must be one JSON object."""
+    try:
+        arguments = codec.loads(codec.restore(call.arguments))
+    except codec.BadJson as error:
+        return _result(failed(f"the arguments are not JSON: {error}"))
+    if not isinstance(arguments, dict):
+        return _result(failed("the arguments must be one JSON object"))
+    return _result(world.call(codec.restore(call.name), arguments))
 
 
 def _result(said: Said) -> Result:

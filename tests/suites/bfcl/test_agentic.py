@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import toolmark as tm
 from toolmark.errors import UsageError
-from toolmark.suites.bfcl import agentic, agentic_score, data
+from toolmark.suites.bfcl import agentic, agentic_score, data, instruments, multi_turn
 from toolmark.suites.bfcl import suite as bfcl
 from toolmark.types import (
     Call,
@@ -109,6 +109,48 @@ def test_null_scores_zero_and_dead_scores_nothing(tmp_path: Path) -> None:
     dead = tm.run(suite, model="test/dead", ids=ids, log_dir=tmp_path)
     (score,) = dead.scores()
     assert not score.readings and "memory_rec_sum_prereq" in score.not_run
+
+
+SPOILT = ("memory_kv_45-healthcare-15", "memory_rec_sum_154-notetaker-24", "web_search_base_3")
+
+
+@pytest.mark.parametrize("fault", list(instruments.FAULTS))
+def test_an_injected_fault_fails_the_question_and_spares_the_sessions(
+    tmp_path: Path, fault: str
+) -> None:
+    for name in ("bs4", "markdownify"):
+        pytest.importorskip(name, reason="needs toolmark[bfcl]")
+    pages = tmp_path / "pages" / "a.example"
+    pages.mkdir(parents=True)
+    (pages / "tea.html").write_text("<title>Tea</title>")
+    categories = ("memory_kv", "memory_rec_sum", "web_search_base")
+    suite = tm.load("bfcl", category=categories, search=f"corpus:{pages.parent}")
+    model = f"test/faulty?class={fault}&rate=1"
+    run = tm.run(suite, model=model, ids=SPOILT, log_dir=tmp_path / "a")
+    assert run.summary()["n_run"] == 3
+    for score in run.scores():
+        assert {v.outcome for v in score.readings.values()} == {"incorrect"}, score
+        label = score.readings["fair"].labels[0]
+        assert (label.cause == "over_limit") == (fault == "extra_call")
+    for told in run.trajectories():
+        results = [result for step in told.steps for result in step.results]
+        erring = fault not in ("wrong_value", "missing_call", "extra_call")
+        if told.task not in SPOILT:
+            assert not any(result.is_error for result in results)
+        elif erring:
+            # a memory answers a wrong type with a text of its own
+            assert [result.is_error or fault == "wrong_type" for result in results] == [True]
+        else:
+            assert bool(results) == (fault == "extra_call")
+    spared = tm.run(suite, model=f"{model[:-1]}0", ids=SPOILT, log_dir=tmp_path / "b")
+    assert spared.summary()["parts"]["memory_kv"]["value"] == 1.0
+
+
+def test_a_share_of_the_questions_is_spoilt(tasks: dict[str, Task]) -> None:
+    options = {"class": "wrong_value", "rate": "0.2"}
+    asked = [task for task in tasks.values() if task.kind == "scored"]
+    spoilt = sum(isinstance(instruments.faulty(x, 0, options), multi_turn.Script) for x in asked)
+    assert abs(spoilt / len(asked) - 0.2) < 2.6 * (0.2 * 0.8 / len(asked)) ** 0.5
 
 
 def test_the_web_is_played_from_a_folder(tmp_path: Path) -> None:

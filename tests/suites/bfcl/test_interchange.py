@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import typer
 
@@ -14,8 +15,8 @@ from toolmark import api
 from toolmark.cli import bfcl
 from toolmark.errors import DataError, UsageError
 from toolmark.runs.store import Run
-from toolmark.suites.bfcl import data, export, interchange, registry
-from toolmark.types import Score, Trajectory, Verdict
+from toolmark.suites.bfcl import data, export, handlers, interchange, registry
+from toolmark.types import Call, Reply, Score, Step, Task, Text, Trajectory, Verdict
 
 NATIVE, PROMPT = "gpt-4.1-2025-04-14-FC", "gpt-4.1-2025-04-14"
 JAVASCRIPT = [f"simple_javascript_{i}" for i in range(50)]
@@ -104,12 +105,41 @@ def test_a_listed_model_is_known_by_its_folder(tmp_path: Path, bring: Bring) -> 
     assert listed[0] == name and listed[1] is not None and listed[1].native
 
 
-def test_a_model_whose_replies_only_its_own_handler_reads_is_refused(
+def test_a_model_whose_replies_only_its_own_handler_reads_is_refused_by_name(
     tmp_path: Path, bring: Bring
 ) -> None:
     put(tmp_path, "live_relevance", dict.fromkeys(ids("live_relevance"), "x"))
-    with pytest.raises(UsageError, match="in a way of its own"):
-        bring(tmp_path, model="Qwen/Qwen3-8B-FC")
+    model = "google/functiongemma-270m-it-FC"
+    with pytest.raises(UsageError, match=f"{model}: .*FunctionGemmaHandler.*way of its own"):
+        bring(tmp_path, model=model)
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        ("Qwen/Qwen3-8B-FC", '<tool_call>\n{"name": "a", "arguments": {"x": 1}}\n</tool_call>'),
+        ("BitAgent/BitAgent-Bounty-8B", '{"name": "a", "arguments": {"x": 1}}'),
+        ("tiiuae/Falcon3-7B-Instruct-FC", '<tool_call>[{"name": "a", "arguments": {"x": 1}}]'),
+        ("MadeAgents/Hammer2.1-7b", '```[{"name": "a", "arguments": {"x": 1}}]```'),
+        ("meta-llama/Llama-3.1-8B-Instruct-FC", "{'name': 'a', 'parameters': {'x': 1}}"),
+    ],
+)
+def test_calls_in_a_text_of_the_models_own_kind_are_read(
+    tmp_path: Path, bring: Bring, model: str, text: str
+) -> None:
+    put(tmp_path, "live_relevance", dict.fromkeys(ids("live_relevance"), text))
+    reply = first(bring(tmp_path, model=model)).steps[0].reply
+    assert [(call.name, json.loads(call.arguments)) for call in reply.calls] == [("a", {"x": 1})]
+    assert reply.text == text
+
+
+def test_rows_of_another_kind_than_the_models_are_listed(tmp_path: Path, bring: Bring) -> None:
+    rows: dict[str, Any] = dict.fromkeys(ids("live_relevance"), "words")
+    put(tmp_path, "live_relevance", rows | {"live_relevance_0-0-0": [{"a": {"x": 1}}]})
+    with pytest.raises(DataError, match="line 1: live_relevance_0-0-0: arguments are JSON text"):
+        bring(tmp_path, model=NATIVE)
+    with pytest.raises(DataError, match="a reply is text in a run by prompt"):
+        bring(tmp_path, model=PROMPT)
 
 
 # --- shapes -----------------------------------------------------------------------------
@@ -316,6 +346,82 @@ def test_an_exported_header_counts_what_ran(played: Run, tmp_path: Path) -> None
     head, *failures = map(json.loads, path.read_text().splitlines())
     assert head["total_count"] - head["correct_count"] == len(failures) > 0
     assert all(row["error_type"] and not row["valid"] for row in failures)
+
+
+@pytest.mark.parametrize(
+    ("model", "call"),
+    [
+        (NATIVE, {"cat": '{"file_name": "a"}'}),
+        ("nova-pro-v1.0", {"cat": {"file_name": "a"}}),
+        ("gemini-2.5-flash-FC", {"cat": {"file_name": "a"}}),
+        ("command-a-03-2025-FC", {"tool_name": "cat", "parameters": {"file_name": "a"}}),
+    ],
+)
+def test_calls_are_exported_as_the_models_handler_reads_them(model: str, call: Any) -> None:
+    known = registry.models(data.fetch())[model]
+    way = handlers.way(model, known)
+    task = Task(id="multi_turn_base_0", suite="bfcl", turns=(), category="multi_turn_base")
+    calls = (Call(name="cat", arguments='{"file_name": "a"}'),)
+    told = Trajectory(task=task.id, steps=(Step(reply=Reply(calls=calls), calls=calls),))
+    (turn,) = export.row(task, told, mangled=True, shape=way.shape)["result"]
+    assert turn == [[call]]
+    assert [json.loads(x.arguments) for x in way.read(turn[0], True).calls] == [{"file_name": "a"}]
+
+
+@pytest.mark.parametrize("model", [PROMPT, "Qwen/Qwen3-8B-FC", "gorilla-openfunctions-v2"])
+def test_a_run_is_not_exported_under_a_name_whose_handler_misreads_it(
+    played: Run, tmp_path: Path, model: str
+) -> None:
+    with pytest.raises(UsageError, match=model):
+        bfcl.export_("bfcl", [played.path], tmp_path, model=model)
+    assert not (tmp_path / "result").exists()
+
+
+# --- the log of an episode --------------------------------------------------------------
+
+
+def exported(run: Run, id: str) -> dict[str, Any]:
+    told = next(x for x in run.trajectories() if x.task == id)
+    return export.row(run.task(id), told, mangled=True)
+
+
+def test_a_log_tells_turns_steps_results_and_states(played: Run) -> None:
+    turned = [x for x in played.trajectories() if x.task.startswith("multi_turn")]
+    assert turned
+    for told in turned:
+        row = export.row(played.task(told.task), told, mangled=True)
+        found = row["inference_log"]
+        turns = [entry for entry in found if isinstance(entry, dict)]
+        states = [entry for entry in found if isinstance(entry, list)]
+        assert len(turns) == len(row["result"]) and len(states) == len(turns) + 1
+        assert {x["class_name"]: x["content"] for x in states[-1]} == {
+            name: fields for name, fields in told.state.items() if fields
+        }
+        for turn, said in zip(turns, row["result"], strict=True):
+            assert turn["begin_of_turn_query"][-1]["role"] == "user"
+            steps = [turn[f"step_{at}"] for at in range(len(said))]
+            assert len(turn) == 1 + len(steps)
+            assert [step[0]["content"] for step in steps] == said
+            assert all(step[1]["role"] == "handler_log" for step in steps)
+        heard = [x["content"] for t in turns for s in t.values() for x in s if x["role"] == "tool"]
+        assert heard == [result.text for step in told.steps for result in step.results]
+
+
+def test_states_end_where_a_result_is_not_the_recorded_one(played: Run) -> None:
+    told = next(
+        x for x in played.trajectories() if x.task.startswith("multi_turn") and x.steps[0].results
+    )
+    other = msgspec.structs.replace(told.steps[0].results[0], parts=(Text("something else"),))
+    first = msgspec.structs.replace(told.steps[0], results=(other, *told.steps[0].results[1:]))
+    changed = msgspec.structs.replace(told, steps=(first, *told.steps[1:]))
+    found = export.row(played.task(told.task), changed, mangled=True)["inference_log"]
+    assert sum(isinstance(entry, list) for entry in found) == 1
+
+
+def test_what_was_imported_has_no_log(tmp_path: Path, bring: Bring) -> None:
+    put(tmp_path, "multi_turn_base", {"multi_turn_base_0": [["words"]] * 4})
+    run = bring(tmp_path, lenient=True)
+    assert "inference_log" not in exported(run, "multi_turn_base_0")
 
 
 def test_only_runs_of_bfcl_are_exported(tmp_path: Path) -> None:

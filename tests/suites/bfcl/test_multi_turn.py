@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from tests.suites.bfcl.plays import call, first, judge, own
 
 from toolmark.agents.loop import loop
 from toolmark.dialects.native import NATIVE
@@ -27,14 +27,12 @@ from toolmark.suites.bfcl import (
 )
 from toolmark.suites.bfcl import suite as bfcl
 from toolmark.types import (
-    Call,
     Model,
     Reply,
     Sampling,
     Score,
     Task,
     Trajectory,
-    Verdict,
 )
 
 LONG = "multi_turn_long_context"
@@ -44,24 +42,6 @@ LONG = "multi_turn_long_context"
 def tasks() -> dict[str, Task]:
     entries, _ = multi_turn.read(data.fetch(), multi_turn.CATEGORIES)
     return {task.id: task for task in entries}
-
-
-def call(name: str, /, **given: Any) -> Call:
-    return Call(name=name, arguments=json.dumps(given))
-
-
-def judge(task: Task, plays: multi_turn.Plays) -> dict[str, Verdict]:
-    return turns.score(task, multi_turn.trajectory(task, plays))
-
-
-def first(verdict: Verdict) -> tuple[str, str]:
-    return next((label.cause, label.native) for label in verdict.labels if label.primary)
-
-
-def own(classes: list[str], config: dict[str, Any], truth: list[list[str]], **more: Any) -> Task:
-    """Return a task of our own over the official simulators."""
-    reference = {"classes": classes, "config": config, "truth": truth}
-    return Task(id="multi_turn_base_9", suite="bfcl", turns=(), reference=reference, **more)
 
 
 # --- the tasks --------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import pytest
 from tests.parity import synthetic
 
 from toolmark import suites
+from toolmark.errors import UsageError
 from toolmark.runs.store import Run
-from toolmark.suites.bfcl import interchange
+from toolmark.suites.bfcl import data, handlers, interchange, registry
 from toolmark.suites.bfcl import suite as bfcl
 from toolmark.types import Task
 
@@ -159,7 +161,7 @@ IMPORT = """
 import resource, sys
 from pathlib import Path
 from toolmark.cli import bfcl
-from toolmark.suites.bfcl import interchange
+from toolmark.suites.bfcl import data, handlers, interchange, registry
 resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
 source = interchange.sources(Path(sys.argv[1]))[0]
 run = bfcl.bring(source, Path(sys.argv[2]), lenient=True).run
@@ -209,3 +211,23 @@ def test_every_hostile_text_is_met_by_single_and_by_multi_turn() -> None:
         place = synthetic.draw(row["id"], len(said))
         drawn[category.startswith(NESTED)].add(place)
     assert drawn[True] == drawn[False] == set(range(len(said)))
+
+
+def test_no_handlers_way_runs_what_a_text_says(tmp_path: Path) -> None:
+    """Some official decoders evaluate texts; each way reads the same ones, and nothing happens."""
+    canary = tmp_path / "canary"
+    ways = {}
+    for name, known in registry.models(data.fetch()).items():
+        with suppress(UsageError):
+            ways[known.handler, known.native] = handlers.way(name, known)
+    assert len(ways) > 30
+    hostile = texts(str(canary))
+    deep = ["[" * 100_000, "<tool_call>\n" * 100_000, "-" * 100_000 + "1", "{'a':" * 5_000, ";" * 9]
+    tagged = [f"<tool_call>\n{text}\n</tool_call>" for text in hostile]
+    items = [f"[{{'name': 'f', 'parameters': {text}}}]" for text in hostile]
+    for way in ways.values():
+        for text in (*hostile, *deep, *tagged, *items):
+            for executed in (False, True):
+                with suppress(handlers.Misshapen):
+                    way.read(text, executed)
+    assert not canary.exists()

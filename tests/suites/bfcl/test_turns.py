@@ -6,32 +6,13 @@ import asyncio
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
+from tests.suites.bfcl.plays import call, first, judge, own
 
 from toolmark.suites.bfcl import multi_turn, replay, turns
 from toolmark.types import Call, Reply, Result, Step, Task, Trajectory, Verdict
-
-
-def call(name: str, /, **given: Any) -> Call:
-    return Call(name=name, arguments=json.dumps(given))
-
-
-def judge(task: Task, plays: multi_turn.Plays) -> dict[str, Verdict]:
-    return turns.score(task, multi_turn.trajectory(task, plays))
-
-
-def first(verdict: Verdict) -> tuple[str, str]:
-    return next((label.cause, label.native) for label in verdict.labels if label.primary)
-
-
-def own(classes: list[str], config: dict[str, Any], truth: list[list[str]], **more: Any) -> Task:
-    """Return a task of our own over the official simulators."""
-    reference = {"classes": classes, "config": config, "truth": truth}
-    return Task(id="multi_turn_base_9", suite="bfcl", turns=(), reference=reference, **more)
-
 
 FILES = {"root": {"w": {"type": "directory", "contents": {"a": {"type": "file", "content": "x"}}}}}
 

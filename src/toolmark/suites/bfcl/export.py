@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,9 @@ from toolmark import codec
 from toolmark.errors import DataError
 from toolmark.stats.columns import Columns
 from toolmark.suites.bfcl import stored
+from toolmark.suites.bfcl.handlers import Shape
 from toolmark.suites.bfcl.leaderboard import UNSCORED
+from toolmark.suites.bfcl.log import Told, log
 from toolmark.suites.bfcl.sheets import formats
 from toolmark.types import Call, Reply, Score, Step, Task, Trajectory, Verdict
 
@@ -40,14 +43,21 @@ class Kept(NamedTuple):
     failure: dict[str, Any] | None
 
 
-def kept(task: Task, trajectory: Trajectory, score: Score | None, mangled: bool) -> Kept:
+def kept(
+    task: Task,
+    trajectory: Trajectory,
+    score: Score | None,
+    *,
+    mangled: bool,
+    shape: Shape = "text",
+) -> Kept:
     """Return what the files hold of an episode; set-up episodes have a category of their own.
 
     `mangled` writes dots of tool names in structured calls as underscores, as endpoints that take
-    no dots return them.
+    no dots return them; `shape` is that of the arguments.
     """
     category = f"{task.category}_prereq" if task.kind == "setup" else task.category
-    made = row(task, trajectory, mangled)
+    made = row(task, trajectory, mangled=mangled, shape=shape)
     verdict = score.readings.get("official") if score else None
     failed = verdict is not None and verdict.outcome == "incorrect"
     failure = _failure(task, verdict, made["result"]) if verdict and failed else None
@@ -59,7 +69,9 @@ def _place(id: str) -> int:
     return int(id.split(":")[0].rsplit("_", 1)[1].split("-")[0])
 
 
-def row(task: Task, trajectory: Trajectory, mangled: bool) -> dict[str, Any]:
+def row(
+    task: Task, trajectory: Trajectory, *, mangled: bool, shape: Shape = "text"
+) -> dict[str, Any]:
     """Return one episode as a line of a result file.
 
     Turns hold a list of steps each; a conversation that outgrew the model is, as officially, an
@@ -70,25 +82,35 @@ def row(task: Task, trajectory: Trajectory, mangled: bool) -> dict[str, Any]:
     native = trajectory.dialect == "native"
     names = {t.name: t.name.replace(".", "_") for t in task.tools} if native and mangled else {}
     names |= {plain: name for name, plain in names.items() if plain not in names}
-    steps = [(step, _result(step.reply, native, names)) for step in trajectory.steps]
-    found: dict[str, Any]
-    if not task.category.startswith(_NESTED):
-        step, result = steps[0] if steps else (Step(reply=Reply()), "")
-        found = {"result": result} | _spent(step)
-        reasoning: Any = codec.restore(step.reply.reasoning)
-    elif trajectory.ending == "over_long":
-        return {"id": task.id, "result": f"{stored.ERROR}: the context length is exceeded"}
-    else:
-        turns = [
-            [(step, said) for step, said in steps if step.turn == turn]
-            for turn in range(steps[-1][0].turn + 1 if steps else 0)
-        ]
-        found = {"result": [[said for _, said in turn] for turn in turns]}
-        spent = [[_spent(step) for step, _ in turn] for turn in turns]
-        found |= {name: [[each[name] for each in turn] for turn in spent] for name in _SPENT}
-        reasoning = [[codec.restore(step.reply.reasoning) for step, _ in turn] for turn in turns]
-        reasoning = reasoning if any(map(any, reasoning)) else ""
-    return {"id": task.id} | found | ({"reasoning_content": reasoning} if reasoning else {})
+    steps = [
+        (step, _result(step.reply, names, shape if native else "")) for step in trajectory.steps
+    ]
+    if task.category.startswith(_NESTED):
+        return {"id": task.id} | _nested(task, trajectory, steps)
+    step, result = steps[0] if steps else (Step(reply=Reply()), "")
+    thought = codec.restore(step.reply.reasoning)
+    return {"id": task.id, "result": result} | _spent(step) | _thought(thought)
+
+
+def _nested(task: Task, trajectory: Trajectory, steps: Told) -> dict[str, Any]:
+    if trajectory.ending == "over_long":
+        return {"result": f"{stored.ERROR}: the context length is exceeded"}
+    turns = [
+        [(step, said) for step, said in steps if step.turn == turn]
+        for turn in range(steps[-1][0].turn + 1 if steps else 0)
+    ]
+    found: dict[str, Any] = {"result": [[said for _, said in turn] for turn in turns]}
+    told = log(task, trajectory, turns)
+    if told is not None:
+        found["inference_log"] = told
+    spent = [[_spent(step) for step, _ in turn] for turn in turns]
+    found |= {name: [[each[name] for each in turn] for turn in spent] for name in _SPENT}
+    thoughts = [[codec.restore(step.reply.reasoning) for step, _ in turn] for turn in turns]
+    return found | _thought(thoughts if any(map(any, thoughts)) else "")
+
+
+def _thought(said: Any) -> dict[str, Any]:
+    return {"reasoning_content": said} if said else {}
 
 
 _SPENT = ("input_token_count", "output_token_count", "latency")
@@ -99,14 +121,21 @@ def _spent(step: Step) -> dict[str, float]:
     return dict(zip(_SPENT, (used.input, used.output, step.reply.latency_s), strict=True))
 
 
-def _result(reply: Reply, native: bool, names: Mapping[str, str]) -> Any:
-    if native and reply.calls:
-        return [_call(call, names) for call in reply.calls]
+def _result(reply: Reply, names: Mapping[str, str], shape: Shape) -> Any:
+    if shape and reply.calls:
+        return [_call(call, names, shape) for call in reply.calls]
     return codec.restore(reply.text)
 
 
-def _call(call: Call, names: Mapping[str, str]) -> dict[str, str]:
-    return {codec.restore(names.get(call.name, call.name)): codec.restore(call.arguments)}
+def _call(call: Call, names: Mapping[str, str], shape: Shape) -> dict[str, Any]:
+    """Return a call; arguments that are no object stay text, which no other shape reads."""
+    name = codec.restore(names.get(call.name, call.name))
+    given: Any = codec.restore(call.arguments)
+    if shape != "text":
+        with suppress(codec.BadJson):
+            found = codec.loads(given)
+            given = found if isinstance(found, dict) else given
+    return {"tool_name": name, "parameters": given} if shape == "parameters" else {name: given}
 
 
 def header(category: str, columns: Columns) -> dict[str, Any]:

@@ -50,13 +50,14 @@ def faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     kind = options.get("class", "")
     if kind not in FAULTS:
         raise UsageError(f"no fault class {kind!r}{near(kind, FAULTS)}")
+    rate = _rate(options.get("rate", "0.2"))
     if task.category in multi_turn.CATEGORIES:
-        return multi_turn.faulty(task, repeat, kind, _rate(options.get("rate", "0.2")))
+        return multi_turn.faulty(task, repeat, kind, rate)
     if task.category in agentic_score.CATEGORIES:
-        return agentic_players.oracle(task)
+        return agentic_players.faulty(task, repeat, kind, rate)
     calls = right(task)
     drawn = seeds.of(task.seed, task.item, repeat, f"faulty {kind}").random()
-    if drawn < _rate(options.get("rate", "0.2")):
+    if drawn < rate:
         broken = FAULTS[kind](task, calls)
         if broken is not None:
             return Fixed(_reply(broken))

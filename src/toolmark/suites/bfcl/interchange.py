@@ -18,8 +18,8 @@ import msgspec
 from toolmark import codec
 from toolmark.errors import DataError, UsageError, near
 from toolmark.suites.bfcl import leaderboard
-from toolmark.suites.bfcl.registry import Form
-from toolmark.suites.bfcl.stored import Misshapen, Reader, Row
+from toolmark.suites.bfcl.handlers import NATIVE, PROMPT, Misshapen, Way
+from toolmark.suites.bfcl.stored import Reader, Row
 from toolmark.types import Task, Trajectory
 
 FOLDERS = ("non_live", "live", "multi_turn", "agentic", "format_sensitivity")
@@ -153,10 +153,10 @@ def _parsed(line: bytes) -> Row:
         raise Misshapen(f"not JSON, or cut short: {error}") from None
 
 
-def form(rows: Rows) -> Form:
-    """Return how a model that is not listed made its calls: any structured call means native."""
+def guess(rows: Rows) -> Way:
+    """Return the way of a model that is not listed: any structured call means native."""
     found = any(_structured(place.row.result) for place in rows.found.values())
-    return "native" if found else "prompt"
+    return NATIVE if found else PROMPT
 
 
 def _structured(result: Any, depth: int = 3) -> bool:

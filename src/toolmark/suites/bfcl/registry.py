@@ -1,4 +1,4 @@
-"""The official list of models, read from the wheel: how each one's stored replies are to be read.
+"""The official list of models, read from the wheel.
 
 The list is Python source. It is parsed, never run.
 """
@@ -9,23 +9,11 @@ import ast
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from toolmark.errors import DataError, UsageError
+from toolmark.errors import DataError
 
 _FILE = "bfcl_eval/constants/model_config.py"
-
-# official handlers that store structured calls as a list of {name: arguments}
-STRUCTURED = (
-    "Claude", "Cohere", "DeepSeekAPI", "Fireworks", "Functionary", "GLMAPI", "Gemini",
-    "GoGoAgent", "Grok", "Kimi", "LingAPI", "Mistral", "NanbeigeAPI", "Nova", "Novita",
-    "OpenAICompletions", "OpenAIResponses", "QwenAPI", "QwenAgentNoThink", "QwenAgentThink",
-    "Writer",
-)  # fmt: skip
-# those that always store text, in the form that the default prompt asks for
-WRITTEN = ("Bielik", "DeepseekReasoning", "Gemma", "Llama", "MiniCPM", "Nvidia", "Qwen")
-
-Form = Literal["native", "prompt"]
 
 
 class Known(NamedTuple):
@@ -40,18 +28,6 @@ class Known(NamedTuple):
     mangled: bool
     input_price: float | None
     output_price: float | None
-
-    @property
-    def form(self) -> Form:
-        """How its replies are stored. Raises UsageError where that is a way of its own."""
-        if self.handler in STRUCTURED:
-            return "native" if self.native else "prompt"
-        if self.handler in WRITTEN:
-            return "prompt"
-        raise UsageError(
-            f"{self.display}: its official handler ({self.handler}) reads replies in a way of its "
-            "own, which toolmark does not know; nothing was imported"
-        )
 
 
 @lru_cache(maxsize=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,9 +9,8 @@ import msgspec
 
 from toolmark import codec
 from toolmark.suites.bfcl import score as scoring
-from toolmark.suites.bfcl.registry import Form
+from toolmark.suites.bfcl.handlers import Misshapen, Read, Said, Way, shown, written
 from toolmark.types import (
-    Call,
     Dialect,
     Label,
     Reply,
@@ -27,12 +25,6 @@ ERROR = "Error during inference"
 
 _NESTED = ("multi_turn_", "memory_", "web_search_")
 _MOST = 2**53  # a count beyond is noise, and readers of JSON do not agree on it
-_FENCES = ("```tool_code\n", "\n```")  # the official Gemini handler drops them
-_SHOWN_CHARS = 80
-
-
-class Misshapen(ValueError):
-    """A result in a shape that no official handler writes."""
 
 
 class Row(msgspec.Struct):
@@ -51,32 +43,29 @@ class Reader:
     """Reads one model's rows.
 
     `mangled` says whether its calls write the dots of tool names as underscores; None takes
-    either. `fenced`: its texts are freed of code fences first, as its official handler does.
+    either.
     """
 
     def __init__(
         self,
         dialects: Mapping[str, Dialect],
-        form: Form,
+        way: Way,
         *,
         mangled: bool | None = None,
-        fenced: bool = False,
     ) -> None:
         self.dialects = dialects
-        self.form = form
+        self.way = way
         self.mangled = mangled
-        self.fenced = fenced
 
     def trajectory(self, task: Task, row: Row) -> Trajectory:
         """Return the episode that a row tells of. Raises Misshapen."""
-        dialect = self.dialects[task.dialect or self.form]
+        dialect = self.dialects[task.dialect or self.way.form]
         if row.result is msgspec.UNSET:
             raise Misshapen("no result")
         if _failed(row):
             return _error(task, row, dialect.name)
-        native = self.form == "native" and not task.dialect
-        turns = self._turns(task, row, native)
-        names = _names(task, self.mangled) if native else {}
+        turns = self._turns(task, row)
+        names = _names(task, self.mangled) if dialect.name == "native" else {}
         steps: list[Step] = []
         for number, replies in enumerate(turns):
             for reply in replies:
@@ -97,80 +86,41 @@ class Reader:
             latency_s=sum(step.reply.latency_s for step in steps),
         )
 
-    def _turns(self, task: Task, row: Row, native: bool) -> list[list[Reply]]:
+    def _turns(self, task: Task, row: Row) -> list[list[Reply]]:
         if not task.category.startswith(_NESTED):
-            return [[self._reply(row.result, row, None, native)]]
+            return [[_reply(self._read(task)(row.result, False), row, None)]]
         if not isinstance(row.result, list):
-            raise Misshapen(f"a result is a list of turns here, not {_shown(row.result)}")
+            raise Misshapen(f"a result is a list of turns here, not {shown(row.result)}")
         turns = []
         for i, steps in enumerate(row.result):
             if not isinstance(steps, list):
-                raise Misshapen(f"turn {i + 1} is a list of steps, not {_shown(steps)}")
+                raise Misshapen(f"turn {i + 1} is a list of steps, not {shown(steps)}")
             # a turn without a step still counts as one
-            replies = [self._reply(said, row, (i, j), native) for j, said in enumerate(steps)]
+            read = self._read(task)
+            replies = [_reply(read(said, True), row, (i, j)) for j, said in enumerate(steps)]
             turns.append(replies or [Reply()])
         return turns
 
-    def _reply(self, said: Any, row: Row, place: tuple[int, int] | None, native: bool) -> Reply:
-        text, calls = self._said(said, native)
-        reasoning = _at(row.reasoning_content, place)
-        return Reply(
-            text=codec.escape(text),
-            calls=calls,
-            reasoning=codec.escape(reasoning) if isinstance(reasoning, str) else "",
-            usage=Usage(
-                input=int(_number(_at(row.input_token_count, place))),
-                output=int(_number(_at(row.output_token_count, place))),
-            ),
-            latency_s=_number(_at(row.latency, place)),
-        )
-
-    def _said(self, said: Any, native: bool) -> tuple[str, tuple[Call, ...]]:
-        """Return text and calls of one reply."""
-        match said:
-            case None:
-                return "", ()
-            case str():
-                return self._text(said), ()
-            case [str(first), *rest] if all(isinstance(text, str) for text in rest):
-                return self._text(first), ()  # the official evaluator looks at no other
-            case list() if native:
-                return "", tuple(map(_call, said))
-            case dict() if native:
-                return "", (_call(said),)
-        wanted = "text or a list of calls" if native else "text in a run by prompt"
-        raise Misshapen(f"a reply is {wanted}, not {_shown(said)}")
-
-    def _text(self, text: str) -> str:
-        if self.fenced:
-            for fence in _FENCES:
-                text = text.replace(fence, "")
-        return text
+    def _read(self, task: Task) -> Read:
+        if not task.dialect:
+            return self.way.read
+        if not self.way.formats:
+            raise Misshapen("the model's official handler reads no other formats than its own")
+        return self.way.read if self.way.form == "prompt" else written
 
 
-def _call(said: Any) -> Call:
-    """Read `{name: arguments}`, the arguments as JSON text or as an object, or Cohere's form."""
-    match said:
-        case {"tool_name": str(name), "parameters": given}:
-            pass
-        case dict() if len(said) == 1:
-            ((name, given),) = said.items()
-        case _:
-            raise Misshapen(f"a call is {{name: arguments}}, not {_shown(said)}")
-    if not isinstance(given, str):
-        try:
-            given = json.dumps(given, ensure_ascii=False)
-        except (ValueError, RecursionError) as error:  # such as an integer of any length
-            raise Misshapen(f"the arguments of {name[:_SHOWN_CHARS]!r}: {error}") from None
-    return Call(name=codec.escape(name), arguments=codec.escape(given))
-
-
-def _shown(value: Any) -> str:
-    try:
-        text = json.dumps(value)
-    except (ValueError, RecursionError):
-        return type(value).__name__
-    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "..."
+def _reply(said: Said, row: Row, place: tuple[int, int] | None) -> Reply:
+    reasoning = _at(row.reasoning_content, place)
+    return Reply(
+        text=codec.escape(said.text),
+        calls=said.calls,
+        reasoning=codec.escape(reasoning) if isinstance(reasoning, str) else "",
+        usage=Usage(
+            input=int(_number(_at(row.input_token_count, place))),
+            output=int(_number(_at(row.output_token_count, place))),
+        ),
+        latency_s=_number(_at(row.latency, place)),
+    )
 
 
 def _names(task: Task, mangled: bool | None) -> dict[str, str]:

@@ -1,0 +1,35 @@
+"""Asking a script beside this file, which runs the official code in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolmark.suites.bfcl import data
+
+Ask = Callable[[Sequence[Sequence[Any]]], list[Any]]
+
+
+def run(script: str, *arguments: str, said: str = "") -> str:
+    """Run a script on the unpacked wheel and return what it prints."""
+    command = [sys.executable, str(Path(__file__).with_name(script)), str(data.fetch())]
+    done = subprocess.run(
+        [*command, *arguments], input=said, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def asker(script: str) -> Ask:
+    """Return what sends jobs to a script, and brings its answers."""
+
+    def ask(jobs: Sequence[Sequence[Any]]) -> list[Any]:
+        answers: list[Any] = json.loads(run(script, said=json.dumps(jobs)))
+        assert len(answers) == len(jobs)
+        return answers
+
+    return ask
