@@ -13,7 +13,7 @@ from toolmark.report import axes, chart
 from toolmark.types import Chart, Series
 
 SVG = "{http://www.w3.org/2000/svg}"
-Kind = Literal["line", "bar", "scatter"]
+Kind = Literal["line", "bar", "stack", "scatter"]
 numbers = st.floats(-1e6, 1e6) | st.just(math.nan) | st.just(math.inf)
 names = st.text(max_size=60)
 
@@ -27,7 +27,7 @@ def titles(root: Element) -> list[str]:
 
 
 @given(
-    kind=st.sampled_from(["line", "bar", "scatter"]),
+    kind=st.sampled_from(["line", "bar", "stack", "scatter"]),
     series=st.lists(
         st.tuples(names, st.lists(st.tuples(numbers, numbers), max_size=6)), max_size=5
     ),
@@ -43,11 +43,13 @@ def test_any_chart_is_well_formed_and_stays_in_its_frame(
         kind=kind,
         x_label=words[1],
         y_label=words[2],
-        ticks=("a", "b") if kind == "bar" else (),
+        ticks=("a", "b") if kind in ("bar", "stack") else (),
         series=tuple(
             Series(
                 name=name,
-                x=tuple(float(i) if kind == "bar" else x for i, (x, _) in enumerate(points)),
+                x=tuple(
+                    float(i) if kind in ("bar", "stack") else x for i, (x, _) in enumerate(points)
+                ),
                 y=tuple(y for _, y in points),
             )
             for name, points in series
@@ -62,7 +64,7 @@ def test_any_chart_is_well_formed_and_stays_in_its_frame(
         assert float(node.get("x", "0")) + float(node.get("width", "0")) <= width + 1
 
 
-@pytest.mark.parametrize("kind", ["line", "bar", "scatter"])
+@pytest.mark.parametrize("kind", ["line", "bar", "stack", "scatter"])
 def test_every_point_has_a_tooltip_with_its_interval(kind: Kind) -> None:
     one = Series(name="mine", x=(0, 1), y=(0.5, 0.25), low=(0.4, 0.2), high=(0.6, 0.3))
     root = drawn(Chart(title="t", kind=kind, series=(one,), ticks=("a", "b")))
@@ -81,6 +83,22 @@ def test_a_chart_is_told_to_those_who_listen() -> None:
     )
     assert root.get("role") == "img"
     assert root.get("aria-label") == "Success; share over depth; s; 1 points"
+
+
+def test_the_pieces_of_a_stack_touch_and_fill_it() -> None:
+    parts = [Series(name=name, x=(0, 1), y=values) for name, values in
+             (("a", (0.5, 0.2)), ("b", (0.3, 0.0)), ("c", (0.2, 0.8)))]  # fmt: skip
+    root = drawn(Chart(title="t", kind="stack", series=tuple(parts), ticks=("x", "y")))
+    rows: dict[str, list[tuple[float, float]]] = {}
+    for node in root.iter(f"{SVG}rect"):
+        if ": " in (node.findtext(f"{SVG}title") or ""):  # the key's marks have a name only
+            at, width = float(node.get("x", "0")), float(node.get("width", "0"))
+            rows.setdefault(node.get("y", ""), []).append((at, at + width))
+    assert [len(row) for row in rows.values()] == [3, 3]
+    for row in rows.values():
+        assert all(end == pytest.approx(start, abs=0.2) for (_, end), (start, _) in
+                   zip(row, row[1:], strict=False))  # fmt: skip
+    assert len({row[-1][1] for row in rows.values()}) == 1  # both stacks add up to one
 
 
 def test_foreign_names_are_escaped() -> None:

@@ -39,7 +39,7 @@ def draw(chart: Chart) -> Markup:
     Bars lie flat, one row per name, so that names of any length can be read.
     """
     points = [list(_points(series)) for series in chart.series]
-    if chart.kind == "bar":
+    if chart.kind in ("bar", "stack"):
         return _bars(chart, points)
     return _plot(chart, points)
 
@@ -167,18 +167,22 @@ def _bars(chart: Chart, points: list[list[_Point]]) -> Markup:
     right = WIDTH - 26
     key, top = axes.legend([s.name for s in chart.series], left, right)
     top += 4
-    band = BAR * max(1, len(points)) + 10
+    stacked = chart.kind == "stack"
+    band = BAR * (1 if stacked else max(1, len(points))) + 10
     base = top + band * len(names)
-    x = axes.scale(_extent(points), left, right, zero=True)
+    x = axes.scale(_totals(points) if stacked else _extent(points), left, right, zero=True)
     body = list(_rules(x, top, base))
     for row, name in enumerate(names):
         middle = top + band * (row + 0.5) + 4
         label = axes.clip(name, left - 14)
         body.append(svg.tag("text", label, x=left - 8, y=middle, text_anchor="end"))
+    ends = [0.0] * len(names)  # where the next piece of each stack begins
     for index, line in enumerate(points):
         for p in line:
-            level = top + band * p.x + 5 + BAR * index
-            body += _bar(chart, index, p, x, level, names)
+            row = int(p.x)
+            level = top + band * p.x + 5 + (0.0 if stacked else BAR * index)
+            body += _bar(chart, index, p, x, level, names[row], ends[row])
+            ends[row] += max(p.y, 0.0) if stacked else 0.0
     if chart.y_label:
         body.append(svg.tag("text", chart.y_label, x=(left + right) / 2, y=base + 38,
                             text_anchor="middle", class_="name"))  # fmt: skip
@@ -202,14 +206,23 @@ def _rules(x: Scale, top: float, base: float) -> Iterator[Markup]:
         yield svg.tag("text", label, x=at, y=base + 18, text_anchor="middle")
 
 
+def _totals(points: list[list[_Point]]) -> list[float]:
+    """Add up the values at each name."""
+    ends: dict[float, float] = {}
+    for line in points:
+        for p in line:
+            ends[p.x] = ends.get(p.x, 0.0) + max(p.y, 0.0)
+    return list(ends.values())
+
+
 def _bar(
-    chart: Chart, index: int, p: _Point, x: Scale, level: float, names: list[str]
+    chart: Chart, index: int, p: _Point, x: Scale, level: float, name: str, start: float
 ) -> Iterator[Markup]:
-    zero, end = x.at(0), x.at(p.y)
-    title = svg.tag(
-        "title", axes.tip(chart.series[index].name, names[int(p.x)], p.y, p.low, p.high)
-    )
-    yield svg.tag("rect", title, x=min(zero, end), y=level, width=max(abs(end - zero), 1),
+    value = max(p.y, 0.0) if chart.kind == "stack" else p.y
+    zero, end = x.at(start), x.at(start + value)
+    title = svg.tag("title", axes.tip(chart.series[index].name, name, p.y, p.low, p.high))
+    thin = 0 if chart.kind == "stack" else 1  # a bar of nothing is still seen, a piece is not
+    yield svg.tag("rect", title, x=min(zero, end), y=level, width=max(abs(end - zero), thin),
                   height=BAR - 3, rx=1.5, style=f"fill:{axes.colour(index)}")  # fmt: skip
     if p.low is not None and p.high is not None:
         middle = level + (BAR - 3) / 2
