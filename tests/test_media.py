@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toolmark.errors import DataError
 from toolmark.media import Media
-from toolmark.types import Image
+from toolmark.types import Image, Part, Text
 
 
 @given(data=st.binary())
@@ -25,6 +25,16 @@ def test_equal_bytes_are_kept_once(tmp_path: Path) -> None:
     store = Media(tmp_path)
     assert store.audio(b"x", "audio/wav").sha256 == store.image(b"x", "image/png").sha256
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+
+
+def test_copies_are_whole_and_what_is_missing_is_named(tmp_path: Path) -> None:
+    one, other = Media(tmp_path / "one"), Media(tmp_path / "other")
+    parts: list[Part] = [one.image(b"x", "image/png"), Text("y"), one.audio(b"z", "audio/wav")]
+    other.take(one, parts)
+    other.take(Media(tmp_path / "none"), parts)  # what is there need not be read again
+    assert [other.read(part) for part in parts if not isinstance(part, Text)] == [b"x", b"z"]
+    with pytest.raises(DataError, match="cannot read media"):
+        Media(tmp_path / "third").take(Media(tmp_path / "none"), parts)
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "", "A" * 64, "0" * 63])

@@ -122,6 +122,7 @@ async def arun(
                 path,
                 plan,
                 select(suite, plan, suite.seed),
+                media=Media(task_file(Path(tasks)).with_name("media")) if tasks else suite.media,
                 seed=suite.seed,
                 command=command,
                 created=datetime.now(UTC).isoformat(timespec="seconds"),

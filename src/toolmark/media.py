@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from toolmark.errors import DataError
-from toolmark.types import Audio, Image
+from toolmark.types import Audio, Image, Part, Text
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 
@@ -37,6 +38,12 @@ class Media:
         if hashlib.sha256(data).hexdigest() != part.sha256:
             raise DataError(f"{path}: the content does not match its name")
         return data
+
+    def take(self, other: Media, parts: Iterable[Part]) -> None:
+        """Keep copies of what the parts refer to in another store. Raises DataError as `read`."""
+        for part in parts:
+            if not isinstance(part, Text) and not self._path(part.sha256).exists():
+                self._keep(other.read(part))
 
     def _keep(self, data: bytes) -> str:
         sha256 = hashlib.sha256(data).hexdigest()

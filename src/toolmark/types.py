@@ -194,8 +194,9 @@ class Step(Record, frozen=True, kw_only=True):
     """One reply and what came of it.
 
     `said` holds the system and user messages new before this reply, as the dialect sent them;
-    `calls` the calls as the dialect read them; `results` pairs with `calls`, shorter when an
-    episode was ended by force; `fault` says why the dialect could not read the reply.
+    `calls` the calls as the dialect read them; `results` pairs with `calls`, shorter when the
+    last ones were over a limit and not executed; `fault` says why the dialect could not read the
+    reply; `phase` is what an agent that works in phases asked for.
     """
 
     reply: Reply
@@ -204,6 +205,7 @@ class Step(Record, frozen=True, kw_only=True):
     calls: tuple[Call, ...] = ()
     results: tuple[Result, ...] = ()
     fault: str = ""
+    phase: str = ""
 
 
 Ending: TypeAlias = Literal[
@@ -320,10 +322,13 @@ class Series(Record, frozen=True, kw_only=True):
 
 
 class Chart(Record, frozen=True, kw_only=True):
-    """A chart of a report: lines over a number, or bars over names (`ticks`, x = 0, 1, ...)."""
+    """A chart of a report: lines over a number, or bars over names (`ticks`, x = 0, 1, ...).
+
+    `stack`: one bar per name, the series' values, which are not negative, behind each other.
+    """
 
     title: str
-    kind: Literal["line", "bar", "scatter"]
+    kind: Literal["line", "bar", "stack", "scatter"]
     series: tuple[Series, ...]
     x_label: str = ""
     y_label: str = ""

@@ -9,7 +9,7 @@ import pytest
 
 from toolmark.agents.loop import loop, merge
 from toolmark.dialects.native import Native
-from toolmark.errors import Timeout
+from toolmark.errors import Timeout, WorldError
 from toolmark.types import (
     Call,
     Limits,
@@ -151,3 +151,45 @@ def test_what_a_task_fixes_wins_over_the_runs_settings() -> None:
     assert merge(run, fixed) == Sampling(
         temperature=0.0, top_p=0.9, reasoning_effort="minimal", extra={"a": 1}
     )
+
+
+class Wide(Echo):
+    """A world that takes several calls at once, later ones ending sooner."""
+
+    def __init__(self, at_once: int) -> None:
+        super().__init__()
+        self.at_once = at_once
+        self.running: set[str] = set()
+        self.busy = 0
+
+    async def call(self, call: Call, /) -> Result:
+        self.running.add(call.arguments)
+        self.busy = max(self.busy, len(self.running))
+        try:
+            if call.arguments == "2" and len(self.running) > 2:
+                raise WorldError("gone")
+            for _ in range(20 - 2 * int(call.arguments)):
+                await asyncio.sleep(0)
+        finally:
+            self.running.discard(call.arguments)
+        return await super().call(call)
+
+
+@pytest.mark.parametrize(("limit", "n"), [(1, 5), (2, 5), (2, 1)])
+def test_calls_of_one_reply_run_together_as_far_as_the_world_allows(limit: int, n: int) -> None:
+    world, model = Wide(limit), Script(calling(n), said("done"))
+    found = asyncio.run(loop(task("go"), model, Native(), world, Sampling()))
+    assert world.busy == min(limit, n)
+    assert [result.text for result in found.steps[0].results] == [str(i) for i in range(n)]
+
+
+def test_no_call_goes_on_when_another_loses_the_world() -> None:
+    world = Wide(3)
+
+    async def lost() -> set[str]:
+        with pytest.raises(WorldError, match="gone"):
+            await loop(task("go"), Script(calling(3)), Native(), world, Sampling())
+        return world.running
+
+    assert asyncio.run(lost()) == set()
+    assert world.called == []

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Literal
 from xml.etree import ElementTree
@@ -97,7 +98,7 @@ def test_the_pieces_of_a_stack_touch_and_fill_it() -> None:
     assert [len(row) for row in rows.values()] == [3, 3]
     for row in rows.values():
         assert all(end == pytest.approx(start, abs=0.2) for (_, end), (start, _) in
-                   zip(row, row[1:], strict=False))  # fmt: skip
+                   itertools.pairwise(row))  # fmt: skip
     assert len({row[-1][1] for row in rows.values()}) == 1  # both stacks add up to one
 
 

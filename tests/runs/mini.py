@@ -13,6 +13,7 @@ import msgspec
 
 from toolmark.dialects.native import Native
 from toolmark.errors import ToolmarkError, WorldError
+from toolmark.media import Media
 from toolmark.runs.suite import Metric, Scorer, Suite
 from toolmark.stats.summary import mean
 from toolmark.types import (
@@ -132,7 +133,7 @@ def load(*, n: int = 20, dead: tuple[str, ...] = (), chain: bool = False) -> Sui
     """
 
     @asynccontextmanager
-    async def site() -> AsyncIterator[Site]:
+    async def site(media: Media) -> AsyncIterator[Site]:
         yield Site(dead)
 
     return Suite(

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmark.errors import UsageError
+from toolmark.media import Media
 from toolmark.runs.plan import Plan, select
 from toolmark.runs.suite import Scorer, Suite
 from toolmark.types import Task
@@ -36,7 +37,7 @@ class Tasks:
 
 
 @asynccontextmanager
-async def nowhere() -> Any:
+async def nowhere(media: Media) -> Any:
     yield None
 
 

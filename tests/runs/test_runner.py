@@ -14,9 +14,12 @@ from tests.runs import mini
 
 import toolmark as tm
 from toolmark.errors import DataError, Rejected, Timeout, ToolmarkError, Unavailable, UsageError
+from toolmark.media import Media
 from toolmark.runs import jsonl
 from toolmark.runs.runner import BREAKER, Progress
 from toolmark.runs.store import Run
+from toolmark.runs.suite import Scoring
+from toolmark.types import Message, Turn, Verdict
 
 
 def run(model: mini.Adder, folder: Path, *, n: int = 20, **more: Any) -> Run:
@@ -305,3 +308,40 @@ def test_dead_worlds_do_not_stop_the_others(tmp_path: Path) -> None:
     model = mini.Adder()
     found = tm.run(mini.load(n=100, dead=dead), model, log_dir=tmp_path, max_connections=1)
     assert found.summary()["n_run"] == 100 - len(dead)
+
+
+def test_evidence_is_gathered_once_over_the_whole_run(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def gather(found: Run) -> Scoring:
+        answers = {t.task: t.answer for t in found.trajectories()}
+        seen.append(len(answers))
+        right = Verdict(outcome="correct", value=1.0)
+        return lambda task, trajectory: {"exact": right if answers[task.id] else mini.WRONG}
+
+    scorer = dataclasses.replace(mini.SCORER, gather=gather)
+    suite = dataclasses.replace(mini.load(n=6), scorer=scorer)
+    found = tm.run(suite, mini.Adder(lambda i, r: "no idea"), log_dir=tmp_path)
+    assert seen == [6]
+    assert found.summary()["score"]["value"] == 1.0  # without evidence they are all wrong
+    tm.rescore(found, scorer)
+    assert seen == [6, 6]
+    assert found.summary()["score"]["value"] == 1.0
+
+
+def test_a_run_keeps_copies_of_what_its_tasks_show(tmp_path: Path) -> None:
+    store = Media(tmp_path / "store")
+    shown = store.image(b"not really a picture", "image/png")
+    small = mini.load(n=2)
+    tasks = [
+        msgspec.structs.replace(
+            task, turns=(Turn(messages=(Message(role="user", parts=(shown,)),)), *task.turns)
+        )
+        for task in small
+    ]
+    suite = dataclasses.replace(small, tasks=tasks, media=store)
+    found = tm.run(suite, mini.Adder(), log_dir=tmp_path / "runs")
+    assert Media(found.path / "media").read(shown) == b"not really a picture"
+    with pytest.raises(DataError, match="cannot read media"):
+        tm.run(dataclasses.replace(suite, media=Media(tmp_path)), mini.Adder(), log_dir=tmp_path)
+    assert not list(tmp_path.glob("mini-*"))

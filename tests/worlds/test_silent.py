@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
+from toolmark.media import Media
 from toolmark.types import Call, Result, Task, Tool
 from toolmark.worlds.silent import site
 
@@ -12,7 +14,7 @@ def test_any_call_returns_an_empty_result_and_leaves_no_state() -> None:
     task = Task(id="t", suite="s", turns=(), tools=(Tool(name="a"),))
 
     async def play() -> None:
-        async with site() as opened, opened.world(task, {}) as world:
+        async with site(Media(Path())) as opened, opened.world(task, {}) as world:
             assert await world.tools() == task.tools
             assert await world.call(Call(name="nope", arguments="{")) == Result()
             assert await world.final_state() is None

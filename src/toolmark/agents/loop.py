@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 from msgspec.structs import replace
 
 from toolmark.types import (
+    Call,
     Dialect,
     Ending,
     Message,
     Model,
     Request,
+    Result,
     Sampling,
     Step,
     StopReason,
@@ -21,7 +25,7 @@ from toolmark.types import (
     World,
 )
 
-_ENDINGS: dict[StopReason, Ending] = {
+ENDINGS: dict[StopReason, Ending] = {
     "stop": "answered",
     "length": "length",
     "refused": "refused",
@@ -44,16 +48,17 @@ async def loop(
 ) -> Trajectory:
     """Drive the model through every turn of the task.
 
-    Calls of one reply are executed in order. A turn ends with a reply without calls; reaching
-    a limit of the task, or a conversation too long for the model, ends the episode. `steps` is
-    filled as it goes, so that the caller still has them when an EndpointError or WorldError
-    passes through.
+    Calls of one reply are executed in order, or at the same time where the world's `at_once` is
+    more than 1; the results keep the order of the calls. A turn ends with a reply without calls;
+    reaching a limit of the task, or a conversation too long for the model, ends the episode.
+    `steps` is filled as it goes, so that the caller still has them when an EndpointError or
+    WorldError passes through.
     """
     own = await world.tools()
     if hasattr(world, "opening") and task.turns:  # an Opener; checking a protocol costs more
-        first = replace(task.turns[0], messages=await world.opening(task.turns[0].messages))
-        task = replace(task, turns=(first, *task.turns[1:]))
+        task = opened(task, await world.opening(task.turns[0].messages))
     talk = _Talk(task, dialect, own or task.tools, [] if steps is None else steps)
+    talk.at_once = at_once(world)
     settings = merge(sampling, task.sampling)
     ending: Ending = "answered"
     for index in range(len(task.turns)):
@@ -71,7 +76,7 @@ async def loop(
         state=await world.final_state(),
         ending=ending,
         tools=() if own == task.tools else own,
-        usage=_total(talk.steps),
+        usage=total(talk.steps),
         latency_s=sum(step.reply.latency_s for step in talk.steps),
     )
 
@@ -91,6 +96,7 @@ class _Talk:
         self.said: tuple[Message, ...] = ()
         self.offered: tuple[Tool, ...] = ()
         self.left = task.limits.calls
+        self.at_once = 1
 
     def open(self, index: int) -> None:
         """Begin a turn: its messages are said, its tools appear."""
@@ -114,7 +120,10 @@ async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, rep
         reading = talk.dialect.read(reply, talk.tools)
         calls = reading.calls
         allowed = calls if talk.left is None else calls[: talk.left]
-        results = tuple([await world.call(call) for call in allowed])
+        if talk.at_once > 1 and len(allowed) > 1:
+            results = await together(world, allowed, talk.at_once)
+        else:
+            results = tuple([await world.call(call) for call in allowed])
         talk.steps.append(
             Step(
                 reply=reply,
@@ -132,8 +141,39 @@ async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, rep
             talk.left -= len(allowed)
         talk.history += talk.dialect.answer(reply, calls, results)
         if not calls:
-            return _ENDINGS[reply.stop]
+            return ENDINGS[reply.stop]
     return "steps"
+
+
+def opened(task: Task, messages: tuple[Message, ...]) -> Task:
+    """Return the task with its first turn as the world says it."""
+    return replace(task, turns=(replace(task.turns[0], messages=messages), *task.turns[1:]))
+
+
+def at_once(world: World) -> int:
+    """Return how many calls the world takes at the same time: its `at_once`, else 1."""
+    return int(getattr(world, "at_once", 1))
+
+
+async def together(world: World, calls: tuple[Call, ...], limit: int) -> tuple[Result, ...]:
+    """Execute calls at the same time, at most `limit` of them, started in their order.
+
+    Results are in the order of the calls. When one call raises, or the caller is cancelled, the
+    others are cancelled and waited for: none goes on in a world that is being left.
+    """
+    room = asyncio.Semaphore(limit)
+
+    async def one(call: Call) -> Result:
+        async with room:
+            return await world.call(call)
+
+    running = [asyncio.create_task(one(call)) for call in calls]
+    try:
+        return tuple(await asyncio.gather(*running))
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def merge(base: Sampling, over: Sampling) -> Sampling:
@@ -145,7 +185,8 @@ def merge(base: Sampling, over: Sampling) -> Sampling:
     return msgspec.structs.replace(base, **named)
 
 
-def _total(steps: list[Step]) -> Usage:
+def total(steps: list[Step]) -> Usage:
+    """Add up the tokens of all replies."""
     sent = said = thought = kept = 0
     for step in steps:
         used = step.reply.usage

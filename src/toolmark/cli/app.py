@@ -246,7 +246,7 @@ def make(
         raise UsageError(f"{output} is a run: its tasks are not overwritten; choose another folder")
     try:
         output.mkdir(parents=True, exist_ok=True)
-        made = write_tasks(path, loaded)
+        made = write_tasks(path, loaded, loaded.media)
     except OSError as error:
         raise UsageError(f"{output}: cannot write there: {error.strerror}") from None
     out.print(f"{path}  {made.n} tasks, seed {loaded.seed}, sha256 {made.sha256}", highlight=False,

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolmark.agents.loop import loop
 from toolmark.errors import EndpointError, Rejected, ToolmarkError, WorldError
+from toolmark.media import Media
 from toolmark.runs import scoring
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.store import Folder
@@ -87,13 +87,16 @@ async def execute(
     try:
         for trajectory in run.trajectories():
             crew.count(run.task(trajectory.task), trajectory)
-        async with suite.site() as site:
+        async with suite.site(Media(run.path / "media")) as site:
             await _work(crew, site, min(max_connections, progress.n_planned), stop)
         scoring.fill(run, lines)
     finally:
         lines.close()
     folder.note(served=crew.served)
-    scoring.summarise(run, suite.scorer)
+    if suite.scorer.gather is None:
+        scoring.summarise(run, suite.scorer)
+    else:
+        scoring.anew(run, suite.scorer)
     if crew.rejected is not None:
         raise crew.rejected
     return progress
@@ -255,7 +258,7 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
         needed = await crew.needed(task, repeat) if task.needs else {}
         async with site.world(task, needed) as world:
             stage = "model"
-            trajectory = await loop(
+            trajectory = await crew.suite.agent(
                 task, model, dialect, world, crew.folder.run.info.plan.sampling, repeat,
                 steps=steps,
             )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -61,20 +62,26 @@ def rescore(run: Run, scorer: Scorer) -> dict[str, Any]:
     """
     with locked(run.path):
         run.verify()
-        path = run.path / "scores.jsonl"
-        draft = run.path / ".scores.jsonl"
-        draft.unlink(missing_ok=True)
-        scores = Lines(draft, hold_bytes=HELD_BYTES)
-        try:
-            for trajectory in run.trajectories():
-                task = run.task(trajectory.task)
-                if task.kind == "scored":
-                    scores.append(judge(scorer, task, trajectory))
-            fill(run, scores)
-        finally:
-            scores.close()
-        draft.replace(path)
-        return summarise(run, scorer)
+        return anew(run, scorer)
+
+
+def anew(run: Run, scorer: Scorer) -> dict[str, Any]:
+    """Do what `rescore` does, in a folder that the caller has locked and verified."""
+    known = replace(scorer, score=scorer.gather(run)) if scorer.gather else scorer
+    path = run.path / "scores.jsonl"
+    draft = run.path / ".scores.jsonl"
+    draft.unlink(missing_ok=True)
+    scores = Lines(draft, hold_bytes=HELD_BYTES)
+    try:
+        for trajectory in run.trajectories():
+            task = run.task(trajectory.task)
+            if task.kind == "scored":
+                scores.append(judge(known, task, trajectory))
+        fill(run, scores)
+    finally:
+        scores.close()
+    draft.replace(path)
+    return summarise(run, scorer)
 
 
 def fill(run: Run, scores: Lines) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,9 +22,10 @@ import msgspec
 
 from toolmark import codec
 from toolmark.errors import DataError, UsageError
+from toolmark.media import Media
 from toolmark.runs.jsonl import BLOCK_BYTES, Lines, locked, records, write
 from toolmark.runs.plan import Plan
-from toolmark.types import Attempt, Record, Score, Task, Tool, Trajectory
+from toolmark.types import Attempt, Part, Record, Score, Task, Tool, Trajectory, Turn
 
 FORMAT = 1
 HELD_TOOLS = 64
@@ -284,14 +286,16 @@ def claim(parent: Path, plan: Plan) -> Path:
     return path
 
 
-def create(path: Path, plan: Plan, tasks: Iterable[Task], **known: Any) -> None:
-    """Fill a claimed folder: its tasks, then `run.json`, which makes it a run.
+def create(
+    path: Path, plan: Plan, tasks: Iterable[Task], *, media: Media | None = None, **known: Any
+) -> None:
+    """Fill a claimed folder: its tasks with their media, then `run.json`, which makes it a run.
 
     `known` are further fields of RunInfo. Raises UsageError when there is no task. Nothing is
     left of the folder when anything fails.
     """
     try:
-        written = write_tasks(path / "tasks.jsonl", tasks)
+        written = write_tasks(path / "tasks.jsonl", tasks, media)
         if written.n == written.n_setup:
             raise UsageError("no task is left after the selection; loosen --limit, --ids or -T")
         info = RunInfo(
@@ -315,9 +319,7 @@ def discard(path: Path) -> None:
     """Remove a claimed folder that never became a run."""
     if (path / "run.json").exists():
         return
-    for file in path.iterdir():
-        file.unlink()
-    path.rmdir()
+    shutil.rmtree(path)
 
 
 def newest(parent: Path, plan: Plan) -> Run | None:
@@ -342,6 +344,10 @@ def _slug(word: str) -> str:
     return kept.strip("-.")[-48:] or "x"
 
 
+def _parts(turn: Turn) -> Iterator[Part]:
+    return (part for message in turn.messages for part in message.parts)
+
+
 class Written(NamedTuple):
     """A task file: how many tasks, how many of them only set others up, its sha256."""
 
@@ -350,11 +356,13 @@ class Written(NamedTuple):
     sha256: str
 
 
-def write_tasks(path: Path, tasks: Iterable[Task]) -> Written:
-    """Write tasks one by one.
+def write_tasks(path: Path, tasks: Iterable[Task], media: Media | None = None) -> Written:
+    """Write tasks one by one, and beside them, in `media/`, what they refer to in that store.
 
-    Raises DataError for two equal ids, or a task that stands before one that it needs.
+    Raises DataError for two equal ids, a task that stands before one that it needs, and media
+    that the store does not hold.
     """
+    own = Media(path.with_name("media"))
     digest = hashlib.sha256()
     seen: set[str] = set()
     setups: set[str] = set()
@@ -366,6 +374,8 @@ def write_tasks(path: Path, tasks: Iterable[Task]) -> Written:
             if not setups.issuperset(task.needs):
                 raise DataError(f"task {task.id!r} needs {task.needs}, not all set up before it")
             seen.add(task.id)
+            if media is not None:
+                own.take(media, (part for turn in task.turns for part in _parts(turn)))
             if task.kind == "setup":
                 setups.add(task.id)
             line = codec.encode(task) + b"\n"

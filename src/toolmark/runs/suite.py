@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from toolmark.agents.loop import loop
+from toolmark.media import Media
 from toolmark.stats.columns import Columns
 from toolmark.types import (
     Chart,
@@ -16,11 +18,37 @@ from toolmark.types import (
     Model,
     Sampling,
     Site,
+    Step,
     Table,
     Task,
     Trajectory,
     Verdict,
+    World,
 )
+
+
+class Agent(Protocol):
+    """Drives a model through one episode: `agents.loop`, or an `agents.executor.Executor`."""
+
+    async def __call__(
+        self,
+        task: Task,
+        model: Model,
+        dialect: Dialect,
+        world: World,
+        sampling: Sampling,
+        repeat: int = 0,
+        *,
+        steps: list[Step] | None = None,
+    ) -> Trajectory:
+        """Play the episode; `steps` is filled as it goes."""
+        ...
+
+
+if TYPE_CHECKING:
+    from toolmark.runs.store import Run
+
+Scoring: TypeAlias = Callable[[Task, Trajectory], Mapping[str, Verdict]]
 
 
 class Tasks(Protocol):
@@ -51,14 +79,17 @@ class Scorer:
     reading. `metrics`: the first is the headline, the others are its parts. `tables` takes the
     columns of each reading; `views` draws one episode for the report; `across` takes the columns
     of several runs of the suite, by reading and then by the run's name, and returns what only
-    shows when they stand beside each other.
+    shows when they stand beside each other. `gather` is for judging that needs evidence from
+    elsewhere, an encoder or judge models: called with the finished run, it returns the `score` to
+    use for all of it; `score` itself then only serves the progress.
     """
 
     readings: tuple[str, ...]
-    score: Callable[[Task, Trajectory], Mapping[str, Verdict]]
+    score: Scoring
     metrics: Callable[[Columns], Sequence[Metric]]
     tables: Callable[[Mapping[str, Columns]], Sequence[Table | Chart]]
     views: Callable[[Task, Trajectory], Sequence[Table | Drawing]] = lambda task, trajectory: ()
+    gather: Callable[[Run], Scoring] | None = None
     across: Callable[[Mapping[str, Mapping[str, Columns]]], Sequence[Table | Chart]] = (
         lambda readings: ()
     )
@@ -68,6 +99,9 @@ class Scorer:
 class Suite:
     """Tasks with a length, plus their site, scorer, dialects and test instruments.
 
+    `agent` plays the episodes. `site` opens the surroundings of one run; pictures and sounds that
+    tools make go into the store that it is given. `media` holds those that the tasks refer to: a
+    run keeps copies.
     `dialects`: those it can be asked in, the first is the default. `instruments`: makers of the
     test models that see the task, called with (task, repeat, options). `hashes`: what was read.
     """
@@ -75,7 +109,7 @@ class Suite:
     name: str
     tasks: Tasks
     scorer: Scorer
-    site: Callable[[], AbstractAsyncContextManager[Site]]
+    site: Callable[[Media], AbstractAsyncContextManager[Site]]
     dialects: Mapping[str, Dialect]
     knobs: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -84,6 +118,8 @@ class Suite:
         default_factory=dict
     )
     hashes: Mapping[str, str] = field(default_factory=dict)
+    media: Media | None = None
+    agent: Agent = loop
 
     def __iter__(self) -> Iterator[Task]:
         """Go through the tasks."""

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from toolmark.media import Media
 from toolmark.types import Call, Result, Task, Tool
 
 
@@ -38,6 +39,6 @@ class SilentSite:
 
 
 @asynccontextmanager
-async def site() -> AsyncIterator[SilentSite]:
+async def site(media: Media) -> AsyncIterator[SilentSite]:
     """Open the site."""
     yield SilentSite()

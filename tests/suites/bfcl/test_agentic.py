@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import toolmark as tm
 from toolmark.errors import UsageError
+from toolmark.media import Media
 from toolmark.suites.bfcl import agentic, agentic_score, data, instruments, multi_turn
 from toolmark.suites.bfcl import suite as bfcl
 from toolmark.types import (
@@ -166,7 +167,7 @@ def test_the_web_is_played_from_a_folder(tmp_path: Path) -> None:
     async def asked(id: str) -> str:
         task = next(task for task in suite if task.id == id)
         call = Call(name="search_engine_query", arguments='{"keywords": "tea"}')
-        async with suite.site() as site, site.world(task, {}) as world:
+        async with suite.site(Media(Path())) as site, site.world(task, {}) as world:
             return (await world.call(call)).text
 
     assert "likes tea" in asyncio.run(asked("web_search_base_0"))
@@ -188,7 +189,7 @@ def test_a_web_without_an_engine_is_refused_before_any_episode(
 
 
 async def opened(setting: agentic.Setting) -> None:
-    async with agentic.site(setting):
+    async with agentic.site(setting, Media(Path())):
         pass
 
 

@@ -14,6 +14,7 @@ from tests.suites.bfcl.plays import call, first, judge, own
 from toolmark.agents.loop import loop
 from toolmark.dialects.native import NATIVE
 from toolmark.errors import DataError
+from toolmark.media import Media
 from toolmark.stats.columns import columns
 from toolmark.suites.bfcl import (
     data,
@@ -94,7 +95,7 @@ def test_a_truth_that_is_no_literal_call_is_a_data_error() -> None:
 
 
 async def play(task: Task, replies: list[Reply]) -> Trajectory:
-    async with multi_turn.site() as site, site.world(task, {}) as world:
+    async with multi_turn.site(Media(Path())) as site, site.world(task, {}) as world:
         return await loop(task, multi_turn.Script(replies), NATIVE, world, Sampling())
 
 
@@ -216,7 +217,7 @@ def test_one_site_serves_families_side_by_side() -> None:
         first_of.setdefault(task.category, task)
 
     async def results() -> dict[str, str]:
-        async with suite.site() as site:
+        async with suite.site(Media(Path())) as site:
             said = {}
             for category, task in first_of.items():
                 async with site.world(task, {}) as world:
@@ -238,7 +239,7 @@ def test_the_test_models_know_multi_turn(tasks: dict[str, Task], options: dict[s
 
 
 async def _asked(task: Task, model: Model) -> Trajectory:
-    async with multi_turn.site() as site, site.world(task, {}) as world:
+    async with multi_turn.site(Media(Path())) as site, site.world(task, {}) as world:
         return await loop(task, model, NATIVE, world, Sampling())
 
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.suites.bfcl.plays import call, first, judge, own
 
+from toolmark.media import Media
 from toolmark.suites.bfcl import multi_turn, replay, turns
 from toolmark.types import Call, Reply, Result, Step, Task, Trajectory, Verdict
 
@@ -177,7 +178,7 @@ def test_numbers_without_bound_are_refused_in_no_time(made: Call) -> None:
 
 def played(task: Task, calls: list[Call]) -> list[Result]:
     async def run() -> list[Result]:
-        async with multi_turn.site() as site, site.world(task, {}) as world:
+        async with multi_turn.site(Media(Path())) as site, site.world(task, {}) as world:
             results = [await world.call(made) for made in calls]
             msgspec.json.encode(await world.final_state())
             return results

@@ -15,6 +15,7 @@ import msgspec
 
 from toolmark import fetch as packages
 from toolmark.errors import DataError, UsageError, WorldError
+from toolmark.media import Media
 from toolmark.suites.bfcl import data, schema
 from toolmark.suites.bfcl.agentic_score import MEMORY, WEB
 from toolmark.types import Limits, Message, Task, Text, Tool, Turn, World
@@ -252,7 +253,7 @@ class Agentic:
 
 
 @asynccontextmanager
-async def site(setting: Setting) -> AsyncIterator[Agentic]:
+async def site(setting: Setting, media: Media) -> AsyncIterator[Agentic]:
     """Open what the categories need, once for all episodes: an encoder, a search engine.
 
     Where other categories can be played, those that cannot are not run, with the reason. Raises

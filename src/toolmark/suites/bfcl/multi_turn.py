@@ -15,6 +15,7 @@ import msgspec
 from toolmark import fetch as packages
 from toolmark import seeds
 from toolmark.errors import DataError
+from toolmark.media import Media
 from toolmark.suites.bfcl import data, replay, schema, simulators, turns
 from toolmark.suites.bfcl.execution import Act
 from toolmark.types import (
@@ -195,7 +196,7 @@ class Site:
 
 
 @asynccontextmanager
-async def site() -> AsyncIterator[Site]:
+async def site(media: Media) -> AsyncIterator[Site]:
     """Open the site; the simulators are read here, once."""
     replay.kit()
     yield Site()

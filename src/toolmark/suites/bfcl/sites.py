@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, TypeAlias
 
+from toolmark.media import Media
 from toolmark.types import Site, Task, World
 
-Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[Site]]
+Opener: TypeAlias = Callable[[Media], AbstractAsyncContextManager[Site]]
 
 
 class Sites:
@@ -23,11 +24,11 @@ class Sites:
 
 
 @asynccontextmanager
-async def joined(openers: Mapping[str, Opener]) -> AsyncIterator[Site]:
+async def joined(openers: Mapping[str, Opener], media: Media) -> AsyncIterator[Site]:
     """Open the sites of the categories; those with the same opener share one."""
     async with AsyncExitStack() as stack:
         opened: dict[Opener, Site] = {}
         for opener in openers.values():
             if opener not in opened:
-                opened[opener] = await stack.enter_async_context(opener())
+                opened[opener] = await stack.enter_async_context(opener(media))
         yield Sites({name: opened[opener] for name, opener in openers.items()})

@@ -15,6 +15,7 @@ from toolmark import seeds
 from toolmark.dialects.native import NATIVE
 from toolmark.dialects.prompt import Prompt
 from toolmark.errors import UsageError
+from toolmark.media import Media
 from toolmark.runs.suite import Scorer, Suite
 from toolmark.suites.funcbench import (
     answer,
@@ -204,5 +205,5 @@ def _variants(
 
 
 @asynccontextmanager
-async def _site() -> AsyncIterator[Site]:
+async def _site(media: Media) -> AsyncIterator[Site]:
     yield Dags()
