@@ -16,11 +16,13 @@ import toolmark
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "toolmark"
-BASE = {"types", "errors", "codec", "seeds", "media", "svg", "fetch", "plugin"}
+BASE = {
+    "types", "errors", "codec", "seeds", "brackets", "media", "svg", "fetch", "plugin", "encoder",
+}  # fmt: skip
 RANKS = {
     "dialects": 1, "perturb": 1, "models": 1, "worlds": 1, "score": 1, "stats": 1,
-    "diagnose": 1, "agents": 2, "runs": 3, "suites": 4, "report": 5, "api": 6, "cli": 7,
-    "__main__": 8,
+    "diagnose": 1, "agents": 2, "runs": 3, "suites": 4, "report": 5, "review": 6,
+    "api": 6, "cli": 7, "__main__": 8,
 }  # fmt: skip
 PURE = {"score", "stats", "dialects"}
 TRANSPORTS = {"pyreqwest", "aiohttp", "httpx", "uvloop", "asyncio", "socket", "subprocess"}

@@ -148,6 +148,10 @@ async def arun(
     except Rejected as error:
         error.run_dir = str(path)
         raise
+    except UsageError:
+        if fresh:
+            _withdraw(path)
+        raise
     finally:
         await _closed(player)
     return Run(path)
@@ -238,6 +242,15 @@ def _folder(parent: Path, plan: Plan, *, resume: bool) -> tuple[Path, bool]:
     if last is not None and len(last.done()) < last.info.n_episodes:
         return last.path, False
     return store.claim(parent, plan), True
+
+
+def _withdraw(path: Path) -> None:
+    """Remove a run that turned out to be wrongly asked before anything was done in it."""
+    made = Run(path)
+    if any(made.trajectories()) or any(made.attempts()):
+        return
+    (path / "run.json").unlink()
+    store.discard(path)
 
 
 def _versions() -> dict[str, str]:

@@ -116,6 +116,13 @@ HOSTILE = (
     "new HashMap<" + "A<" * N,
     "_" * N,
     "'" * N,
+    "new List" + " " * N + "!",
+    "new List" + " " * 60_000 + "!",
+    "new HashMap<\n" + ">()" * N,
+    f"new HashMap<{'a' * 8 * N}\n" + ">()" * 2 * N,
+    "new HashMap<>() {{ " + 'put("k", 1);' * (N // 2) + "}",
+    "new ArrayList<>() {{ " + "add(1);" * N + "}}",
+    "[[" + "1],[" * N + "1]]",
 )
 
 

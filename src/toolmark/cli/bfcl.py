@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import typer
@@ -16,6 +16,7 @@ from toolmark.cli import options as o
 from toolmark.cli import terminal
 from toolmark.errors import DataError, UsageError, near
 from toolmark.fetch import digest
+from toolmark.report.tables import visible
 from toolmark.runs import scoring, store
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
@@ -24,6 +25,7 @@ from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import columns
 from toolmark.suites.bfcl import data, export, handlers, interchange, registry, sheets, stored
 from toolmark.suites.bfcl.interchange import Rows, Source
+from toolmark.suites.bfcl.leaderboard import UNSCORED
 from toolmark.types import Attempt, Task, Trajectory
 
 KINDS = ("bfcl",)
@@ -77,8 +79,8 @@ def _known(kind: str) -> None:
 
 
 def _remark(err: Console, rows: Rows) -> None:
-    for path in rows.skipped:
-        err.print(f"left out, no longer part of BFCL: {path}", markup=False, highlight=False)
+    for path, why in rows.skipped.items():
+        err.print(f"left out, {why}: {visible(str(path))}", markup=False, highlight=False)
     if rows.problems:
         err.print(interchange.listed(rows.problems), markup=False, highlight=False)
 
@@ -90,7 +92,11 @@ def bring(source: Source, log_dir: Path, *, lenient: bool) -> Brought:
     """
     rows = interchange.read(source)
     if not rows.categories:
-        wrong = interchange.listed(rows.problems) if rows.problems else "only retired categories"
+        wrong = (
+            interchange.listed(rows.problems)
+            if rows.problems
+            else "; ".join(sorted(set(rows.skipped.values())))
+        )
         raise DataError(f"{source.name}: nothing to import: {wrong}")
     name, known = registry.find(data.fetch(), source.name)
     way = handlers.way(name, known) if known else interchange.guess(rows)
@@ -108,7 +114,7 @@ def bring(source: Source, log_dir: Path, *, lenient: bool) -> Brought:
             map(keeper.keep, told),
             seed=suite.seed,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            hashes={**suite.hashes, **{file.name: digest(file) for file in source.files}},
+            hashes={**suite.hashes, **{file.name: digest(file) for file in rows.files.values()}},
             versions={"toolmark": __version__},
         )
         keeper.fill(Run(path))
@@ -172,7 +178,10 @@ def export_(
         n, n_repeats = int(entrant.columns.run.sum()), run.info.plan.repeats
         left = len(entrant.columns) - n
         first = f", the first of {n_repeats} repeats" if n_repeats > 1 else ""
-        out.print(f"{entrant.name}: {n} entries, {left} not run left out{first}", highlight=False)
+        told = f"{visible(entrant.name)}: {n} entries, {left} not run left out{first}"
+        if _structured(run) and UNSCORED in run.info.plan.knobs.get("category", ()):
+            told += f"; {UNSCORED} left out: officially no model with structured calls is asked it"
+        out.print(told, markup=False, highlight=False, soft_wrap=True)
     for path in sheets.write(output / "score", list(entrants.values())):
         out.print(str(path), highlight=False, soft_wrap=True)
 
@@ -186,30 +195,42 @@ def emit(run: Run, output: Path, name: str) -> sheets.Entrant:
     known = registry.models(data.fetch()).get(name)
     shape = _shape(run, name, known)
     mangled = known is None or known.mangled
+    folder = export.owner(name)
     spent = sheets.Spent.none()
-    judged = {score.task: score for score in run.scores() if not score.repeat}
+    left_out = UNSCORED if _structured(run) else ""
+    judged = {x.task: x for x in run.scores() if not x.repeat and x.category != left_out}
     table = columns(judged.values(), READING)
     rows: dict[str, list[export.Kept]] = {}
     for trajectory in run.trajectories():
-        if trajectory.repeat:
-            continue
         task = run.task(trajectory.task)
+        if trajectory.repeat or task.category == left_out:
+            continue
         if task.kind == "scored":
             spent.add(trajectory)
         score = judged.get(task.id)
         kept = export.kept(task, trajectory, score, mangled=mangled, shape=shape)
         rows.setdefault(kept.category, []).append(kept)
-    folder = name.replace("/", "_")
+    # all places first: nothing is written where one of them is refused
+    places = {category: Path(folder) / export.folder(category) for category in rows}
     for category, held in rows.items():
-        held.sort(key=lambda kept: kept.place)
-        place = Path(folder) / export.folder(category)
-        file = f"BFCL_v4_{category}"
-        export.write(output / "result" / place / f"{file}_result.json", (k.row for k in held))
-        if not category.endswith("_prereq"):
-            failures = [kept.failure for kept in held if kept.failure]
-            lines = [export.header(category, table), *failures]
-            export.write(output / "score" / place / f"{file}_score.json", lines)
+        _write(output, places[category], category, held, export.header(category, table))
     return sheets.Entrant(name, known, table, spent)
+
+
+def _write(
+    output: Path, place: Path, category: str, held: list[export.Kept], head: dict[str, Any]
+) -> None:
+    """Write a category's result file, and where any entry was judged its score file."""
+    held.sort(key=lambda kept: kept.place)
+    file = f"BFCL_v4_{category}"
+    export.write(output / "result" / place / f"{file}_result.json", (kept.row for kept in held))
+    if head:
+        failures = [kept.failure for kept in held if kept.failure]
+        export.write(output / "score" / place / f"{file}_score.json", [head, *failures])
+
+
+def _structured(run: Run) -> bool:
+    return run.info.plan.dialect == "native"
 
 
 def _shape(run: Run, name: str, known: registry.Known | None) -> handlers.Shape:
@@ -217,10 +238,16 @@ def _shape(run: Run, name: str, known: registry.Known | None) -> handlers.Shape:
 
     Raises UsageError where that handler would not read the run's replies as what they are.
     """
+    dialect = run.info.plan.dialect
+    if dialect not in ("native", "prompt"):
+        raise UsageError(
+            f"{run.path}: replies in the format {dialect}; official files hold structured calls, "
+            "or text as the default prompt asks for it"
+        )
     if known is None:
         return "text"
     way = handlers.way(name, known)
-    form = "native" if run.info.plan.dialect == "native" else "prompt"
+    form = "native" if _structured(run) else "prompt"
     if form != way.form or (form == "native" and not way.shape):
         wanted = "structured calls" if way.shape else "text in a form of its own"
         wanted = "text as the default prompt asks for it" if way.form == "prompt" else wanted

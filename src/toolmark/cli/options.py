@@ -8,6 +8,10 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from toolmark import api
+from toolmark.errors import UsageError
+from toolmark.runs.suite import Suite
+
 
 class Effort(StrEnum):
     """Reasoning efforts that endpoints know."""
@@ -111,3 +115,18 @@ Page: TypeAlias = Annotated[
     Path | None, flag("-o", "--output", help="Default: report.html in the first run.")
 ]
 TaskFolder: TypeAlias = Annotated[Path, flag("-o", "--output", help="Folder for tasks.jsonl.")]
+
+
+def load(name: str, knobs: list[str] | None, seed: int | None) -> Suite:
+    """Load a suite with the words of -T and --seed."""
+    given: dict[str, Any] = {}
+    for word in knobs or ():
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise UsageError(f"-T {word}: expected KNOB=VALUE; `toolmark list {name}` shows them")
+        if key.strip() in given:
+            raise UsageError(f"-T {key.strip()} is given twice; separate values by commas")
+        given[key.strip()] = value.strip()
+    if seed is not None and given.setdefault("seed", seed) != seed:
+        raise UsageError(f"two seeds: --seed {seed} and -T seed={given['seed']}")
+    return api.load(name, **given)

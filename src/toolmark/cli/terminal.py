@@ -150,6 +150,8 @@ def summary(console: Console, found: Mapping[str, Any]) -> None:
         f"n={found['n_run']}, not run {found['n_not_run']}" + _bounds(found),
         highlight=False,
     )
+    if drawn := names.sampled(found.get("sample")):
+        console.print(f"  {drawn}", style="dim", highlight=False)
     parts = [part for part in found["parts"].values() if part["value"] is not None]
     for part in parts:
         console.print(

@@ -226,6 +226,7 @@ def _about(run: Run) -> str:
         for part in (
             f"dialect {info.plan.dialect}",
             tables.plural(info.n_tasks, "task"),
+            names.sampled(info.plan.sample) if info.plan.limit is None else "",
             f"{info.plan.repeats} repeats" if info.plan.repeats > 1 else "",
             f"seed {info.seed}",
             f"served as {tables.visible(', '.join(served))}" if served else "",

@@ -38,3 +38,8 @@ def tell(runs: Sequence[Run]) -> list[str]:
         if len(set(told)) == len(told):
             return [visible(name) for name in told]
     return [visible(run.path.name) for run in runs]
+
+
+def sampled(n: int | None) -> str:
+    """Say how a sample of n was drawn; nothing where all tasks were asked."""
+    return f"a sample of {n}, every category in proportion" if n else ""

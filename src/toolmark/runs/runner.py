@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolmark.agents.paced import Paced
+from toolmark.dialects.staged import STAGED
 from toolmark.errors import EndpointError, Rejected, ToolmarkError, WorldError
 from toolmark.media import Media
 from toolmark.runs import scoring
@@ -285,6 +287,8 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
 def _bound(instrument: Instrument, dialect: Dialect, task: Task, repeat: int) -> Model:
     """Return the instrument's player; its calls are put into the dialect's words."""
     player = instrument.bind(task, repeat)
+    if dialect.name == STAGED.name:
+        return Paced(player)
 
     async def spoken(request: Request, /) -> Reply:
         reply = await player(request)

@@ -123,6 +123,7 @@ def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
         "suite": plan.suite,
         "model": plan.model,
         "dialect": plan.dialect,
+        **({"sample": plan.sample} if plan.sample and plan.limit is None else {}),
         "n_planned": run.info.n_planned,
         "n_run": n_run,
         "n_not_run": run.info.n_planned - n_run,

@@ -103,7 +103,8 @@ class Suite:
     tools make go into the store that it is given. `media` holds those that the tasks refer to: a
     run keeps copies.
     `dialects`: those it can be asked in, the first is the default. `instruments`: makers of the
-    test models that see the task, called with (task, repeat, options). `hashes`: what was read.
+    test models that see the task, called with (task, repeat, options). `hashes`: what was read;
+    `notes`: what its user should know about that.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Suite:
     hashes: Mapping[str, str] = field(default_factory=dict)
     media: Media | None = None
     agent: Agent = loop
+    notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Task]:
         """Go through the tasks."""

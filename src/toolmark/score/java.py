@@ -133,9 +133,12 @@ def _map(value: str) -> Any:
 def _bodiless(value: str) -> bool:
     """Tell whether somewhere a map is made, its type arguments on one line."""
     heads = [found.end() for found in _MAP.finditer(value)]
+    end = -1
     for close in _NO_BODY.finditer(value):
         place = bisect_right(heads, close.start()) - 1
-        if place >= 0 and "\n" not in value[heads[place] : close.start()]:
+        if place >= 0 and heads[place] > end:
+            end = text.line(value, heads[place])
+        if place >= 0 and close.start() <= end:
             return True
     return False
 
@@ -144,12 +147,14 @@ def _puts(body: str) -> list[tuple[str, str]]:
     """Return the pairs of `put("key", value)`; key and value each stay on one line."""
     pairs: list[tuple[str, str]] = []
     done = dead = 0
+    end = -1
     for found in _PUT.finditer(body):
         if found.start() < done or found.end() <= dead:
             continue
-        pair = _pair(body, found.end())
+        end = text.line(body, found.end()) if found.end() > end else end
+        pair = _pair(body, found.end(), end)
         if pair is None:
-            dead = text.line(body, found.end())
+            dead = end
             continue
         key_end, start, end = pair
         pairs.append((body[found.end() : key_end], body[start:end]))
@@ -157,15 +162,17 @@ def _puts(body: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def _pair(body: str, start: int) -> tuple[int, int, int] | None:
-    """Return where the key ends and where the value lies, for a key that begins at `start`."""
-    end = text.line(body, start)
+def _pair(body: str, start: int, end: int) -> tuple[int, int, int] | None:
+    """Return where the key ends and where the value lies, for a key from `start` on.
+
+    The line ends at `end`.
+    """
     quote = body.find('",', start, end)
     dead = -1
     while quote >= 0:
         value = text.skip(body, quote + 2)
         if value > dead:
-            dead = text.line(body, value)
+            dead = end if value <= end else text.line(body, value)
             close = body.find(")", value, dead)
             if close >= 0:
                 return quote, value, close

@@ -104,8 +104,10 @@ def _rows(code: str) -> int:
         return 0
     last = "]" if code.startswith("[") else ")"
     start = head.end()
+    end = -1
     while True:
-        close = code.find("]", start, text.line(code, start))
+        end = text.line(code, start) if start > end else end
+        close = code.find("]", start, end)
         if close < 0:
             return 0
         after = text.skip(code, close + 1)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from toolmark import brackets
 from toolmark.score import java
 from toolmark.score.kinds import Typed, typed
 
@@ -20,16 +21,13 @@ MAX_DEPTH = 20
 
 _NAME = r"(?:java\.util\.)?"
 _ARRAY = re.compile(r"new\s+[\w.]+(?:<[^()]*>)?\s*(?:\[[\s\d]*\]\s*)+\{")
-_MAKER = re.compile(rf"new\s+{_NAME}(?:\w*(List|Map))\s*(?:<[^()]*>)?\s*\(")
+_MAKER = re.compile(rf"new\s+{_NAME}(?:\w*(List|Map))\s*(?:<[^()]*>\s*)?\(")
 _CALL = re.compile(
     rf"{_NAME}(Arrays\.asList|List\.of|Collections\.(?:singletonList|emptyList|singletonMap|"
     r"emptyMap)|Map\.(?:ofEntries|of|entry))\s*\("
 )
 _LISTS = ("Arrays.asList", "List.of", "Collections.singletonList", "Collections.emptyList")
-# type arguments of a constructor; bounded, since each `<` is tried
-_GENERIC = re.compile(r"<[\w.,\s?\[\]<>]{0,200}>(?=\s*\()")
 _STATEMENT = re.compile(r"(?:this\s*\.\s*)?(add|put)\s*\(")
-_PAIRS = {")": "(", "]": "[", "}": "{"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
@@ -105,35 +103,13 @@ def split(text: str, start: int) -> tuple[list[str], int] | None:
 
     The opening bracket stands before `start`. None where brackets or quotes do not close.
     """
-    opened = [text[start - 1]]
-    pieces: list[str] = []
-    at = begin = start
-    while at < len(text):
-        char = text[at]
-        generic = _GENERIC.match(text, at) if char == "<" else None
-        if char in "\"'":
-            at = _closing(text, at)
-        elif generic:
-            at = generic.end() - 1
-        elif char in "([{":
-            opened.append(char)
-        elif char in _PAIRS and opened.pop() != _PAIRS[char]:
-            return None
-        if not opened or (char == "," and len(opened) == 1):
-            pieces.append(text[begin:at].strip())
-            begin = at + 1
-        at += 1
-        if not opened:
-            # a comma may follow the last element of an array
-            return (pieces[:-1] if pieces[-1] == "" else pieces), at
-    return None
-
-
-def _closing(text: str, start: int) -> int:
-    at = start + 1
-    while at < len(text) and text[at] != text[start]:
-        at += 2 if text[at] == "\\" else 1
-    return at
+    try:
+        cut, end = brackets.split(text, start, "\"'")
+    except brackets.Unbalanced:
+        return None
+    pieces = [piece.strip() for piece in cut]
+    # a comma may follow the last element of an array
+    return (pieces[:-1] if pieces[-1] == "" else pieces), end
 
 
 def _array(_: re.Match[str], pieces: list[str], rest: str, depth: int) -> Node | None:

@@ -30,12 +30,13 @@ def between(text: str, head: Pattern[str], tail: str, *, least: int) -> Iterator
     What lies between has at least `least` characters. As a search for `head(.{least,}?)tail`.
     """
     done = dead = 0
+    end = -1
     for found in head.finditer(text):
         start = found.end()
         # inside the stretch before, or on a line already known to hold no further tail
         if found.start() < done or start <= dead:
             continue
-        end = line(text, start)
+        end = line(text, start) if start > end else end
         at = text.find(tail, start + least, end)
         if at < 0:
             dead = end

@@ -18,7 +18,7 @@ import msgspec
 from toolmark import codec
 from toolmark.errors import DataError
 from toolmark.types import Call, Message, Result, Text, Tool
-from toolmark.worlds.objects import Objects, Said, failed
+from toolmark.worlds.objects import Objects, answer
 
 CORE_ENTRIES, CORE_CHARS = 7, 300
 ARCHIVAL_ENTRIES, ARCHIVAL_CHARS = 50, 2000
@@ -269,23 +269,11 @@ class Memory:
 
     async def call(self, call: Call, /) -> Result:
         """Use the memory; in a thread, as an encoder takes its time."""
-        said = await asyncio.to_thread(use, self._objects, call)
-        return Result(parts=(Text(codec.escape(said.text)),), is_error=said.is_error)
+        return await asyncio.to_thread(answer, self._objects, call)
 
     async def final_state(self) -> Any:
         """Return what is remembered."""
         return codec.plain(self.store.state())
-
-
-def use(objects: Objects, call: Call) -> Said:
-    """Execute one call; whatever is wrong with it is an error text."""
-    try:
-        given = codec.loads(codec.restore(call.arguments))
-    except codec.BadJson as error:
-        return failed(f"the arguments are not JSON: {error}")
-    if not isinstance(given, dict):
-        return failed("the arguments must be one JSON object")
-    return objects.call(codec.restore(call.name), given)
 
 
 def handed(state: Any, kind: type[msgspec.Struct]) -> Any:

@@ -151,14 +151,19 @@ class World:
 
 def answer(world: Objects, call: Call) -> Result:
     """Return what a call comes to; its arguments must be one JSON object."""
+    given = arguments(call)
+    return result(given if isinstance(given, Said) else world.call(codec.restore(call.name), given))
+
+
+def arguments(call: Call) -> dict[str, Any] | Said:
+    """Return a call's arguments; what is wrong with them where they are not one JSON object."""
     try:
-        arguments = codec.loads(codec.restore(call.arguments))
+        given = codec.loads(codec.restore(call.arguments))
     except codec.BadJson as error:
-        return _result(failed(f"the arguments are not JSON: {error}"))
-    if not isinstance(arguments, dict):
-        return _result(failed("the arguments must be one JSON object"))
-    return _result(world.call(codec.restore(call.name), arguments))
+        return failed(f"the arguments are not JSON: {error}")
+    return given if isinstance(given, dict) else failed("the arguments must be one JSON object")
 
 
-def _result(said: Said) -> Result:
+def result(said: Said) -> Result:
+    """Return what a call came to as the model is told it."""
     return Result(parts=(Text(codec.escape(said.text)),), is_error=said.is_error)

@@ -17,10 +17,10 @@ import msgspec
 
 from toolmark import codec
 from toolmark.errors import EndpointError, WorldError
-from toolmark.types import Call, Record, Result, Text, Tool
+from toolmark.types import Call, Record, Result, Tool
 from toolmark.worlds import page, public
 from toolmark.worlds.cassette import Cassette
-from toolmark.worlds.objects import Said, failed, shown
+from toolmark.worlds.objects import Said, arguments, failed, result, shown
 
 SEARCH, FETCH = "search_engine_query", "fetch_url_content"
 PROVIDER = "https://serpapi.com/search"
@@ -78,8 +78,7 @@ class Search:
 
     async def call(self, call: Call, /) -> Result:
         """Search or fetch; whatever is wrong with the call is an error text."""
-        said = await self._said(call)
-        return Result(parts=(Text(codec.escape(said.text)),), is_error=said.is_error)
+        return result(await self._said(call))
 
     async def final_state(self) -> None:
         """Return nothing: the web stays as it is."""
@@ -90,12 +89,9 @@ class Search:
         tool = tools.get(call.name)
         if tool is None:
             return failed(f"name '{codec.restore(call.name)}' is not defined")
-        try:
-            given = codec.loads(codec.restore(call.arguments))
-        except codec.BadJson as error:
-            return failed(f"the arguments are not JSON: {error}")
-        if not isinstance(given, dict):
-            return failed("the arguments must be one JSON object")
+        given = arguments(call)
+        if isinstance(given, Said):
+            return given
         try:
             inspect.signature(tool).bind(**given)
             return Said(shown(await tool(**given)))

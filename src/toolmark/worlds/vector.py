@@ -7,19 +7,13 @@ length, so that the similarity of two texts is the product of their rows; 50 tex
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr
-from importlib import util
-from io import StringIO
-from pathlib import Path
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from toolmark.errors import UsageError
+from toolmark.encoder import Encoder
 from toolmark.worlds.memory import (
     ARCHIVAL_CHARS,
     ARCHIVAL_ENTRIES,
@@ -28,10 +22,6 @@ from toolmark.worlds.memory import (
     Outcome,
     handed,
 )
-
-Encoder: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
-
-_CACHED = 20_000
 
 
 class _Numbered(msgspec.Struct):
@@ -153,67 +143,3 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"expected text, got {type(value).__name__}")
     return value
-
-
-# --- encoders ---------------------------------------------------------------------------
-
-
-class Cached:
-    """An encoder that encodes each text once; the oldest are forgotten."""
-
-    def __init__(self, encoder: Encoder, max_texts: int = _CACHED) -> None:
-        self.encoder = encoder
-        self.max_texts = max_texts
-        self._rows: dict[str, NDArray[np.float32]] = {}
-        self._lock = threading.Lock()
-
-    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a row per text."""
-        with self._lock:
-            new = list(dict.fromkeys(text for text in texts if text not in self._rows))
-            if new:
-                self._rows.update(zip(new, self.encoder(new), strict=True))
-            rows = np.stack([self._rows[text] for text in texts])
-            while len(self._rows) > self.max_texts:
-                del self._rows[next(iter(self._rows))]
-            return rows
-
-
-def installed() -> bool:
-    """Tell whether the extra `embed` is there."""
-    return util.find_spec("sentence_transformers") is not None
-
-
-def load(name: str) -> Encoder:
-    """Load an encoder on the processor: a folder, an installed package that holds one, or a hub's.
-
-    Raises UsageError where it cannot be found.
-    """
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        with redirect_stderr(StringIO()):  # its progress bar would be drawn through the run's
-            model = SentenceTransformer(str(_folder(name) or name), device="cpu")
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"no encoder {name!r}: {str(error).splitlines()[0]}; name a folder that holds one, "
-            "an installed package, or a model of the hub (needs network)"
-        ) from None
-
-    def encode(texts: Sequence[str]) -> NDArray[np.float32]:
-        rows = model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
-        return np.asarray(rows, dtype=np.float32)
-
-    return Cached(encode)
-
-
-def _folder(name: str) -> Path | None:
-    """Return the folder of an encoder that is on this machine: its own, or inside a package."""
-    if Path(name).is_dir():
-        return Path(name)
-    module = name.replace("-", "_")
-    if not module.isidentifier():
-        return None
-    found = util.find_spec(module)
-    inside = Path(found.origin).parent / "model" if found and found.origin else None
-    return inside if inside and inside.is_dir() else None

@@ -56,6 +56,19 @@ def test_a_page_of_three_runs_has_one_heat_map_of_those_with_formats(
     assert "Without results here: test/faulty?class=missing_call." in note[: note.index("<h3>")]
 
 
+def test_page_and_terminal_say_that_a_sample_was_drawn_in_proportion(tmp_path: Path) -> None:
+    suite = api.load("bfcl", category=("live",))
+    told = "a sample of 9, every category in proportion"
+    for sample, limit, shown in ((9, None, True), (9, 3, False), (None, 9, False)):
+        folder = tmp_path / f"{sample}-{limit}"
+        run = api.run(suite, "test/oracle", sample=sample, limit=limit, log_dir=folder)
+        console = Console(file=StringIO(), width=200)
+        terminal.summary(console, run.summary())
+        assert isinstance(console.file, StringIO)
+        page = api.write_report(run, path=folder / "r.html").read_text(encoding="utf-8")
+        assert (told in console.file.getvalue()) is (told in page) is shown
+
+
 def test_a_partial_group_reads_alike_on_page_and_terminal_and_keeps_its_official_value(
     runs: list[Run], tmp_path: Path
 ) -> None:

@@ -13,6 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 import toolmark as tm
+from toolmark import encoder as encoders
+from toolmark.cli import app
 from toolmark.errors import UsageError
 from toolmark.media import Media
 from toolmark.suites.bfcl import agentic, agentic_score, data, instruments, multi_turn
@@ -25,6 +27,7 @@ from toolmark.types import (
     Step,
     Task,
     Text,
+    Tool,
     Trajectory,
     Verdict,
 )
@@ -204,6 +207,57 @@ def test_what_cannot_be_played_is_not_run_beside_what_can(
     assert all(agentic.KEY in a.reason for a in run.attempts())
 
 
+class Unloaded:
+    """Stands in for an encoder that cannot be had, or whose files prove broken; counts asking."""
+
+    def __init__(self, *, late: bool) -> None:
+        self.late = late
+        self.asked = 0
+
+    def load(self, name: str) -> encoders.Encoder:
+        self.asked += 1
+        if self.late:
+            return self.fail
+        raise UsageError(f"no encoder {name!r}: it cannot be loaded")
+
+    def fail(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise UsageError(f"no weights for {len(texts)} texts: they cannot be loaded")
+
+
+@pytest.fixture(params=["there is none", "it is broken"])
+def unloaded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Unloaded:
+    found = Unloaded(late=request.param == "it is broken")
+    monkeypatch.setattr(encoders, "installed", lambda: True)
+    monkeypatch.setattr(encoders, "load", found.load)
+    return found
+
+
+@pytest.mark.parametrize("other", ["live_parallel", "memory_kv"])
+def test_an_encoder_that_cannot_be_loaded_spares_the_other_categories(
+    tmp_path: Path, unloaded: Unloaded, other: str
+) -> None:
+    ids = {"live_parallel": "live_parallel_0-0-0", "memory_kv": "memory_kv_154-notetaker-24"}
+    suite = tm.load("bfcl", category=(other, "memory_vector"))
+    asked = (ids[other], "memory_vector_154-notetaker-24")
+    run = tm.run(suite, model="test/oracle", ids=asked, log_dir=tmp_path)
+    assert (run.summary()["n_run"], run.summary()["n_not_run"]) == (1, 1)
+    assert any("cannot be loaded" in each.reason for each in run.attempts())
+    assert unloaded.asked == 1
+
+
+def test_a_run_refused_before_its_first_episode_leaves_no_folder(
+    tmp_path: Path, unloaded: Unloaded
+) -> None:
+    for category, given in (
+        ("memory_vector", {}),
+        ("web_search", {"search": "corpus:/nope"}),
+    ):
+        suite = tm.load("bfcl", category=category, **given)
+        with pytest.raises(UsageError):
+            tm.run(suite, model="test/oracle", log_dir=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def letters(texts: Sequence[str]) -> NDArray[np.float32]:
     rows = np.array([[1e-3 + t.count(chr(97 + i)) for i in range(26)] for t in texts], np.float32)
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
@@ -235,7 +289,8 @@ def test_a_world_goes_on_from_the_last_session_and_shows_it(tasks: dict[str, Tas
 
 
 def judged(truth: list[str], *steps: Step, **given: Any) -> dict[str, Verdict]:
-    task = Task(id="t", suite="bfcl", turns=(), reference={"truth": truth})
+    tools = (Tool(name="memory_append"),)
+    task = Task(id="t", suite="bfcl", turns=(), reference={"truth": truth}, tools=tools)
     return agentic_score.score(task, Trajectory(task="t", steps=steps, **given))
 
 
@@ -271,11 +326,39 @@ def test_where_the_readings_differ_the_rule_is_named(
     assert not rule or rule in agentic_score.RULES
 
 
-def test_calls_that_cannot_be_read_are_no_answer_fairly() -> None:
-    call = Call(name="memory_append", arguments='{"text": "Ann"')
-    verdicts = judged(["Ann"], Step(reply=Reply(calls=(call,)), calls=(call,)))
+BROKEN = Call(name="memory_append", arguments='{"text": "Ann"')
+
+
+@pytest.mark.parametrize(
+    ("steps", "dialect"),
+    [
+        ((Step(reply=Reply(calls=(BROKEN,)), calls=(BROKEN,)),), "native"),
+        ((said("f(x='Ann"),), "prompt"),
+        ((said("```python\n[memory_append('Ann', "),), "prompt"),
+        ((said("It is Ann."), saw("nothing")), "native"),
+    ],
+)
+def test_only_words_in_the_last_reply_are_an_answer_fairly(
+    steps: tuple[Step, ...], dialect: str
+) -> None:
+    verdicts = judged(["Ann"], *steps, dialect=dialect)
     assert verdicts["official"].outcome == "correct"
+    assert verdicts["fair"].outcome == "incorrect"
     assert verdicts["fair"].parts == {"fair:last_reply": 1.0}
+
+
+@pytest.mark.parametrize("text", ["Answer(s): Ann", "Ann (born 1970)", "[1] Ann", "Ann() = 1"])
+def test_words_with_brackets_are_still_words(text: str) -> None:
+    for dialect in ("native", "prompt"):
+        verdicts = judged(["Ann"], said(text), dialect=dialect)
+        assert {verdict.outcome for verdict in verdicts.values()} == {"correct"}
+
+
+def test_two_turns_answer_no_question_in_either_reading() -> None:
+    again = Step(reply=Reply(text="Ann"), turn=1)
+    verdicts = judged(["Ann"], said("Ann"), again)
+    assert {verdict.labels[0].native for verdict in verdicts.values()} == {agentic_score.INFERENCE}
+    assert not verdicts["fair"].parts
 
 
 @pytest.mark.parametrize(
@@ -327,3 +410,13 @@ def test_the_report_shows_what_was_accepted_and_seen(tasks: dict[str, Task]) -> 
     rows = {row[0]: row[1] for row in agentic_score.view(task, played).rows}
     assert rows["accepted"] == "Michael" and rows["answer field"] == "Bo"
     assert "reply 1" in str(rows["seen"])
+
+
+def test_the_command_tells_first_why_what_others_needed_was_not_run(
+    tmp_path: Path, unloaded: Unloaded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = tm.load("bfcl", category=("live_parallel", "memory_vector"))
+    done = tm.run(suite, model="test/oracle", log_dir=tmp_path)
+    app._finish(done, done.summary())
+    told = [line for line in capsys.readouterr().out.splitlines() if "not run, " in line]
+    assert len(told) > 1 and "WorldError: no " in told[0]  # the line may be broken after it

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from toolmark import api
 from toolmark.cli import bfcl
 from toolmark.errors import DataError, UsageError
 from toolmark.runs.store import Run
-from toolmark.suites.bfcl import data, export, handlers, interchange, registry
+from toolmark.suites.bfcl import data, decode, export, handlers, interchange, registry
 from toolmark.types import Call, Reply, Score, Step, Task, Text, Trajectory, Verdict
 
 NATIVE, PROMPT = "gpt-4.1-2025-04-14-FC", "gpt-4.1-2025-04-14"
@@ -142,6 +144,25 @@ def test_rows_of_another_kind_than_the_models_are_listed(tmp_path: Path, bring: 
         bring(tmp_path, model=PROMPT)
 
 
+def test_an_id_that_has_its_new_name_already_keeps_it(tmp_path: Path, bring: Bring) -> None:
+    put(tmp_path, "simple", {"simple_python_1": "", "simple_2": ""}, version=3)
+    run = bring(tmp_path, lenient=True)
+    assert {x.task for x in run.trajectories()} == {"simple_python_1", "simple_python_2"}
+
+
+def test_prerequisites_without_their_category_are_left_out_and_named(
+    tmp_path: Path, bring: Bring
+) -> None:
+    lone = put(tmp_path, "memory_kv_prereq", {"memory_kv_prereq_0-customer-0": [["ok"]]})
+    with pytest.raises(DataError, match=r"nothing to import: .* lead up to a category"):
+        bring(tmp_path)
+    put(tmp_path, "live_relevance", dict.fromkeys(ids("live_relevance"), ""))
+    (source,) = interchange.sources(tmp_path)
+    rows = interchange.read(source)
+    assert list(rows.skipped) == [lone] and rows.categories == ("live_relevance",)
+    assert bring(tmp_path).summary()["n_run"] == 16
+
+
 # --- shapes -----------------------------------------------------------------------------
 
 
@@ -166,6 +187,53 @@ def test_calls_of_every_official_shape_are_read(tmp_path: Path, bring: Bring) ->
         assert official(run, id_).outcome == "correct"
     assert [replies[id_].text for id_ in named[4:8]] == ["words", "words", "", ""]
     assert all(official(run, id_).outcome == "incorrect" for id_ in named[4:])
+
+
+NATIVELY: list[tuple[Any, str]] = [
+    (None, decode.FAILED),
+    ("words", decode.FAILED),
+    (["words"], decode.FAILED),
+    ("", "simple_function_checker:wrong_count"),
+    ([], "simple_function_checker:wrong_count"),
+]
+
+
+@pytest.mark.parametrize(("result", "native"), NATIVELY)
+def test_a_reply_without_calls_has_its_handlers_error_type_there_and_back(
+    tmp_path: Path, bring: Bring, result: Any, native: str
+) -> None:
+    put(tmp_path / "in", "simple_python", {"simple_python_0": result})
+    run = bring(tmp_path / "in", lenient=True, model=NATIVE)
+    assert official(run, "simple_python_0").labels[0].native == native
+    bfcl.export_("bfcl", [run.path], tmp_path / "out")
+    again = bring(tmp_path / "out/result", lenient=True)
+    assert official(again, "simple_python_0").labels[0].native == native
+
+
+def test_no_text_at_all_cannot_be_decoded_in_a_run_by_prompt(tmp_path: Path, bring: Bring) -> None:
+    put(tmp_path, "simple_python", {"simple_python_0": None})
+    run = bring(tmp_path, lenient=True, model=PROMPT)
+    assert official(run, "simple_python_0").labels[0].native == decode.FAILED
+
+
+@pytest.mark.parametrize(
+    ("model", "result"),
+    [
+        (PROMPT, ["[f(a=1)]"]),
+        (PROMPT, ["[f(a=1)]", "x"]),
+        (NATIVE, [{"f": {"a": 1}}]),
+        (NATIVE, {"f": "{}"}),
+        (NATIVE, [{"f": None}]),
+        (NATIVE, [{"tool_name": "f", "parameters": {}}]),
+        ("some/model", [{"f": None}]),
+    ],
+)
+def test_a_shape_that_the_handler_never_writes_is_listed_not_scored(
+    tmp_path: Path, bring: Bring, model: str, result: Any
+) -> None:
+    put(tmp_path, "live_relevance", {"live_relevance_0-0-0": result})
+    run = bring(tmp_path, lenient=True, model=model)
+    assert not scores(run)["live_relevance_0-0-0"].readings
 
 
 @pytest.mark.parametrize("mangled", [True, False])
@@ -203,6 +271,32 @@ def test_tokens_and_seconds_are_kept_step_by_step(tmp_path: Path, bring: Bring) 
     assert [step.reply.usage.output for step in told.steps] == [1, 0]
     assert told.latency_s == 0.5 and told.steps[0].reply.reasoning == "hm"
     assert told.answer == "done" and told.steps[0].calls[0].name == "search_engine_query"
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"latency": "soon"}, "latency is a number, not"),
+        ({"input_token_count": True}, "input_token_count is a number, not true"),
+        ({"output_token_count": [1]}, "output_token_count is a number, not"),
+    ],
+)
+def test_numbers_of_another_shape_are_listed(
+    tmp_path: Path, bring: Bring, fields: dict[str, Any], told: str
+) -> None:
+    rows = [{"id": id_, "result": ""} for id_ in ids("live_relevance")]
+    path = put(tmp_path, "live_relevance", {})
+    path.write_text("\n".join(json.dumps(row) for row in [rows[0] | fields, *rows[1:]]))
+    with pytest.raises(DataError, match=f"line 1: live_relevance_0-0-0: {told}"):
+        bring(tmp_path)
+
+
+@pytest.mark.parametrize("latency", [0.5, [0.5], [["soon"]], {"0": 1}])
+def test_numbers_of_turns_are_lists_of_lists(tmp_path: Path, bring: Bring, latency: Any) -> None:
+    row = {"id": "web_search_base_0", "result": [["done"]], "latency": latency}
+    (tmp_path / "BFCL_v4_web_search_base_result.json").write_text(json.dumps(row))
+    with pytest.raises(DataError, match="line 1: web_search_base_0: latency is a"):
+        bring(tmp_path)
 
 
 def test_lone_surrogates_survive(tmp_path: Path, bring: Bring) -> None:
@@ -297,6 +391,32 @@ def test_the_command_says_what_is_wrong_and_exits_with_one(
     assert "10 rows cannot be scored" in said.err
 
 
+def test_what_is_no_regular_file_is_never_opened(tmp_path: Path, bring: Bring) -> None:
+    os.mkfifo(tmp_path / "BFCL_v4_multiple_result.json")
+    (tmp_path / "BFCL_v4_parallel_result.json").symlink_to("/dev/zero")
+    with (tmp_path / "BFCL_v4_irrelevance_result.json").open("wb") as file:
+        file.truncate(2**40)  # sparse
+    put(tmp_path, "live_relevance", dict.fromkeys(ids("live_relevance"), ""))
+    with pytest.raises(DataError) as caught:
+        bring(tmp_path)
+    said = str(caught.value)
+    assert said.count("not a regular file") == 2 and f"{2**40} bytes; the limit is" in said
+    assert bring(tmp_path, lenient=True).summary()["n_run"] == 16
+
+
+def test_a_line_beyond_the_limit_is_listed_and_the_next_is_read(
+    tmp_path: Path, bring: Bring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interchange, "_MAX_BYTES", 100)
+    rows = dict.fromkeys(ids("live_relevance"), "")
+    path = put(tmp_path, "live_relevance", {**rows, "live_relevance_3-3-0": "x" * 1000})
+    with pytest.raises(DataError) as caught:
+        bring(tmp_path)
+    told = str(caught.value)
+    assert f"{path}, line 4: a line of more than 100 bytes" in told
+    assert told.startswith("2 rows") and f"{path}: no row for live_relevance_3-3-0" in told
+
+
 def test_an_id_of_another_category_is_unknown(tmp_path: Path, bring: Bring) -> None:
     rows: dict[str, Any] = dict.fromkeys(ids("live_relevance"), "")
     put(tmp_path, "live_relevance", {**rows, "simple_python_0": ""})
@@ -375,6 +495,67 @@ def test_a_run_is_not_exported_under_a_name_whose_handler_misreads_it(
     with pytest.raises(UsageError, match=model):
         bfcl.export_("bfcl", [played.path], tmp_path, model=model)
     assert not (tmp_path / "result").exists()
+
+
+@pytest.mark.parametrize("category", ["memory_/tmp/EVIL", "memory_../../../up", "multiple_x", ""])
+def test_a_category_that_bfcl_does_not_have_is_no_path(
+    played: Run, tmp_path: Path, category: str
+) -> None:
+    lines = (played.path / "tasks.jsonl").read_text().splitlines()
+    (played.path / "tasks.jsonl").write_text(
+        "\n".join(json.dumps(json.loads(line) | {"category": category}) for line in lines)
+    )
+    out = tmp_path / "a/b/c/out"
+    with pytest.raises(DataError, match="no category"):
+        bfcl.export_("bfcl", [Run(played.path).path], out, model="some/model")
+    assert not (tmp_path / "a/b").exists()
+
+
+@pytest.mark.parametrize("model", ["..", ".", "", "a\\b", "a\0b"])
+def test_a_model_whose_name_is_no_folder_is_refused(
+    played: Run, tmp_path: Path, model: str
+) -> None:
+    with pytest.raises(UsageError, match="has no folder"):
+        bfcl.emit(played, tmp_path / "out", model)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("model", [NATIVE, "some/model"])
+def test_format_sensitivity_is_not_exported_with_structured_calls_and_it_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: str
+) -> None:
+    suite = api.load("bfcl", category=("live_relevance", "format_sensitivity"))
+    wanted = [task.id for task in itertools.islice(suite, 18)]
+    assert wanted[-1].startswith("format_sensitivity")
+    run = api.run(suite, "test/oracle", ids=wanted, log_dir=tmp_path / "runs")
+    bfcl.export_("bfcl", [run.path], tmp_path / "out", model=model)
+    names = [path.name for path in (tmp_path / "out").rglob("*.json")]
+    assert sorted(names) == [f"BFCL_v4_live_relevance_{kind}.json" for kind in ("result", "score")]
+    said = capsys.readouterr().out
+    assert "16 entries, 0 not run" in said and "format_sensitivity left out" in said
+    sheet = (tmp_path / "out/score/data_format_sensitivity.csv").read_text().splitlines()
+    assert set(sheet[1].split(",")[3:]) == {"N/A"}
+
+
+def test_replies_in_another_format_than_the_default_are_not_exported(tmp_path: Path) -> None:
+    suite = api.load("bfcl", category=("live_relevance",))
+    dialect = next(name for name in suite.dialects if name.startswith("ret_fmt=json"))
+    run = api.run(suite, "test/null", dialect=dialect, log_dir=tmp_path / "runs")
+    with pytest.raises(UsageError, match="replies in the format ret_fmt=json"):
+        bfcl.export_("bfcl", [run.path], tmp_path / "out", model=PROMPT)
+
+
+def test_a_category_of_which_nothing_was_judged_has_results_and_no_score_file(
+    played: Run, tmp_path: Path
+) -> None:
+    lines = (played.path / "scores.jsonl").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if '"category":"parallel"' not in line]
+    assert 0 < len(kept) < len(lines)
+    (played.path / "scores.jsonl").write_text("".join(kept))
+    bfcl.export_("bfcl", [played.path], tmp_path, model="some/model")
+    assert list(tmp_path.rglob("BFCL_v4_parallel_result.json"))
+    assert not list(tmp_path.rglob("BFCL_v4_parallel_score.json"))
+    assert list(tmp_path.rglob("BFCL_v4_irrelevance_score.json"))
 
 
 # --- the log of an episode --------------------------------------------------------------

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from tests.parity import synthetic
 
 from toolmark import suites
+from toolmark.dialects.parse import reply
+from toolmark.dialects.parse.frame import MAX_CHARS
+from toolmark.dialects.prompt import Format
 from toolmark.errors import UsageError
 from toolmark.runs.store import Run
-from toolmark.suites.bfcl import data, handlers, interchange, registry
+from toolmark.suites.bfcl import data, fair, handlers, interchange, modes, registry
 from toolmark.suites.bfcl import suite as bfcl
-from toolmark.types import Task
+from toolmark.types import Reply, Task
 
 LIMIT_S = 120
-EACH = 12  # of 200 entries; all where a category has few, or where every text is to be met
+EACH = 15  # of 200 entries; all where a category has few, or where every text is to be met
 
 FEW = ("live_parallel", "live_parallel_multiple", "live_relevance")
 NESTED = ("multi_turn_", "memory_", "web_search_")
@@ -73,7 +79,18 @@ def texts(canary: str) -> list[str]:
         "[f(x='\x00\ud800')]",
         *damaged(),
         *reaching(canary),
+        *endless(),
     ]
+
+
+RUNS = (" ", "\t", "\n", "`", "` ", "[", "(", "{", "<", "'", '"', "\\", "!%", "]", "}", ">")
+
+
+def endless() -> list[str]:
+    """Return runs of one or two characters, as long as a reply that is read can be."""
+    heads = ("", "python", "f(a=", "new HashMap<\n")
+    runs = [(run * MAX_CHARS)[: MAX_CHARS - 20] for run in RUNS]
+    return [f"{heads[at % len(heads)]}{run}!" for at, run in enumerate(runs)]
 
 
 def damaged() -> list[str]:
@@ -135,10 +152,12 @@ def calls(text: str, canary: str) -> list[dict[str, Any]]:
 def hostile(form: str, task: Task, said: list[str], canary: str) -> Any:
     """Return a hostile result for an entry, another one for each."""
     text = said[synthetic.draw(task.id, len(said))]
-    steps: list[Any] = [text] if form == "prompt" or task.dialect else [calls(text, canary), text]
+    long = len(text) > MAX_CHARS // 2
+    given = [{"f": json.dumps({"x": text})}] if long else calls(text, canary)
+    steps: list[Any] = [text] if form == "prompt" or task.dialect else [given, text]
     if not task.category.startswith(NESTED):
         return steps[synthetic.draw(task.id, 2) % len(steps)]
-    return [steps for _ in range(len(task.turns))]
+    return [steps if turn == 0 or not long else [] for turn in range(len(task.turns))]
 
 
 def rows(form: str, canary: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -221,7 +240,7 @@ def test_no_handlers_way_runs_what_a_text_says(tmp_path: Path) -> None:
         with suppress(UsageError):
             ways[known.handler, known.native] = handlers.way(name, known)
     assert len(ways) > 30
-    hostile = texts(str(canary))
+    hostile = [text[: 2**16] for text in texts(str(canary))]  # many ways, many texts
     deep = ["[" * 100_000, "<tool_call>\n" * 100_000, "-" * 100_000 + "1", "{'a':" * 5_000, ";" * 9]
     tagged = [f"<tool_call>\n{text}\n</tool_call>" for text in hostile]
     items = [f"[{{'name': 'f', 'parameters': {text}}}]" for text in hostile]
@@ -231,3 +250,33 @@ def test_no_handlers_way_runs_what_a_text_says(tmp_path: Path) -> None:
                 with suppress(handlers.Misshapen):
                     way.read(text, executed)
     assert not canary.exists()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("run", RUNS)
+def test_what_begins_like_a_call_is_told_in_linear_time(run: str) -> None:
+    text = (run * MAX_CHARS)[: MAX_CHARS - 20]
+    for head in ("", "python", "[", "f"):
+        begins = run == "(" and head.isalpha()
+        assert bool(fair._BEGINS.match(f"{head}{text}!")) == begins
+
+
+@given(
+    st.lists(st.sampled_from(["python", "json", "`", " ", "\n", "[", "(", "f", ".", "1"])).map(
+        "".join
+    )
+)
+@example("```python\n[[ f(")
+@example("` [python(")
+def test_a_call_begins_where_a_plain_pattern_finds_its_beginning(text: str) -> None:
+    plain = re.compile(r"\A[`\s]*(?:python|json)?[`\s\[]*[A-Za-z_][\w.]*\(")
+    assert bool(fair._BEGINS.match(text)) == bool(plain.match(text))
+
+
+@pytest.mark.parametrize("calls", get_args(reply.Form))
+def test_an_entity_beyond_reading_hides_no_mode(calls: reply.Form) -> None:
+    """Such a text must get its verdict: a fault while scoring would take the episode out."""
+    task = next(iter(suites.load("bfcl", category="simple_python")))
+    said = Reply(text=f"<TOOLCALL>&#{'9' * 5_000};</TOOLCALL><{task.tools[0].name}>")
+    natives = [label.native for label in modes.found(task, Format(calls=calls), said)]
+    assert "format:invented_tag" in natives

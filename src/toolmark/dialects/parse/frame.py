@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 Decoded: TypeAlias = list[tuple[str, dict[Any, Any]]]
 
 MAX_CHARS = 2**20
+FOREIGN_CHARS = 2**14  # a call in Java or JavaScript: their grammars recover in quadratic time
 
 TAG = "TOOLCALL"
 
@@ -19,13 +20,18 @@ class Misshapen(Unreadable):
     """Text that was read, but what it holds is no list of calls with named arguments."""
 
 
+def bounded(text: str, limit: int = MAX_CHARS) -> None:
+    """Refuse text of more characters than the limit: raises Unreadable."""
+    if len(text) > limit:
+        raise Unreadable(f"{len(text)} characters; the limit is {limit}")
+
+
 def bracketed(text: str) -> str:
     """Drop fences and blanks around a reply and add missing brackets, as BFCL does in any form.
 
     Raises Unreadable beyond a million characters.
     """
-    if len(text) > MAX_CHARS:
-        raise Unreadable(f"{len(text)} characters; the limit is {MAX_CHARS}")
+    bounded(text)
     text = text.strip("`\n ")
     if not text.startswith("["):
         text = "[" + text
@@ -47,3 +53,16 @@ def between(text: str, start: str, end: str) -> str | None:
     head = text.find(start)
     tail = text.find(end, head + len(start)) if head >= 0 else -1
     return None if tail < 0 else text[head + len(start) : tail]
+
+
+def put(arguments: dict[Any, Any], key: str | None, value: str) -> None:
+    """Add an argument to those of a call; raises Unreadable for a name that is there already."""
+    if key in arguments:
+        raise Unreadable(f"the argument {key} is given twice")
+    arguments[key] = value
+
+
+def bare(value: str) -> str:
+    """Drop one pair of equal quotes around a value."""
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if quoted else value

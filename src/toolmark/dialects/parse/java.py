@@ -10,9 +10,10 @@ import re
 from typing import Any
 
 from toolmark.dialects.parse import grammar, sketch
-from toolmark.dialects.parse.frame import Decoded, Misshapen, Unreadable
+from toolmark.dialects.parse.frame import Decoded, Misshapen, Unreadable, bare, put
 
-_BODY = re.compile(r"(new\s+[\w.<>, ]+\([^{}]*\))\s*\{.*\}\s*\Z", re.DOTALL)
+# what follows the blanks is no blank, but for the one that may be all there is
+_BODY = re.compile(r"(new\s+(?:[\w.<>,][\w.<>, ]*| )\([^{}]*\))\s*\{.*\}\s*\Z", re.DOTALL)
 
 
 def exact() -> bool:
@@ -44,21 +45,13 @@ def rough(source: str) -> Decoded:
     for key, value in given:
         if key is None and not value.replace(".class", "").isidentifier():
             continue  # the grammar's reader passes over unnamed values that are no names
-        _put(arguments, key, _bare(value))
+        put(arguments, key, _bare(value))
     return [(name, arguments)]
 
 
 def _bare(value: str) -> str:
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1]
     body = _BODY.match(value)
-    return body[1] if body else value
-
-
-def _put(arguments: dict[Any, Any], key: str | None, value: str) -> None:
-    if key in arguments:
-        raise Unreadable(f"the argument {key} is given twice")
-    arguments[key] = value
+    return body[1] if body else bare(value)
 
 
 # --- with the grammar -------------------------------------------------------------------
@@ -85,9 +78,9 @@ def _arguments(node: Any, source: str) -> dict[Any, Any]:
     for child in node.children:
         if child.type == "assignment_expression":
             name, value = child.children[0], child.children[2]
-            _put(arguments, _text(name, source), _value(value, source))
+            put(arguments, _text(name, source), _value(value, source))
         elif child.type in ("identifier", "class_literal"):
-            _put(arguments, None, _value(child, source))
+            put(arguments, None, _value(child, source))
     return arguments
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolmark.dialects.parse import grammar, sketch
-from toolmark.dialects.parse.frame import Decoded, Misshapen, Unreadable
+from toolmark.dialects.parse.frame import Decoded, Misshapen, bare, put
 
 
 def exact() -> bool:
@@ -38,7 +38,7 @@ def rough(source: str) -> Decoded:
     for key, value in given:
         if key is None and not value.isidentifier():
             continue  # the grammar's reader passes over unnamed values that are no names
-        _put(arguments, key, _bare(value) if key else value)
+        put(arguments, key, bare(value) if key else value)
     return [(name, arguments)]
 
 
@@ -46,22 +46,11 @@ def _arguments(node: Any) -> dict[Any, Any]:
     arguments: dict[Any, Any] = {}
     for child in node.children:
         if child.type == "assignment_expression":
-            _put(arguments, _text(child.children[0]), _bare(_text(child.children[2])))
+            put(arguments, _text(child.children[0]), bare(_text(child.children[2])))
         elif child.type in ("identifier", "true"):
-            _put(arguments, None, _text(child))
+            put(arguments, None, _text(child))
     return arguments
 
 
 def _text(node: Any) -> str:
     return node.text.decode("utf-8")  # type: ignore[no-any-return]
-
-
-def _bare(value: str) -> str:
-    quoted = any(value.startswith(quote) and value.endswith(quote) for quote in "\"'")
-    return value[1:-1] if quoted else value
-
-
-def _put(arguments: dict[Any, Any], key: str | None, value: str) -> None:
-    if key in arguments:
-        raise Unreadable(f"the argument {key} is given twice")
-    arguments[key] = value

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from toolmark.dialects.parse.frame import MAX_CHARS, bracketed
 from toolmark.dialects.parse.frame import Decoded as Decoded
 from toolmark.dialects.parse.frame import Unreadable as Unreadable
+from toolmark.dialects.parse.frame import bounded, bracketed
 
 X = TypeVar("X")
 
@@ -77,8 +77,7 @@ def whole(text: str) -> list[Spoken]:
 
 def _guard(text: str, read: Callable[[ast.expr], X]) -> X:
     """Parse and read; whatever Python says about such text becomes Unreadable."""
-    if len(text) > MAX_CHARS:
-        raise Unreadable(f"{len(text)} characters; the limit is {MAX_CHARS}")
+    bounded(text)
     source = text.strip().strip("'")
     tree = _kept(source) if len(source) <= KEPT_CHARS else _tree(source)
     if isinstance(tree, str):

@@ -11,7 +11,8 @@ from toolmark.dialects.parse.python import Spoken
 
 Form: TypeAlias = Literal["python", "json", "verbose_xml", "concise_xml"]
 
-_PYTHON = re.compile(r"\A[`\s]*(?:python|json)?\s*(?:\[|[\w.]+\()")
+# no two repeats beside each other share a character: text of strangers is read in linear time
+_PYTHON = re.compile(r"\A[`\s]*(?:(?:python|json)\s*)?(?:\[|[\w.]+\()")
 _JSON = re.compile(r'"function"\s*:')
 _XML = re.compile(rf"<(?:functions?\b|{TAG}>)")
 

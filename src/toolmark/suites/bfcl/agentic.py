@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from toolmark import fetch as packages
+from toolmark import encoder as encoders
 from toolmark.errors import DataError, UsageError, WorldError
 from toolmark.media import Media
 from toolmark.suites.bfcl import data, schema
@@ -163,11 +163,7 @@ def _openings(sentences: Mapping[str, Any], category: str) -> dict[str, str]:
 def _rows(root: Path, name: str, kind: Any, hashes: dict[str, str]) -> list[Any]:
     path = root / _DATA / name
     try:
-        lines = path.read_bytes().splitlines()
-        hashes[f"{path.parent.name}/{path.name}"] = packages.digest(path)
-        return [msgspec.json.decode(line, type=kind) for line in lines if line.strip()]
-    except OSError as error:
-        raise DataError(f"{path}: cannot read: {error.strerror}") from None
+        return [msgspec.json.decode(line, type=kind) for line in data.lines(path, hashes)]
     except msgspec.DecodeError as error:
         raise DataError(f"{path}: {error}") from None
 
@@ -207,7 +203,7 @@ class Setting:
         searches = _no_search(self.search)
         if searches:
             found |= dict.fromkeys(WEB, searches)
-        if not vector.installed():
+        if not encoders.installed():
             found["memory_vector"] = "memory_vector needs an encoder: pip install 'toolmark[embed]'"
         if not util.find_spec("rank_bm25"):
             found["memory_kv"] = "memory_kv searches by words: pip install 'toolmark[bfcl]'"
@@ -218,7 +214,7 @@ class Agentic:
     """Gives each episode its memory or its web."""
 
     def __init__(
-        self, engine: Any, encoder: vector.Encoder | None, missing: Mapping[str, str] = _NONE
+        self, engine: Any, encoder: encoders.Encoder | None, missing: Mapping[str, str] = _NONE
     ) -> None:
         self.engine = engine
         self.encoder = encoder
@@ -260,10 +256,16 @@ async def site(setting: Setting, media: Media) -> AsyncIterator[Agentic]:
     UsageError where nothing at all could be.
     """
     missing = setting.missing()
+    encoder = None
+    if "memory_vector" in setting.categories - missing.keys():
+        try:
+            encoder = encoders.load(setting.encoder)
+            encoder(["loaded"])  # a model is read with its first text: now, not in an episode
+        except UsageError as error:
+            missing["memory_vector"] = str(error)
     if setting.alone and missing.keys() == setting.categories:
         raise UsageError("; ".join(sorted(set(missing.values()))))
     played = setting.categories - missing.keys()
-    encoder = vector.load(setting.encoder) if "memory_vector" in played else None
     if played.isdisjoint(WEB):
         yield Agentic(None, encoder, missing)
         return

@@ -9,12 +9,14 @@ answer that stands only in it is not an answer given.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from toolmark import codec
 from toolmark.dialects.parse import python
 from toolmark.score import answer
+from toolmark.suites.bfcl import formats
 from toolmark.types import Cause, Ending, Label, Step, Table, Task, Trajectory, Verdict
 
 WEB = ("web_search_base", "web_search_no_snippet")
@@ -25,7 +27,7 @@ CATEGORIES = (*WEB, *MEMORY)
 RULES = {
     "answer_field": "the answer must stand in the answer field, not only in the context",
     "whole_words": "an answer is found where it stands alone: beside signs, not inside a number",
-    "last_reply": "calls that cannot be read are no answer",
+    "last_reply": "the last reply is the answer, and calls in it, read or not, are none",
 }
 
 RIGHT = Verdict(outcome="correct", value=1.0)
@@ -37,6 +39,8 @@ CONTEXT_ONLY = "agentic:answer_only_in_context"
 Found: TypeAlias = tuple[Cause, str]
 
 _SHOWN_CHARS = 200
+_AROUND = "[` \t\r\n"
+_CALL = re.compile(r"([A-Za-z_][\w.]*)\(\s*([A-Za-z_]\w*\s*=)?")
 _ENDINGS: dict[Ending, Cause] = {
     "steps": "over_limit",
     "calls": "over_limit",
@@ -50,11 +54,11 @@ _ENDINGS: dict[Ending, Cause] = {
 def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
     """Judge one episode in both readings. Pure: only the answers in the task are looked at."""
     truth: list[str] = task.reference["truth"]
-    official, fair = _official(truth, trajectory), _fair(truth, trajectory)
+    official, fair = _official(truth, trajectory), _fair(task, trajectory)
     rule = _rule(official, fair)
     return {
-        "official": _verdict(truth, trajectory, official),
-        "fair": _verdict(truth, trajectory, fair, {f"fair:{rule}": 1.0} if rule else {}),
+        "official": _verdict(task, trajectory, official),
+        "fair": _verdict(task, trajectory, fair, {f"fair:{rule}": 1.0} if rule else {}),
     }
 
 
@@ -66,11 +70,11 @@ def _rule(official: str, fair: str) -> str:
 
 
 def _verdict(
-    truth: list[str], trajectory: Trajectory, native: str, parts: dict[str, float] | None = None
+    task: Task, trajectory: Trajectory, native: str, parts: dict[str, float] | None = None
 ) -> Verdict:
     if not native:
         return Verdict(outcome="correct", value=1.0, parts=parts) if parts else RIGHT
-    cause, evidence = _why(truth, trajectory, native)
+    cause, evidence = _why(task, trajectory, native)
     label = Label(cause=cause, native=native, evidence=codec.escape(evidence), primary=True)
     return Verdict(outcome="incorrect", value=0.0, parts=parts or {}, labels=(label,))
 
@@ -80,11 +84,10 @@ def _verdict(
 
 def _official(truth: list[str], trajectory: Trajectory) -> str:
     """Return the official error type, "" for success."""
-    steps = trajectory.steps
-    if not steps or any(step.turn for step in steps):
+    if not _single(trajectory):
         return INFERENCE
     last: Any = None
-    for step in steps:
+    for step in trajectory.steps:
         said = _said(step)
         if not _callable(said, step, trajectory.dialect):
             last = said
@@ -92,6 +95,11 @@ def _official(truth: list[str], trajectory: Trajectory) -> str:
         return NO_LAST
     message = last[0] if isinstance(last, list) else last
     return "" if answer.official(str(message), truth) else NOT_FOUND
+
+
+def _single(trajectory: Trajectory) -> bool:
+    """Tell whether there is one turn of replies: more, or none, answer no question."""
+    return bool(trajectory.steps) and not any(step.turn for step in trajectory.steps)
 
 
 def _said(step: Step) -> str | list[dict[str, str]]:
@@ -145,12 +153,13 @@ def _writable(value: Any) -> bool:
 # --- the fair reading -------------------------------------------------------------------
 
 
-def _fair(truth: list[str], trajectory: Trajectory) -> str:
+def _fair(task: Task, trajectory: Trajectory) -> str:
     """Return what is wrong, "" for nothing."""
-    if not trajectory.steps:
+    if not _single(trajectory):
         return INFERENCE
+    truth: list[str] = task.reference["truth"]
     text = _final(trajectory)
-    if not text.strip():
+    if not text.strip() or _broken(task, trajectory):
         return NO_LAST
     field = answer.field(text)
     if answer.fair(text if field is None else field, truth):
@@ -164,19 +173,40 @@ def _final(trajectory: Trajectory) -> str:
     return "" if last.calls or last.reply.calls else codec.restore(last.reply.text)
 
 
+def _broken(task: Task, trajectory: Trajectory) -> bool:
+    """Tell whether the last reply is calls that could not be read.
+
+    Such a text begins like a call: of a tool on offer, or with a named argument. In the formats
+    that write calls otherwise the dialect tells.
+    """
+    last = trajectory.steps[-1]
+    shape = formats.form(trajectory.dialect)
+    if shape is not None and shape.calls != "python" and last.fault:
+        return True
+    names = {tool.name for tool in task.tools}
+    start = _final(trajectory).lstrip(_AROUND)
+    for word in ("python", "json"):
+        start = start.removeprefix(word).lstrip(_AROUND)
+    found = _CALL.match(start)
+    return found is not None and (found[1] in names or found[2] is not None)
+
+
 # --- causes -----------------------------------------------------------------------------
 
 
-def _why(truth: list[str], trajectory: Trajectory, native: str) -> Found:
+def _why(task: Task, trajectory: Trajectory, native: str) -> Found:
     """Return the cause of a failure, and the evidence."""
     if native == INFERENCE:
         return "format", f"{len(trajectory.steps)} replies, not one turn of them"
+    truth: list[str] = task.reference["truth"]
     if trajectory.ending in _ENDINGS:
         return _ENDINGS[trajectory.ending], f"the episode ended by force: {trajectory.ending}"
     last = trajectory.steps[-1]
     if last.fault:
         return "format", f"the last reply could not be read: {last.fault[:_SHOWN_CHARS]}"
     text = _final(trajectory)
+    if _broken(task, trajectory):
+        return "format", f"the last reply is a call that cannot be read: {_shown(text)}"
     field = answer.field(text)
     given = text if field is None else field
     if answer.unknown(given):

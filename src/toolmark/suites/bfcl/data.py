@@ -93,23 +93,24 @@ def read(root: Path, categories: Sequence[str]) -> tuple[Entries, dict[str, str]
     hashes = {PACKAGE.file: PACKAGE.sha256}
     for category in categories:
         name = f"BFCL_v4_{category}.json"
-        lines = _lines(root / "bfcl_eval/data" / name, hashes)
+        entries = lines(root / "bfcl_eval/data" / name, hashes)
         truths: list[bytes] = []
         if category not in UNANSWERED:
-            truths = _lines(root / "bfcl_eval/data/possible_answer" / name, hashes)
-            if len(truths) != len(lines):
-                raise DataError(f"{name}: {len(lines)} entries but {len(truths)} answers")
-        files.append((category, lines, truths))
+            truths = lines(root / "bfcl_eval/data/possible_answer" / name, hashes)
+            if len(truths) != len(entries):
+                raise DataError(f"{name}: {len(entries)} entries but {len(truths)} answers")
+        files.append((category, entries, truths))
     return Entries(tuple(files), constants(root / _TYPES)["GORILLA_TO_OPENAPI"]), hashes
 
 
-def _lines(path: Path, hashes: dict[str, str]) -> list[bytes]:
+def lines(path: Path, hashes: dict[str, str]) -> list[bytes]:
+    """Return the lines of a published file, adding its SHA-256 to the hashes. Raises DataError."""
     try:
-        lines = path.read_bytes().splitlines()
+        found = path.read_bytes().splitlines()
         hashes[f"{path.parent.name}/{path.name}"] = packages.digest(path)
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}") from None
-    return [line for line in lines if line.strip()]
+    return [line for line in found if line.strip()]
 
 
 def _task(category: str, line: bytes, truth: bytes | None, types: Mapping[str, str]) -> Task:

@@ -21,6 +21,13 @@ from toolmark.types import Cause, Reply, Task, Trajectory
 FAILED = "ast_decoder:decoder_failed"
 MISSHAPEN = "ast_decoder:decoder_wrong_output_format"
 
+# what a model's official handler makes of a stored reply without calls, as its step's `fault`
+# says it, and the error type that comes of it
+EMPTY = "the model's official handler reads an empty list of calls"
+UNREAD = "the model's official handler fails on it"
+ODD = "the model's official handler reads something else than calls"
+TAKEN = {EMPTY: "", UNREAD: FAILED, ODD: MISSHAPEN}
+
 
 @dataclass(frozen=True, slots=True)
 class Made:
@@ -47,6 +54,9 @@ class Whole:
 def made(task: Task, trajectory: Trajectory) -> Made:
     """Read the one reply of a single-turn episode, by the trajectory's dialect."""
     said = said_in(trajectory)
+    fault = trajectory.steps[0].fault if trajectory.steps else ""
+    if fault in TAKEN:
+        return Made([], TAKEN[fault], f"{fault}: {said.text[:120]!r}", "missing_call")
     if formats.form(trajectory.dialect) is None:
         return _native(said)
     return _written(task, trajectory.dialect, codec.restore(said.text))

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolmark import codec
-from toolmark.errors import DataError
+from toolmark.errors import DataError, UsageError
 from toolmark.stats.columns import Columns
-from toolmark.suites.bfcl import stored
+from toolmark.suites.bfcl import decode, stored
 from toolmark.suites.bfcl.handlers import Shape
+from toolmark.suites.bfcl.interchange import CATEGORIES
 from toolmark.suites.bfcl.leaderboard import UNSCORED
 from toolmark.suites.bfcl.log import Told, log
 from toolmark.suites.bfcl.sheets import formats
 from toolmark.types import Call, Reply, Score, Step, Task, Trajectory, Verdict
 
-_NESTED = ("multi_turn_", "memory_", "web_search_")
+_NUMBER = re.compile(r".*_(\d{1,9})(?:-[^_]*)?", re.DOTALL)
+
+
+def owner(model: str) -> str:
+    """Return the name of a model's folder. Raises UsageError for one that is no folder's name."""
+    name = model.replace("/", "_")
+    if name in ("", ".", "..") or "\\" in name or not name.isprintable():
+        raise UsageError(f"a model named {model!r} has no folder; name another: --model NAME")
+    return name
 
 
 def folder(category: str) -> Path:
-    """Return the folder of a category below the model's, as the official layout has it."""
+    """Return the folder of a category below the model's, as the official layout has it.
+
+    Raises DataError for a category that BFCL does not have: a run folder's word is no path.
+    """
+    if category.removesuffix("_prereq") not in CATEGORIES:
+        raise DataError(f"no category {category!r} in BFCL V4; nothing was written")
     if category == UNSCORED:
         return Path(UNSCORED)
     if category.startswith("memory_"):
@@ -66,7 +81,10 @@ def kept(
 
 def _place(id: str) -> int:
     """Return an entry's number in its category: the digits before any dash."""
-    return int(id.split(":")[0].rsplit("_", 1)[1].split("-")[0])
+    found = _NUMBER.match(id.partition(":")[0])
+    if found is None:
+        raise DataError(f"{id!r} is no id of a BFCL entry; nothing was written")
+    return int(found[1])
 
 
 def row(
@@ -82,10 +100,8 @@ def row(
     native = trajectory.dialect == "native"
     names = {t.name: t.name.replace(".", "_") for t in task.tools} if native and mangled else {}
     names |= {plain: name for name, plain in names.items() if plain not in names}
-    steps = [
-        (step, _result(step.reply, names, shape if native else "")) for step in trajectory.steps
-    ]
-    if task.category.startswith(_NESTED):
+    steps = [(step, _result(step, names, shape if native else "")) for step in trajectory.steps]
+    if task.category.startswith(stored.NESTED):
         return {"id": task.id} | _nested(task, trajectory, steps)
     step, result = steps[0] if steps else (Step(reply=Reply()), "")
     thought = codec.restore(step.reply.reasoning)
@@ -104,7 +120,7 @@ def _nested(task: Task, trajectory: Trajectory, steps: Told) -> dict[str, Any]:
     if told is not None:
         found["inference_log"] = told
     spent = [[_spent(step) for step, _ in turn] for turn in turns]
-    found |= {name: [[each[name] for each in turn] for turn in spent] for name in _SPENT}
+    found |= {name: [[each[name] for each in turn] for turn in spent] for name in stored.SPENT}
     thoughts = [[codec.restore(step.reply.reasoning) for step, _ in turn] for turn in turns]
     return found | _thought(thoughts if any(map(any, thoughts)) else "")
 
@@ -113,17 +129,18 @@ def _thought(said: Any) -> dict[str, Any]:
     return {"reasoning_content": said} if said else {}
 
 
-_SPENT = ("input_token_count", "output_token_count", "latency")
-
-
 def _spent(step: Step) -> dict[str, float]:
     used = step.reply.usage
-    return dict(zip(_SPENT, (used.input, used.output, step.reply.latency_s), strict=True))
+    return dict(zip(stored.SPENT, (used.input, used.output, step.reply.latency_s), strict=True))
 
 
-def _result(reply: Reply, names: Mapping[str, str], shape: Shape) -> Any:
-    if shape and reply.calls:
+def _result(step: Step, names: Mapping[str, str], shape: Shape) -> Any:
+    """Return what a reply is stored as; what was imported without a word, as it was taken."""
+    reply = step.reply
+    if shape and (reply.calls or (step.fault == decode.EMPTY and not reply.text)):
         return [_call(call, names, shape) for call in reply.calls]
+    if step.fault == decode.UNREAD and not reply.text:
+        return None
     return codec.restore(reply.text)
 
 
@@ -139,9 +156,11 @@ def _call(call: Call, names: Mapping[str, str], shape: Shape) -> dict[str, Any]:
 
 
 def header(category: str, columns: Columns) -> dict[str, Any]:
-    """Return a score file's first line."""
+    """Return a score file's first line, nothing where no entry was judged."""
     ran = columns.where((columns.category == category) & columns.run)
     n, n_correct = len(ran), int(ran.correct.sum())
+    if not n:
+        return {}
     counted = {"accuracy": n_correct / n, "correct_count": n_correct, "total_count": n}
     return counted | (formats(ran) if category == UNSCORED else {})
 

@@ -37,7 +37,8 @@ PART = "fair:"
 KINDS: dict[str, Kinds] = {"simple_java": JAVA, "simple_javascript": JAVASCRIPT}
 _ALSO: dict[str, Kinds] = {"simple_java": NATURAL}
 
-_BEGINS = re.compile(r"\A[`\s]*(?:python|json)?[`\s\[]*[A-Za-z_][\w.]*\(")
+# no two repeats beside each other share a character: text of strangers is read in linear time
+_BEGINS = re.compile(r"\A[`\s]*(?:(?:python|json|\[)[`\s\[]*)?[A-Za-z_][\w.]*\(")
 
 
 def judge(
@@ -125,7 +126,7 @@ def _relevance(
     stop = decode.said_in(trajectory).stop
     if stop in label.STOPS and stop != "refused":
         return (label.STOPS[stop], "irrelevance_error:no_answer", f"stopped: {stop}"), ("cut_off",)
-    if made.native and _attempted(task, trajectory):
+    if _attempted(task, trajectory):
         return ("format", "irrelevance_error:broken_call", made.why), ("broken_call",)
     return None, ()
 

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from toolmark import codec
 from toolmark.dialects.parse import python
 from toolmark.errors import UsageError
+from toolmark.suites.bfcl.decode import EMPTY, ODD, UNREAD
 from toolmark.suites.bfcl.registry import Known
 from toolmark.types import Call
 
@@ -35,10 +36,15 @@ class Misshapen(ValueError):
 
 
 class Said(NamedTuple):
-    """A stored reply: its text, and the calls that stand in it or in its place."""
+    """A stored reply: its text, and the calls that stand in it or in its place.
+
+    `taken`: what the handler makes of a single-turn reply without calls, one of `decode.TAKEN`;
+    "" where the text itself tells.
+    """
 
     text: str = ""
     calls: tuple[Call, ...] = ()
+    taken: str = ""
 
 
 # (what is stored, whether its calls are executed) -> the reply; raises Misshapen
@@ -71,24 +77,13 @@ def shown(value: Any) -> str:
 # --- text for the default decoder -------------------------------------------------------
 
 
-def _words(said: Any) -> str | None:
-    """Return the text of a reply that holds words alone, None for any other."""
-    match said:
-        case None:
-            return ""
-        case str():
-            return said
-        case [str(first), *rest] if all(isinstance(text, str) for text in rest):
-            return first  # the official evaluator looks at no other
-    return None
-
-
 def written(said: Any, executed: bool) -> Said:
-    """Read a reply in text."""
-    text = _words(said)
-    if text is None:
+    """Read a reply in text; where there is none, every handler fails."""
+    if said is None:
+        return Said(taken=UNREAD)
+    if not isinstance(said, str):
         raise Misshapen(f"a reply is text in a run by prompt, not {shown(said)}")
-    return Said(text)
+    return Said(said)
 
 
 def _cleaned(clean: Callable[[str, bool], str], said: Any, executed: bool) -> Said:
@@ -96,11 +91,11 @@ def _cleaned(clean: Callable[[str, bool], str], said: Any, executed: bool) -> Sa
 
     The last reply without calls is searched for the answer as it was stored.
     """
-    text = written(said, executed).text
-    cut = clean(text, executed)
-    if executed and not _callable(cut) and not _callable(text):
-        return Said(text)
-    return Said(cut)
+    found = written(said, executed)
+    cut = clean(found.text, executed)
+    if executed and not _callable(cut) and not _callable(found.text):
+        return found
+    return found._replace(text=cut)
 
 
 def _callable(text: str) -> bool:
@@ -122,11 +117,53 @@ def _unopened(text: str, executed: bool) -> str:
 # --- structured calls -------------------------------------------------------------------
 
 
-def _structured(call: Callable[[Any, bool], Call], said: Any, executed: bool) -> Said:
+def _words(said: Any) -> str | None:
+    """Return the text of a reply that holds words alone, or nothing; None for any other."""
+    match said:
+        case None | []:
+            return ""
+        case str():
+            return said
+        case [str(first), *rest] if all(isinstance(text, str) for text in rest):
+            return first  # the official evaluator looks at no other
+    return None
+
+
+# what decoders of lists of calls make of words: of text, of a list of texts, of nothing
+
+
+def _looped(said: Any) -> str:
+    """Of a decoder that goes through whatever it is given."""
+    return EMPTY if said in ("", [], {}) else UNREAD
+
+
+def _checked(said: Any) -> str:
+    """Of a decoder that takes lists of calls alone."""
+    return EMPTY if said == [] else UNREAD
+
+
+def _passed(said: Any) -> str:
+    """Of a decoder that hands on any list."""
+    return ODD if said and isinstance(said, list) else _checked(said)
+
+
+def _wrapped(said: Any) -> str:
+    """Of a decoder that makes a list of what is none."""
+    return EMPTY if said == [] else ODD
+
+
+def _spared(said: Any) -> str:
+    """Of a decoder that looks at lists alone."""
+    return UNREAD if said and isinstance(said, list) else EMPTY
+
+
+def _structured(
+    call: Callable[[Any, bool], Call], taken: Callable[[Any], str], said: Any, executed: bool
+) -> Said:
     """Read words, or a list of calls."""
     text = _words(said)
     if text is not None:
-        return Said(text)
+        return Said(text, taken=taken(said))
     if not isinstance(said, list):
         raise Misshapen(f"a reply is text or a list of calls, not {shown(said)}")
     return Said(calls=tuple(call(each, executed) for each in said))
@@ -134,7 +171,7 @@ def _structured(call: Callable[[Any, bool], Call], said: Any, executed: bool) ->
 
 def anything(said: Any, executed: bool) -> Said:
     """Read what any handler that stores structured calls may have written."""
-    return _structured(_any, [said] if isinstance(said, dict) else said, executed)
+    return _structured(_any, _looped, [said] if isinstance(said, dict) else said, executed)
 
 
 def _any(said: Any, executed: bool) -> Call:
@@ -142,6 +179,8 @@ def _any(said: Any, executed: bool) -> Call:
     if isinstance(said, dict) and said.keys() == {"tool_name", "parameters"}:
         return _parameters(said, executed)
     name, given = _pair(said)
+    if given is None:
+        raise Misshapen(f"the call of {name[:_SHOWN_CHARS]!r} has no arguments")
     return _call(name, given, text=True)
 
 
@@ -191,18 +230,27 @@ def _call(name: str, given: Any, *, text: bool = False) -> Call:
 
 def _mined(said: Any, executed: bool) -> Said:
     """Read a list of `{"name": ..., "arguments": ...}`, stored as the JSON that it was."""
-    text = _words(said)
+    text = "" if not said else _words(said)
     if text is not None:
-        return Said(text)
-    if not isinstance(said, list):
-        return Said(shown(said))
+        return Said(text, taken=_looped(said))
+    searched = _source(said[0] if isinstance(said, list) else said)
     try:
-        return Said(calls=tuple(_members(said, executed)))
+        calls = tuple(_members(said, executed))
     except _Undecoded:
-        return Said(shown(said))
+        return Said(searched, taken=UNREAD)
+    return Said(calls=calls) if calls else Said(searched)
 
 
-def _members(items: Iterable[Any], executed: bool) -> Iterable[Call]:
+def _source(value: Any) -> str:
+    try:
+        return str(value)
+    except (ValueError, RecursionError) as error:  # such as an integer of any length
+        raise Misshapen(f"a value that cannot be written: {error}") from None
+
+
+def _members(items: Any, executed: bool) -> Iterable[Call]:
+    if not isinstance(items, list):
+        raise _Undecoded
     for item in items:
         if not executed:
             yield _named("arguments", item, False)
@@ -224,11 +272,14 @@ def _inside(
     executed: bool,
 ) -> Said:
     """Read a text whose calls a decoder of its own finds; one that it fails on has none."""
-    text = written(said, executed).text
+    found = written(said, executed)
+    if said is None:
+        return found
     try:
-        return Said(text, tuple(call(item, executed) for item in items(text, executed)))
+        calls = tuple(call(item, executed) for item in items(found.text, executed))
     except _Undecoded:
-        return Said(text)
+        return found._replace(taken=UNREAD)
+    return found._replace(calls=calls, taken="" if calls else EMPTY)
 
 
 def _named(key: str, item: Any, executed: bool) -> Call:
@@ -385,9 +436,10 @@ def _is_json(items: list[Any]) -> bool:
 PROMPT = Way("prompt", written, formats=True)
 NATIVE = Way("native", anything, "text", formats=True)  # of a model that is not listed
 
-_TEXT = Way("native", partial(_structured, _in_text), "text")
-_OBJECT = Way("native", partial(_structured, _in_object), "object")
-_EITHER = Way("native", partial(_structured, _in_either), "object")
+_TEXT = Way("native", partial(_structured, _in_text, _looped), "text")
+_OBJECT = Way("native", partial(_structured, _in_object, _wrapped), "object")
+_CHECKED = Way("native", partial(_structured, _in_either, _checked), "object")
+_PASSED = Way("native", partial(_structured, _in_either, _passed), "object")
 _TAGGED = Way("native", partial(_inside, _tagged, _strict))
 _PARTED = Way("native", partial(_inside, _parted, partial(_named, "arguments")))
 _MINED = Way("native", _mined)
@@ -403,12 +455,13 @@ _ALWAYS: dict[str, Way] = {
     **dict.fromkeys(
         ("Bielik", "DeepseekReasoning", "Gemma", "Llama", "MiniCPM", "Nvidia", "Qwen"), PROMPT
     ),
-    **dict.fromkeys(("Arch", "Granite3FC", "MistralFC", "Nova", "PhiFC"), _EITHER),
+    **dict.fromkeys(("Arch", "Granite3FC", "PhiFC"), _CHECKED),
+    **dict.fromkeys(("MistralFC", "Nova"), _PASSED),
     **dict.fromkeys(("Granite4FC", "NanbeigeFC", "PelicanVLFC", "QwenFC"), _TAGGED),
     **dict.fromkeys(("SalesforceLlama", "SalesforceQwen"), _PARTED),
     **dict.fromkeys(("DMCito", "Mining"), _MINED),
     "BitAgent": Way("native", partial(_inside, _bare, partial(_named, "arguments"))),
-    "Cohere": Way("native", partial(_structured, _parameters), "parameters"),
+    "Cohere": Way("native", partial(_structured, _parameters, _spared), "parameters"),
     "Falcon3FC": Way("native", partial(_inside, _enclosed, partial(_named, "arguments"))),
     "Hammer": Way("native", partial(_inside, _hammered, partial(_named, "arguments"))),
     "LlamaHandler_3_1": Way("native", partial(_inside, _literal, partial(_named, "parameters"))),

@@ -28,7 +28,10 @@ RETIRED = ("exec_", "rest", "sql", "chatable", "multi_turn_composite")
 CATEGORIES = (*leaderboard.ENTRIES, leaderboard.UNSCORED)
 
 _FILE = re.compile(r"BFCL_v\d+_(\w+?)_result\.json")
-_MAX_BYTES = 64 * 2**20
+_MAX_BYTES = 64 * 2**20  # of a line
+_MAX_FILE_BYTES = 2 * 2**30
+_RETIRED = "no longer part of BFCL"
+_ALONE = "conversations that lead up to a category without a file"
 
 
 class Problem(NamedTuple):
@@ -64,12 +67,12 @@ _row = msgspec.json.Decoder(Row)
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of a source by id, and all that is wrong with them."""
+    """The rows of a source by id, all that is wrong with them, and why files were left out."""
 
     found: dict[str, Place] = field(default_factory=dict)
     bad: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    skipped: list[Path] = field(default_factory=list)
+    skipped: dict[Path, str] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)
 
     @property
@@ -101,27 +104,54 @@ def sources(folder: Path, model: str | None = None) -> list[Source]:
 def read(source: Source) -> Rows:
     """Read all rows of a source. What is wrong is collected, not raised."""
     rows = Rows()
+    names = {path: named[1] for path in source.files if (named := _FILE.fullmatch(path.name))}
+    present = {OLD.get(name, name) for name in names.values()}
     for path in source.files:
-        named = _FILE.fullmatch(path.name)
-        name = named[1] if named else path.name
+        name = names.get(path, path.name)
         category = OLD.get(name, name)
+        scored = category.removesuffix("_prereq")
         if name.startswith(RETIRED):
-            rows.skipped.append(path)
-        elif category.removesuffix("_prereq") not in CATEGORIES:
+            rows.skipped[path] = _RETIRED
+        elif scored not in CATEGORIES:
             rows.problems.append(Problem(path, 0, f"no category {name!r} in BFCL V4"))
+        elif scored not in present:
+            rows.skipped[path] = _ALONE
+        elif odd := _odd(path):
+            rows.problems.append(Problem(path, 0, odd))
         else:
             rows.files[category] = path
             _gather(rows, path, name)
     return rows
 
 
-def _gather(rows: Rows, path: Path, name: str) -> None:
-    """Read one file; `name` is the category as its file and ids have it."""
+def _odd(path: Path) -> str:
+    """Return why a file is not opened at all, "" for nothing: a pipe is read from for ever."""
     try:
-        content = path.read_bytes().split(b"\n")
+        if not path.is_file():
+            return "not a regular file"
+        size = path.stat().st_size
+    except OSError as error:
+        return f"cannot read: {error.strerror}"
+    return f"{size} bytes; the limit is {_MAX_FILE_BYTES}" if size > _MAX_FILE_BYTES else ""
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Go through a file's lines; of one beyond the limit no more is held than shows that it is."""
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(_MAX_BYTES + 1):
+                rest = line
+                while not rest.endswith(b"\n") and (rest := file.readline(_MAX_BYTES)):
+                    pass
+                yield line
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}") from None
-    for number, line in enumerate(content, 1):
+
+
+def _gather(rows: Rows, path: Path, name: str) -> None:
+    """Read one file; `name` is the category as its file and ids have it."""
+    old = re.compile(rf"{name}(?=_\d)") if name in OLD else None
+    for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
         try:
@@ -129,7 +159,7 @@ def _gather(rows: Rows, path: Path, name: str) -> None:
         except Misshapen as wrong:
             rows.problems.append(Problem(path, number, str(wrong)))
             continue
-        id = OLD.get(name, name) + row.id[len(name) :] if row.id.startswith(name) else row.id
+        id = OLD[name] + row.id[len(name) :] if old and old.match(row.id) else row.id
         if id in rows.found:
             first = rows.found[id]
             rows.bad[id] = f"{id} stands already in {first.path}, line {first.line}"
@@ -140,7 +170,7 @@ def _gather(rows: Rows, path: Path, name: str) -> None:
 
 def _parsed(line: bytes) -> Row:
     if len(line) > _MAX_BYTES:
-        raise Misshapen(f"{len(line)} bytes; the limit is {_MAX_BYTES}")
+        raise Misshapen(f"a line of more than {_MAX_BYTES} bytes")
     try:
         return _row.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -144,7 +144,7 @@ def _quoting(form: Format, text: str) -> str:
 def _repairs(form: Format, text: str) -> Iterator[tuple[str, str]]:
     yield "plain quotes", text.translate(str.maketrans("“”„‘’", '"""\'\''))
     yield "backslashes before quotes left out", _ESCAPES.sub(r"\1", text)
-    yield "entities written as characters", html.unescape(text)
+    yield "entities written as characters", _characters(text)
     if form.calls == "python":
         yield "line breaks written as \\n", text.replace("\n", "\\n")
     elif form.calls == "json":
@@ -152,6 +152,14 @@ def _repairs(form: Format, text: str) -> Iterator[tuple[str, str]]:
         yield "backslashes doubled", re.sub(r"\\(?![\"\\/bfnrtu])", r"\\\\", text)
     else:
         yield "& and < escaped", _escaped(text)
+
+
+def _characters(text: str) -> str:
+    """Write entities as characters; a number of thousands of digits is beyond Python's reading."""
+    try:
+        return html.unescape(text)
+    except ValueError:
+        return text
 
 
 def _as_json(text: str) -> str:

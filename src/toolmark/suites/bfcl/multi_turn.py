@@ -92,23 +92,14 @@ def read(root: Path, categories: Sequence[str]) -> tuple[Entries, dict[str, str]
     hashes: dict[str, str] = {}
     for category in categories:
         name = f"BFCL_v4_{category}.json"
-        lines = _lines(root / "bfcl_eval/data" / name, hashes)
-        truths = _lines(root / "bfcl_eval/data/possible_answer" / name, hashes)
+        lines = data.lines(root / "bfcl_eval/data" / name, hashes)
+        truths = data.lines(root / "bfcl_eval/data/possible_answer" / name, hashes)
         if len(truths) != len(lines):
             raise DataError(f"{name}: {len(lines)} entries but {len(truths)} answers")
         files.append((category, lines, truths))
     for path in sorted((root / _DOCS).glob("*.json")) if files else ():
         hashes[f"{path.parent.name}/{path.name}"] = packages.digest(path)
     return Entries(tuple(files), root), hashes
-
-
-def _lines(path: Path, hashes: dict[str, str]) -> list[bytes]:
-    try:
-        lines = path.read_bytes().splitlines()
-        hashes[f"{path.parent.name}/{path.name}"] = packages.digest(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot read: {error.strerror}") from None
-    return [line for line in lines if line.strip()]
 
 
 def _task(category: str, line: bytes, truth: bytes, root: Path) -> Task:
@@ -178,7 +169,7 @@ def tools(root: Path, name: str) -> tuple[Tool, ...]:
     types = data.constants(root / _TYPES)["GORILLA_TO_OPENAPI"]
     if name not in files:
         raise DataError(f"no docs for class {name!r}; known: {', '.join(files)}")
-    lines = _lines(root / _DOCS / files[name], {})
+    lines = data.lines(root / _DOCS / files[name], {})
     return tuple(schema.tool(msgspec.json.decode(line), types) for line in lines)
 
 

@@ -13,11 +13,9 @@ from toolmark.types import Table
 RULES = {**fair.RULES, **agentic_score.RULES}
 Row: TypeAlias = tuple[str, int, str, str, str]
 
-# the families whose fair reading has one rule for all its differences
+# the family whose fair reading has one rule for all its differences
 _FAMILIES = {
     "multi_turn_": "calls are executed one by one, with the arguments as they were sent",
-    "memory_": "the answer field is searched, with word boundaries that fit signs such as $ and %",
-    "web_search_": "the answer field is searched, with word boundaries that fit signs as $ and %",
 }
 
 

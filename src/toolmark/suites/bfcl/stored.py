@@ -23,7 +23,8 @@ from toolmark.types import (
 
 ERROR = "Error during inference"
 
-_NESTED = ("multi_turn_", "memory_", "web_search_")
+NESTED = ("multi_turn_", "memory_", "web_search_")
+SPENT = ("input_token_count", "output_token_count", "latency")
 _MOST = 2**53  # a count beyond is noise, and readers of JSON do not agree on it
 
 
@@ -67,11 +68,11 @@ class Reader:
         turns = self._turns(task, row)
         names = _names(task, self.mangled) if dialect.name == "native" else {}
         steps: list[Step] = []
-        for number, replies in enumerate(turns):
-            for reply in replies:
+        for number, told in enumerate(turns):
+            for reply, taken in told:
                 meant = _renamed(reply, names) if names and reply.calls else reply
                 calls = dialect.read(meant, task.tools).calls
-                steps.append(Step(reply=meant, turn=number, calls=calls))
+                steps.append(Step(reply=meant, turn=number, calls=calls, fault=taken))
         last = steps[-1] if steps else None
         return Trajectory(
             task=task.id,
@@ -86,9 +87,11 @@ class Reader:
             latency_s=sum(step.reply.latency_s for step in steps),
         )
 
-    def _turns(self, task: Task, row: Row) -> list[list[Reply]]:
-        if not task.category.startswith(_NESTED):
-            return [[_reply(self._read(task)(row.result, False), row, None)]]
+    def _turns(self, task: Task, row: Row) -> list[list[tuple[Reply, str]]]:
+        """Return the replies turn by turn; in a single turn with what the handler makes of it."""
+        if not task.category.startswith(NESTED):
+            said = self._read(task)(row.result, False)
+            return [[(_reply(said, row, None), said.taken)]]
         if not isinstance(row.result, list):
             raise Misshapen(f"a result is a list of turns here, not {shown(row.result)}")
         turns = []
@@ -97,8 +100,8 @@ class Reader:
                 raise Misshapen(f"turn {i + 1} is a list of steps, not {shown(steps)}")
             # a turn without a step still counts as one
             read = self._read(task)
-            replies = [_reply(read(said, True), row, (i, j)) for j, said in enumerate(steps)]
-            turns.append(replies or [Reply()])
+            told = [(_reply(read(said, True), row, (i, j)), "") for j, said in enumerate(steps)]
+            turns.append(told or [(Reply(), "")])
         return turns
 
     def _read(self, task: Task) -> Read:
@@ -111,15 +114,13 @@ class Reader:
 
 def _reply(said: Said, row: Row, place: tuple[int, int] | None) -> Reply:
     reasoning = _at(row.reasoning_content, place)
+    sent, got, took = (_number(row, name, place) for name in SPENT)
     return Reply(
         text=codec.escape(said.text),
         calls=said.calls,
         reasoning=codec.escape(reasoning) if isinstance(reasoning, str) else "",
-        usage=Usage(
-            input=int(_number(_at(row.input_token_count, place))),
-            output=int(_number(_at(row.output_token_count, place))),
-        ),
-        latency_s=_number(_at(row.latency, place)),
+        usage=Usage(input=int(sent), output=int(got)),
+        latency_s=took,
     )
 
 
@@ -155,10 +156,21 @@ def _at(value: Any, place: tuple[int, int] | None) -> Any:
     return value
 
 
-def _number(value: Any) -> float:
-    """Return a count or a time; 0, which the official statistics leave out, for anything odd."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+def _number(row: Row, name: str, place: tuple[int, int] | None) -> float:
+    """Return a count or a time of one reply.
+
+    One that is not there, or beyond all sense, is 0, which the official statistics leave out.
+    Raises Misshapen for what is no number.
+    """
+    held = getattr(row, name)
+    lists = [held, *held] if place and isinstance(held, list) else [held] if place else []
+    if any(each is not None and not isinstance(each, list) for each in lists):
+        raise Misshapen(f"{name} is a list of lists of numbers here, not {shown(held)}")
+    value = _at(held, place)
+    if value is None:
         return 0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Misshapen(f"{name} is a number, not {shown(value)}")
     return value if 0 <= value <= _MOST else 0
 
 
@@ -187,7 +199,7 @@ def score(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
     """Judge one episode. Only the official reading takes an error's text for the model's."""
     if not failed(trajectory):
         return scoring.score(task, trajectory)
-    for prefix, native in (("multi_turn_", "multi_turn"), (_NESTED, "agentic")):
+    for prefix, native in (("multi_turn_", "multi_turn"), (NESTED, "agentic")):
         if task.category.startswith(prefix):
             label = Label(
                 cause="no_answer",
