@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 import re
 import tracemalloc
@@ -10,15 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from toolmark import codec
 from toolmark.errors import DataError, UsageError
-from toolmark.report import page
-from toolmark.report.episode import LARGEST, LONGEST
+from toolmark.media import Media
+from toolmark.report import episode, page
+from toolmark.report.episode import LARGEST, LONGEST, PICTURE
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import Columns
-from toolmark.types import Chart, Table
+from toolmark.types import Call, Chart, Image, Message, Result, Table
 
 Maker = Callable[..., Run]
 
@@ -297,6 +300,29 @@ def test_memory_is_bounded_by_the_limit(make_run: Maker, scorer: Scorer, tmp_pat
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] + 2_000_000  # the columns of 700 more scores, not their episodes
+
+
+def test_pictures_are_on_the_page_unless_large_lost_or_no_picture(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    found = make_run(n=1)
+    store = Media(found.path / "media")
+    small = store.image(b"small", "image/png")
+    others = [store.image(b"x" * (PICTURE + 1), "image/png"), store.image(b"t", "text/html")]
+    lost = Image(sha256="0" * 64, mime="image/png", size_bytes=4)
+    parts = (small, *others, lost)
+    task, (only,) = next(found.tasks()), found.trajectories()
+    first = structs.replace(
+        only.steps[0],
+        said=(Message(role="user", parts=parts),),
+        calls=(Call(name="look"),),
+        results=(Result(parts=parts),),
+    )
+    seen = structs.replace(only, steps=(first,))
+    body = json.loads(episode.block(0, task, seen, {}, (), store).body)["steps"][0]
+    shown = [{"src": f"data:image/png;base64,{base64.b64encode(b'small').decode()}"}]
+    assert body["said"][0]["pictures"] == body["results"][0]["pictures"] == shown
+    assert all(part.sha256 in body["said"][0]["text"] for part in parts)
 
 
 def test_an_unscored_run_says_what_to_do(make_run: Maker, scorer: Scorer, tmp_path: Path) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from toolmark import codec
+from toolmark.errors import DataError
+from toolmark.media import Media
 from toolmark.report import tables
 from toolmark.stats import figures
 from toolmark.types import (
     Attempt,
     Drawing,
+    Image,
     Message,
+    Part,
     Result,
     Step,
     Table,
@@ -25,6 +31,8 @@ from toolmark.types import (
 
 LONGEST = 20_000  # characters of one text: the rest stays in trajectories.jsonl
 LARGEST = 1_000_000  # bytes of one episode: one giant must not crowd out a hundred others
+PICTURE = 400_000  # bytes of one picture: larger ones are named only
+SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
 NOT_RUN = "not run"
 
 
@@ -47,8 +55,9 @@ def block(
     trajectory: Trajectory,
     verdicts: Mapping[str, Verdict],
     views: Sequence[Table | Drawing],
+    media: Media,
 ) -> Block:
-    """Make the block of a completed episode."""
+    """Make the block of a completed episode; its pictures are in that store."""
     line = {
         **_about(run, task, trajectory.repeat, trajectory.steps),
         "seconds": trajectory.latency_s,
@@ -56,7 +65,7 @@ def block(
         "cause": {name: _primary(verdict) for name, verdict in verdicts.items()},
     }
     body = {
-        "steps": [_step(step) for step in trajectory.steps],
+        "steps": [_step(step, media) for step in trajectory.steps],
         "ending": trajectory.ending,
         "answer": _clip(trajectory.answer),
         "state": _json(trajectory.state),
@@ -68,7 +77,7 @@ def block(
     return Block(line=embed(line), body=_fit(body))
 
 
-def absent(run: int, task: Task, attempt: Attempt, readings: Sequence[str]) -> Block:
+def absent(run: int, task: Task, attempt: Attempt, readings: Sequence[str], media: Media) -> Block:
     """Make the block of an episode that was not run, with the steps that were made."""
     line = {
         **_about(run, task, attempt.repeat, attempt.steps),
@@ -76,7 +85,7 @@ def absent(run: int, task: Task, attempt: Attempt, readings: Sequence[str]) -> B
         "cause": {},
     }
     body = {
-        "steps": [_step(step) for step in attempt.steps],
+        "steps": [_step(step, media) for step in attempt.steps],
         "reason": _clip(f"{attempt.stage}: {attempt.reason}"),
         "tools": [signature(tool) for tool in _offered(task)],
         "verdicts": [],
@@ -127,12 +136,19 @@ def _primary(verdict: Verdict) -> list[str]:
     return [label.cause, tables.visible(label.native)] if label else []
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: Step, media: Media) -> dict[str, Any]:
     reply = step.reply
     usage = reply.usage
     return {
         "turn": step.turn,
-        "said": [{"role": message.role, "text": _message(message)} for message in step.said],
+        "said": [
+            {
+                "role": message.role,
+                "text": _message(message),
+                "pictures": _pictures(message.parts, media),
+            }
+            for message in step.said
+        ],
         "text": _clip(reply.text),
         "reasoning": _clip(reply.reasoning),
         "stop": reply.stop,
@@ -140,10 +156,28 @@ def _step(step: Step) -> dict[str, Any]:
         "calls": [
             {"name": _clip(call.name), "arguments": _clip(call.arguments)} for call in step.calls
         ],
-        "results": [{"text": _result(result), "error": result.is_error} for result in step.results],
+        "results": [
+            {
+                "text": _result(result),
+                "error": result.is_error,
+                "pictures": _pictures(result.parts, media),
+            }
+            for result in step.results
+        ],
         "seconds": reply.latency_s,
         "tokens": [usage.input, usage.output, usage.reasoning, usage.cached],
     }
+
+
+def _pictures(parts: Sequence[Part], media: Media) -> list[dict[str, str]]:
+    """Return the pictures that a browser shows, as data; what cannot be read is left out."""
+    made = []
+    for part in parts:
+        if isinstance(part, Image) and part.mime in SHOWN and part.size_bytes <= PICTURE:
+            with suppress(DataError):
+                held = base64.b64encode(media.read(part)).decode()
+                made.append({"src": f"data:{part.mime};base64,{held}"})
+    return made
 
 
 def _message(message: Message) -> str:
@@ -233,6 +267,8 @@ def _cut(value: Any, longest: int) -> Any:
             return _clip(value, longest)
         case list() | tuple():
             return [_cut(item, longest) for item in value[:longest]]
+        case {"src": str()}:
+            return {}
         case {"svg": str(drawing)} if len(drawing) > LARGEST // 2:
             return {**value, "svg": "", "note": "the drawing is too large for this page"}
         case {"svg": _}:

@@ -7,17 +7,18 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import jinja2
 
 from toolmark import codec, svg
 from toolmark.errors import DataError, UsageError
+from toolmark.media import Media
 from toolmark.report import compare, episode, facts, names, tables
 from toolmark.report.facts import Side
 from toolmark.report.shelf import Shelf
@@ -26,8 +27,9 @@ from toolmark.runs.suite import Scorer
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.svg import Markup
-from toolmark.types import Attempt, Task, Trajectory
+from toolmark.types import Attempt, Task, Trajectory, Verdict
 
+Verdicts: TypeAlias = Mapping[str, Verdict]
 FLIPS = 100  # flipped items of each way that the page names
 FOLDER = Path(__file__).parent
 _JOINT = re.compile(r"(?<=[_/?&#:])")
@@ -84,12 +86,13 @@ def _fill(shelves: _Shelves, index: int, run: Run, scorer: Scorer, table: Column
     """Offer every episode of a run to the shelf it belongs on."""
     keys = zip(table.task.tolist(), table.repeat.tolist(), strict=True)
     solved = dict(zip(keys, table.correct.tolist(), strict=True))
+    kept = {(s.task, s.repeat): s.readings for s in run.scores()} if scorer.gather else {}
     for trajectory in run.trajectories():
         key = (trajectory.task, trajectory.repeat)
         if key not in solved:
             continue  # a setup episode: it is not scored
         shelf = shelves.solved if solved[key] else shelves.failed
-        shelf.offer((index, *key), _maker(index, run, scorer, trajectory))
+        shelf.offer((index, *key), _maker(index, run, scorer, trajectory, kept.get(key)))
     missing = zip(table.task[~table.run].tolist(), table.repeat[~table.run].tolist(), strict=True)
     wanted = set(missing)
     last = {(a.task, a.repeat): n for n, a in enumerate(run.attempts())}
@@ -100,18 +103,29 @@ def _fill(shelves: _Shelves, index: int, run: Run, scorer: Scorer, table: Column
 
 
 def _maker(
-    index: int, run: Run, scorer: Scorer, trajectory: Trajectory
+    index: int, run: Run, scorer: Scorer, trajectory: Trajectory, kept: Verdicts | None
 ) -> Callable[[], episode.Block]:
+    """Judge anew rather than hold every verdict; those that needed evidence are `kept`."""
+
     def make() -> episode.Block:
         task: Task = run.task(trajectory.task)
-        verdicts = scorer.score(task, trajectory)
-        return episode.block(index, task, trajectory, verdicts, scorer.views(task, trajectory))
+        verdicts = kept or scorer.score(task, trajectory)
+        views = scorer.views(task, trajectory)
+        return episode.block(index, task, trajectory, verdicts, views, _media(run))
 
     return make
 
 
 def _ghost(index: int, run: Run, scorer: Scorer, attempt: Attempt) -> Callable[[], episode.Block]:
-    return lambda: episode.absent(index, run.task(attempt.task), attempt, scorer.readings)
+    def make() -> episode.Block:
+        task = run.task(attempt.task)
+        return episode.absent(index, task, attempt, scorer.readings, _media(run))
+
+    return make
+
+
+def _media(run: Run) -> Media:
+    return Media(run.path / "media")
 
 
 def _share(shelves: _Shelves, room: int) -> None:

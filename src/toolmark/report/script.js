@@ -233,6 +233,9 @@
         rows: parts.map(([k, n]) => [k, String(n)]) })) : "");
   };
 
+  const pictures = (from) => (from.pictures || []).filter((p) => p.src)
+    .map((p) => el("img", { class: "seen", src: p.src, alt: "picture", loading: "lazy" }));
+
   const step = (s, i) => {
     const [input, output, reasoning, cached] = s.tokens;
     const facts = [el("li", {}, el("b", {}, `Step ${i + 1}`)), fact("turn", s.turn + 1), fact("stop", s.stop)];
@@ -243,11 +246,11 @@
     const pairs = s.calls.flatMap((call, k) => {
       const result = s.results[k];
       return [box("call", `call ${k + 1}: ${call.name}`, call.arguments),
-        result ? box(result.error ? "result error" : "result", result.error ? "tool error" : "result", result.text)
-          : box("result error", "not executed", "the episode had ended")];
+        ...(result ? [box(result.error ? "result error" : "result", result.error ? "tool error" : "result", result.text),
+          ...pictures(result)] : [box("result error", "not executed", "the episode had ended")])];
     });
     return el("li", { class: "step" }, el("ul", { class: "facts" }, ...facts),
-      ...s.said.map((m) => box("said", m.role, m.text)),
+      ...s.said.flatMap((m) => [box("said", m.role, m.text), ...pictures(m)]),
       s.reasoning ? fold("reasoning", box("reply", "reasoning", s.reasoning)) : "",
       s.text || !s.calls.length ? box("reply", "reply", s.text || "(empty)") : "",
       s.fault ? box("error", "could not be read", s.fault) : "", ...pairs);
