@@ -9,9 +9,11 @@ import pytest
 
 from toolmark.agents.loop import loop, merge
 from toolmark.dialects.native import Native
+from toolmark.dialects.prompt import Prompt
 from toolmark.errors import Timeout, WorldError
 from toolmark.types import (
     Call,
+    Dialect,
     Limits,
     Message,
     Reply,
@@ -193,3 +195,38 @@ def test_no_call_goes_on_when_another_loses_the_world() -> None:
 
     assert asyncio.run(lost()) == set()
     assert world.called == []
+
+
+class Moody(Echo):
+    """A world in which `f` gives way to `g` after the first call; `h` comes and goes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.n_asked = 0
+
+    @property
+    def changed(self) -> bool:
+        return len(self.called) in (1, 2)
+
+    async def tools(self) -> tuple[Tool, ...]:
+        self.n_asked += 1
+        listed = [("f",), ("g", "h"), ("g",)][min(len(self.called), 2)]
+        return tuple(Tool(name=name, description=str(len(self.called))) for name in listed)
+
+
+@pytest.mark.parametrize("dialect", [Native(), Prompt()])
+def test_tools_that_come_and_go_are_offered_as_they_are(dialect: Dialect) -> None:
+    world = Moody()
+    call = (Call(name="f", arguments="{}"),)
+    model = Script(*(dialect.write(call) for _ in range(3)), said("done"))
+    found = asyncio.run(loop(task("go"), model, dialect, world, Sampling()))
+    assert world.n_asked == 3
+    assert {tool.name for tool in found.tools} == {"f", "g", "h"}
+    if isinstance(dialect, Native):
+        offered = [[t.name for t in request.tools] for request in model.requests]
+        assert offered == [["f"], ["g", "h"], ["g"], ["g"]]
+        assert [t.description for t in model.requests[2].tools] == ["2"]
+    else:
+        told = [[m.text for m in step.said] for step in found.steps]
+        assert any("h" in text for text in told[1])
+        assert told[2] == told[3] == []

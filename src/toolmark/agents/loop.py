@@ -51,6 +51,7 @@ async def loop(
     Calls of one reply are executed in order, or at the same time where the world's `at_once` is
     more than 1; the results keep the order of the calls. A turn ends with a reply without calls;
     reaching a limit of the task, or a conversation too long for the model, ends the episode.
+    Where a world says that it has `changed`, its tools are read again before the next reply.
     `steps` is filled as it goes, so that the caller still has them when an EndpointError or
     WorldError passes through.
     """
@@ -59,6 +60,9 @@ async def loop(
         task = opened(task, await world.opening(task.turns[0].messages))
     talk = _Talk(task, dialect, own or task.tools, [] if steps is None else steps)
     talk.at_once = at_once(world)
+    if hasattr(world, "changed"):
+        talk.changes = True
+        talk.own = talk.ever = {tool.name: tool for tool in own}
     settings = merge(sampling, task.sampling)
     ending: Ending = "answered"
     for index in range(len(task.turns)):
@@ -67,6 +71,8 @@ async def loop(
         if ending in _FORCED:
             break
     last = talk.steps[-1] if talk.steps else None
+    if talk.changes:
+        own = tuple(talk.ever.values())
     return Trajectory(
         task=task.id,
         repeat=repeat,
@@ -97,6 +103,9 @@ class _Talk:
         self.offered: tuple[Tool, ...] = ()
         self.left = task.limits.calls
         self.at_once = 1
+        self.changes = False
+        self.own: dict[str, Tool] = {}
+        self.ever: dict[str, Tool] = {}
 
     def open(self, index: int) -> None:
         """Begin a turn: its messages are said, its tools appear."""
@@ -110,9 +119,30 @@ class _Talk:
             self.offered += appeared
         self.history += self.said
 
+    async def look(self, world: World) -> None:
+        """Offer what the world offers now: its new tools appear, those it has lost go."""
+        now = {tool.name: tool for tool in await world.tools()}
+        lost = {name: tool for name, tool in self.own.items() if name not in now}
+        fresh = tuple(tool for name, tool in now.items() if name not in self.own)
+        self.own = now
+        self.ever = self.ever | now
+        self.tools = _current(self.tools, now, lost) + fresh
+        said, appeared = self.dialect.more((), fresh) if fresh else ((), ())
+        self.offered = _current(self.offered, now, lost) + appeared
+        self.said += said
+        self.history += said
+
+
+def _current(
+    tools: tuple[Tool, ...], now: dict[str, Tool], lost: dict[str, Tool]
+) -> tuple[Tool, ...]:
+    return tuple(now.get(tool.name, tool) for tool in tools if tool.name not in lost)
+
 
 async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, repeat: int) -> Ending:
     for _ in range(talk.task.limits.steps):
+        if talk.changes and getattr(world, "changed"):  # noqa: B009 - not of every World
+            await talk.look(world)
         request = Request(
             messages=talk.history, tools=talk.offered, sampling=sampling, repeat=repeat
         )
