@@ -1,0 +1,1 @@
+"""Tools behind the Model Context Protocol: real servers, started, watched and stopped."""

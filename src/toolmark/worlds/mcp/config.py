@@ -1,0 +1,301 @@
+"""Which servers there are: the `mcpServers` JSON of other hosts, read into frozen records.
+
+A value may hold `${NAME}` or `${NAME:-default}` from the environment, and `${workspace}`. Errors
+name the file and the place in it, never a value: what stands there may be a key.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from toolmark.errors import DataError, ToolmarkError
+from toolmark.types import Record
+from toolmark.worlds.mcp import confine, environment
+
+_KEYS = ("mcpServers", "servers")
+_HOLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_NAME = re.compile(r"[^/\s]+")
+_PRIVATE = re.compile("key|token|secret|passw|auth|credential", re.IGNORECASE)
+_SHORTEST_SECRET = 4  # shorter ones would blank ordinary words
+_INHERITED = (
+    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
+    "USER",
+)  # fmt: skip
+BLANK = "[removed]"
+
+
+class Server(Record, frozen=True, kw_only=True):
+    """One entry. Exactly one of `command`, `pinned` (a pinned environment) and `url` is set.
+
+    `stateful`: a process of its own for every episode, else one is shared by the run. `restart`:
+    whether the server can go on after its process died, that is, keeps nothing in memory that
+    later calls rest on. `needs`: environment variables without which it cannot run. `confined`: it
+    may write to its workspace alone, where the system can see to that (`confine`); then `network`
+    says whether it has one.
+    """
+
+    name: str
+    command: str = ""
+    pinned: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    cwd: str = ""
+    url: str = ""
+    headers: dict[str, str] = {}
+    stateful: bool = True
+    restart: bool = True
+    disabled: bool = False
+    needs: tuple[str, ...] = ()
+    confined: bool = False
+    network: bool = True
+    start_timeout_s: float = 30.0
+    call_timeout_s: float = 60.0
+
+    def __repr__(self) -> str:
+        """Show the name alone: a traceback must not show keys."""
+        return f"Server({self.name!r})"
+
+
+class _Entry(Struct, frozen=True, kw_only=True):
+    """An entry as written; keys that other hosts know are let through."""
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    cwd: str = ""
+    url: str = ""
+    headers: dict[str, str] = {}
+    type: Literal["stdio", "http", "streamable-http", "streamableHttp"] | None = None
+    disabled: bool = False
+    stateful: bool | None = None
+    restart: bool = True
+    needs: tuple[str, ...] = ()
+    confined: bool = False
+    network: bool = True
+    start_timeout_s: float = 30.0
+    call_timeout_s: float = 60.0
+    python: str = ""
+    npm: str = ""
+
+
+def read(path: Path) -> tuple[Server, ...]:
+    """Read a configuration file. Raises DataError with file, line or place, and what is wrong."""
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: cannot read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 at byte {error.start}") from None
+    try:
+        found = json.loads(text, object_pairs_hook=_once)
+    except _Twice as twice:
+        raise DataError(f"{path}: the key {twice} appears twice in one object") from None
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+    except (ValueError, RecursionError):
+        raise DataError(
+            f"{path}: not JSON that can be read: too deep, or too long a number"
+        ) from None
+    return parse(found, str(path), folder=path.parent)
+
+
+def parse(found: Any, where: str, *, folder: Path | None = None) -> tuple[Server, ...]:
+    """Check a configuration that was read already. A relative `cwd` is taken from `folder`."""
+    if not isinstance(found, dict):
+        raise DataError(f"{where}: expected an object with the key mcpServers, not {_kind(found)}")
+    keys = [key for key in _KEYS if key in found]
+    if len(keys) != 1:
+        have = "both" if keys else ", ".join(map(repr, found)) or "no key"
+        raise DataError(f"{where}: expected one key, mcpServers or servers; there is {have}")
+    entries = found[keys[0]]
+    if not isinstance(entries, dict):
+        raise DataError(f"{where}: {keys[0]}: expected an object, not {_kind(entries)}")
+    return tuple(
+        _server(name, entry, f"{where}: {keys[0]}.{name}", folder)
+        for name, entry in entries.items()
+    )
+
+
+def _server(name: str, written: Any, where: str, folder: Path | None) -> Server:
+    if not _NAME.fullmatch(name):
+        raise DataError(f"{where}: a server's name has no slash and no space, and is not empty")
+    if not isinstance(written, dict):
+        raise DataError(f"{where}: expected an object, not {_kind(written)}")
+    for key in set(written) - set(_Entry.__struct_fields__):
+        if close := get_close_matches(key, _Entry.__struct_fields__, n=1, cutoff=0.8):
+            raise DataError(f"{where}: unknown key {key!r}; did you mean: {close[0]}")
+    try:
+        entry = msgspec.convert(written, _Entry)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{where}: {_told(error, written)}") from None
+    pinned = _checked(entry, where)
+    fields = {
+        key: getattr(entry, key)
+        for key in _Entry.__struct_fields__
+        if key not in ("type", "python", "npm", "cwd", "stateful")
+    }
+    stateful = not entry.url if entry.stateful is None else entry.stateful
+    cwd = entry.cwd
+    if cwd and folder is not None and not cwd.startswith("${"):
+        cwd = str((folder / cwd).resolve())
+    return Server(name=name, pinned=pinned, stateful=stateful, cwd=cwd, **fields)
+
+
+def _told(error: msgspec.ValidationError, written: Mapping[str, Any]) -> str:
+    if written.get("type") == "sse":
+        return "type: 'sse' is not supported any more; use the server's streamable HTTP address"
+    text = str(error)
+    return text if " - at " in text else f"{text} - at `$`"
+
+
+def _checked(entry: _Entry, where: str) -> str:
+    """Return the name of the pinned environment, if it is one; raise where the entry is at odds."""
+    ways = [key for key in ("command", "url", "python", "npm") if getattr(entry, key)]
+    if len(ways) != 1:
+        have = " and ".join(ways) or "none of them"
+        raise DataError(f"{where}: expected one of command, url, python, npm; there is {have}")
+    if entry.type is not None and (entry.type == "stdio") == bool(entry.url):
+        raise DataError(f"{where}: type {entry.type!r} does not go with {ways[0]}")
+    if entry.url and not entry.url.startswith(("http://", "https://", "${")):
+        raise DataError(f"{where}.url: expected an address that starts with http:// or https://")
+    for key in ("start_timeout_s", "call_timeout_s"):
+        if not 0 < getattr(entry, key) <= 86_400:  # a NaN fails too
+            raise DataError(f"{where}.{key}: expected seconds, more than 0 and at most a day")
+    for key, text in _texts(entry):
+        if "\0" in text:
+            raise DataError(f"{where}.{key}: holds a NUL character")
+    return entry.python or entry.npm
+
+
+def _texts(entry: _Entry | Server) -> Iterator[tuple[str, str]]:
+    """Go through all texts that may hold placeholders, each with the key it stands under."""
+    yield from (("command", entry.command), ("cwd", entry.cwd), ("url", entry.url))
+    yield from (("args", text) for text in entry.args)
+    yield from ((f"env.{name}", text) for name, text in entry.env.items())
+    yield from ((f"headers.{name}", text) for name, text in entry.headers.items())
+
+
+class _Twice(Exception):
+    """A key that appears twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Twice(repr(next(name for name in names if names.count(name) > 1)))
+    return found
+
+
+def _kind(value: Any) -> str:
+    kinds = {list: "an array", dict: "an object", str: "a text", bool: "a boolean"}
+    return "nothing" if value is None else kinds.get(type(value), "a number")
+
+
+# --- what a server is started with ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A server with every placeholder filled. `secrets` are not to be shown to anyone."""
+
+    argv: tuple[str, ...] = field(repr=False)
+    env: Mapping[str, str] = field(repr=False)
+    cwd: str
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
+
+    def clean(self, text: str) -> str:
+        """Return the text with every secret blanked."""
+        for secret in self.secrets:
+            if secret in text:
+                text = text.replace(secret, BLANK)
+        return text
+
+
+def missing(server: Server, environ: Mapping[str, str] = os.environ) -> str:
+    """Say what a server lacks to run: variables, its command; empty when it lacks nothing."""
+    if server.disabled:
+        return "disabled in the configuration"
+    holes = [
+        found[1]
+        for _, text in _texts(server)
+        for found in _HOLE.finditer(text)
+        if found[1] != "workspace" and found[2] is None
+    ]
+    lacking = [name for name in dict.fromkeys((*server.needs, *holes)) if not environ.get(name)]
+    if lacking:
+        return f"not set in the environment: {', '.join(lacking)}"
+    try:
+        launch(server, Path(os.sep), environ)
+    except ToolmarkError as error:
+        return str(error)
+    return ""
+
+
+def launch(server: Server, workspace: Path, environ: Mapping[str, str] = os.environ) -> Launch:
+    """Fill the placeholders and find the command. Raises DataError where that is impossible."""
+
+    def filled(text: str) -> str:
+        return _HOLE.sub(lambda hole: _value(hole, workspace, environ), text)
+
+    env = {name: environ[name] for name in (*_INHERITED, *server.needs) if name in environ}
+    env.update((name, filled(text)) for name, text in server.env.items())
+    headers = {name: filled(text) for name, text in server.headers.items()}
+    return Launch(
+        argv=_confined(server, _argv(server, filled, env), workspace),
+        env=env,
+        cwd=filled(server.cwd) or str(workspace),
+        url=filled(server.url),
+        headers=headers,
+        secrets=_secrets(server, environ, env, headers),
+    )
+
+
+def _value(hole: re.Match[str], workspace: Path, environ: Mapping[str, str]) -> str:
+    if hole[1] == "workspace":
+        return str(workspace)
+    return environ.get(hole[1]) or hole[2] or ""
+
+
+def _argv(server: Server, filled: Any, env: Mapping[str, str]) -> tuple[str, ...]:
+    args = [filled(text) for text in server.args]
+    if server.url:
+        return ()
+    if server.pinned:
+        return (*environment.command(server.pinned), *args)
+    command = filled(server.command)
+    found = shutil.which(command, path=env.get("PATH"))
+    if found is None and not (os.sep in command and "${workspace}" in server.command):
+        raise DataError(f"no such command: {server.command}")
+    return (found or command, *args)
+
+
+def _confined(server: Server, argv: tuple[str, ...], workspace: Path) -> tuple[str, ...]:
+    if not (server.confined and argv):
+        return argv
+    return confine.wrapped(argv, workspace, network=server.network)
+
+
+def _secrets(
+    server: Server, environ: Mapping[str, str], env: Mapping[str, str], headers: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return what must not be shown, longest first: needed, in a header, or named like a key."""
+    foreign = {found[1] for _, text in _texts(server) for found in _HOLE.finditer(text)}
+    private = {name for name in foreign if _PRIVATE.search(name)}
+    values = {environ.get(name, "") for name in private.union(server.needs).difference(_INHERITED)}
+    values.update(headers.values())
+    values.update(env[name] for name in server.env if _PRIVATE.search(name))
+    return tuple(sorted((v for v in values if len(v) >= _SHORTEST_SECRET), key=len, reverse=True))

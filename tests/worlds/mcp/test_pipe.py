@@ -1,0 +1,71 @@
+"""A stream is cut into lines, and a line of any length costs no more than the limit."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmark.worlds.mcp.pipe import Huge, Lines, answered
+
+
+def cut(blocks: list[bytes], limit_bytes: int) -> list[bytes | Huge]:
+    lines = Lines(limit_bytes)
+    return [line for block in blocks for line in lines.feed(block)]
+
+
+@given(st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\r", b"\n")), max_size=20))
+def test_lines_do_not_depend_on_how_the_stream_was_cut(blocks: list[bytes]) -> None:
+    whole = b"".join(blocks)
+    expected = whole.split(b"\n")[:-1]
+    assert cut(blocks, 10**6) == expected == cut([whole], 10**6)
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=700).map(lambda b: b.replace(b"\n", b" ")), min_size=1),
+    st.integers(0, 1000),
+)
+def test_of_a_line_over_the_limit_the_ends_are_kept(blocks: list[bytes], limit: int) -> None:
+    whole = b"".join(blocks)
+    (line,) = cut([*blocks, b"\n"], limit)
+    if len(whole) <= limit:
+        assert line == whole
+    else:
+        assert line == Huge(whole[:256], whole[-256:], len(whole))
+
+
+def test_what_is_held_stays_within_the_limit() -> None:
+    lines = Lines(1000)
+    for _ in range(1000):
+        assert not list(lines.feed(b"x" * 500))
+        assert sum(map(len, lines._parts)) + len(lines._head) + len(lines._tail) <= 1512
+    assert list(lines.feed(b"\nnext\n")) == [Huge(b"x" * 256, b"x" * 256, 500_000), b"next"]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ("jsonrpc", "id", "result"),
+        ("result", "jsonrpc", "id"),
+        ("id", "result", "jsonrpc"),
+        ("result", "id", "jsonrpc"),
+    ],
+)
+@pytest.mark.parametrize("id", [7, "seven"])
+@pytest.mark.parametrize("gaps", [(",", ":"), (", ", ": ")])
+def test_either_end_of_a_long_answer_names_its_request(
+    order: tuple[str, ...], id: int | str, gaps: tuple[str, str]
+) -> None:
+    # what looks like an id inside the result is none
+    result = {"id": 3, "text": "x" * 1000, "last": {"id": 4}}
+    whole = {"jsonrpc": "2.0", "id": id, "result": result}
+    line = json.dumps({key: whole[key] for key in order}, separators=gaps).encode()
+    (huge,) = cut([line, b"\n"], 500)
+    assert isinstance(huge, Huge) and answered(huge) == id
+
+
+def test_a_long_line_that_names_nothing_names_nothing() -> None:
+    (huge,) = cut([b'{"method":"x","params":{"id":1,' + b"y" * 999 + b'"id":2}}\n'], 500)
+    assert isinstance(huge, Huge) and answered(huge) is None
