@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from toolmark.errors import UsageError
+from toolmark.models.baselines.script import Script
 from toolmark.stats.columns import Columns, columns
 from toolmark.stats.interval import ratio
 from toolmark.suites.funcbench import instruments
@@ -87,9 +88,9 @@ def test_faults_differ_between_repeats_and_are_the_same_again(open_ended: list[T
     task = open_ended[0]
     options = {"class": "incorrect", "rate": "0.5"}
     first, again, other = (instruments.faulty(task, repeat, options) for repeat in (0, 0, 1))
-    assert isinstance(first, instruments.Script)
-    assert isinstance(again, instruments.Script)
-    assert isinstance(other, instruments.Script)
+    assert isinstance(first, Script)
+    assert isinstance(again, Script)
+    assert isinstance(other, Script)
     assert first.steps == again.steps
     assert first.steps != other.steps
 

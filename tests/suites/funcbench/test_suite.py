@@ -11,7 +11,8 @@ import pytest
 
 from toolmark import suites
 from toolmark.errors import UsageError
-from toolmark.suites.funcbench import answer, data, graph, score
+from toolmark.score import align
+from toolmark.suites.funcbench import answer, data, graph, mcp, score
 from toolmark.suites.funcbench.presets import PRESETS
 from toolmark.suites.funcbench.suite import _hashes, load
 from toolmark.worlds import dag
@@ -155,6 +156,8 @@ def test_a_run_knows_its_wording_its_scorer_and_its_generator() -> None:
         ("scorer", score, "__file__"),
         ("scorer", answer, "__file__"),
         ("scorer", dag, "__file__"),
+        ("scorer", mcp, "__file__"),
+        ("scorer", align, "__file__"),
         ("generator", data, "__file__"),
         ("generator", graph, "__file__"),
     ],

@@ -10,27 +10,12 @@ from typing import Any
 
 from toolmark import seeds
 from toolmark.errors import UsageError, near
-from toolmark.types import Call, Model, Reply, Request, Task
+from toolmark.models.baselines.script import Script
+from toolmark.types import Call, Model, Task
 from toolmark.worlds.dag import HIGH, LOW, Node, Truth, graph
 
 ORDERS = ("level", "call")
 FAULTS = ("not_found", "wrong_inputs", "ill_typed", "not_known", "incorrect")
-
-
-class Script:
-    """Plays prepared steps, one per request, then answers. The request's history is the clock."""
-
-    def __init__(self, name: str, steps: list[tuple[Call, ...]], answer: str) -> None:
-        self.name = name
-        self.steps = steps
-        self.answer = answer
-
-    async def __call__(self, request: Request, /) -> Reply:
-        """Play the step that follows the replies so far."""
-        at = sum(message.role == "assistant" for message in request.messages)
-        if at < len(self.steps):
-            return Reply(calls=self.steps[at])
-        return Reply(text=self.answer)
 
 
 def oracle(task: Task, repeat: int, options: Mapping[str, str]) -> Model:

@@ -16,7 +16,7 @@ from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.stats.paired import paired
 from toolmark.stats.summary import mean, share
-from toolmark.suites.funcbench import charts, paper
+from toolmark.suites.funcbench import charts, mcp, paper
 from toolmark.suites.funcbench.score import NATIVE
 from toolmark.suites.funcbench.slices import cores, only, variants
 from toolmark.types import Chart, Table
@@ -56,7 +56,8 @@ def tables(by: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     if not columns.run.any():
         return ()
     made = [_success(columns), _calls(columns), _failures(columns), *_rates(columns)]
-    made += [*_bare(columns), *_ways(columns), _work(columns), _settings(columns)]
+    made += [*_bare(columns), *_ways(columns), _work(columns), *_aligned(columns)]
+    made.append(_settings(columns))
     return (*made, *charts.charts(columns))
 
 
@@ -217,6 +218,31 @@ def _work(columns: Columns) -> Table:
               "steps with calls", "steps at best"),
         rows=tuple(rows),
     )  # fmt: skip
+
+
+def _aligned(columns: Columns) -> Iterator[Table]:
+    """Give how near the calls came to the ideal schedule, where tasks were played over MCP."""
+    played = only(columns, over=mcp.OVER)
+    if not played.run.any():
+        return
+    rows = []
+    for label, part in variants(played):
+        for core in cores(part):
+            for threads in ("single", "multi"):
+                size = only(part, core=core, threads=threads)
+                if not size.run.any():
+                    continue
+                found = (mean(_as_value(size, f"align_{name}"), "") for name in mcp.MEASURES)
+                trials = int(size.run.sum())
+                rows.append((label, core, threads, trials, *map(figures.share, found)))
+    yield Table(
+        title="Alignment with the ideal schedule",
+        head=("model", "core", "calls at once", "trials", *mcp.MEASURES),
+        rows=tuple(rows),
+        note="Means over trials, fair reading. The schedule makes every needed call as early as"
+        " its inputs are known. Coherence falls where calls that could be made at once are made"
+        " one after the other.",
+    )
 
 
 def _settings(columns: Columns) -> Table:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from toolmark.codec import escape
-from toolmark.suites.funcbench import answer
+from toolmark.suites.funcbench import answer, mcp
 from toolmark.types import Call, Cause, Label, Task, Trajectory, Verdict
 from toolmark.worlds.dag import Fault, Node, Truth, graph, read
 
@@ -71,6 +71,8 @@ def score(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
         "derived": float(derived),
         "derived_from_known": float(any(x.found == "correct" for x in exact)),
     }
+    if task.axes.get("over") == mcp.OVER:
+        parts |= mcp.parts(task, trajectory)
     if said == str(target.output.value) and not _over(task, trajectory, calls):
         return {"official": Verdict(outcome="correct", value=1.0, parts=parts)}
     primary = _primary(task, trajectory, calls, said, derived=derived)

@@ -11,17 +11,21 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from msgspec.structs import replace
+
 from toolmark import seeds
 from toolmark.dialects.native import NATIVE
 from toolmark.dialects.prompt import Prompt
-from toolmark.errors import UsageError
+from toolmark.errors import UsageError, near
 from toolmark.media import Media
 from toolmark.runs.suite import Scorer, Suite
+from toolmark.score import align, alike, assign, structure
 from toolmark.suites.funcbench import (
     answer,
     data,
     graph,
     instruments,
+    mcp,
     presets,
     report,
     score,
@@ -59,6 +63,7 @@ def load(
     restate: bool = False,
     efforts: tuple[str, ...] = (),
     cap: bool = True,
+    over: str = "",
     seed: int | None = None,
 ) -> Suite:
     """Generate tasks of one size, or those of one of the paper's experiments.
@@ -83,9 +88,12 @@ def load(
         efforts: reasoning efforts to ask each task with, separated by commas, out of minimal,
             low, medium and high. Default the model's own; minimal,medium for the preset effort.
         cap: end an episode after 2 * core calls, as the paper does.
+        over: mcp plays every episode against a real server process that speaks MCP, and scores
+            the alignment with the ideal schedule too. Default inside this process.
         seed: same seed and knobs, same tasks. Default a fresh one.
     """
     knobs = dict(locals())
+    _check_over(over)
     chosen = presets.find(preset) if preset else None
     given = {name: knobs[name] for name in _SIZE if knobs[name] is not None}
     if chosen and given:
@@ -113,6 +121,7 @@ def load(
         _variants(chosen, efforts, restate),
         secrets.randbits(32) if seed is None else seed,
         cap=cap,
+        over=over,
     )
     return _suite(generated, knobs | {"graphs": graphs})
 
@@ -122,7 +131,7 @@ def _suite(generated: Generated, knobs: dict[str, Any]) -> Suite:
         name=SUITE,
         tasks=generated,
         scorer=SCORER,
-        site=_site,
+        site=_remote if generated.over else _site,
         dialects={"native": NATIVE, "prompt": Prompt()},
         knobs=knobs,
         seed=generated.seed,
@@ -137,7 +146,7 @@ def _hashes() -> dict[str, str]:
     """Return the SHA-256 of the wording, and of the sources that score and that generate."""
     parts = {
         "prompt": data.WORDING,
-        "scorer": _sources(score, answer, dag),
+        "scorer": _sources(score, answer, dag, mcp, align, alike, assign, structure),
         "generator": _sources(data, graph, presets, seeds),
     }
     return {
@@ -160,12 +169,14 @@ class Generated:
         seed: int,
         *,
         cap: bool,
+        over: str = "",
     ) -> None:
         self.settings = settings
         self.graphs = graphs
         self.variants = variants
         self.seed = seed
         self.cap = cap
+        self.over = over
 
     def __len__(self) -> int:
         """Return the number of tasks."""
@@ -175,7 +186,8 @@ class Generated:
         """Make the tasks: settings, then graphs, the variants of an item one after another."""
         for setting in self.settings:
             for number in range(self.graphs):
-                yield from tasks(setting, number, self.variants, self.seed, cap=self.cap)
+                made = tasks(setting, number, self.variants, self.seed, cap=self.cap)
+                yield from map(_over_mcp, made) if self.over else made
 
 
 def _settings(chosen: presets.Preset | None, size: Knobs) -> tuple[Knobs, ...]:
@@ -204,6 +216,26 @@ def _variants(
     )
 
 
+def _check_over(over: str) -> None:
+    if over not in ("", mcp.OVER):
+        raise UsageError(f"over: no way {over!r}{near(over, (mcp.OVER,))}")
+    if over:
+        mcp.require()
+
+
+def _over_mcp(task: Task) -> Task:
+    """Return the same task, id included, that says how it is played and of which kind it is."""
+    return replace(task, axes=task.axes | mcp.axes(task))
+
+
 @asynccontextmanager
 async def _site(media: Media) -> AsyncIterator[Site]:
     yield Dags()
+
+
+@asynccontextmanager
+async def _remote(media: Media) -> AsyncIterator[Site]:
+    from toolmark.suites.funcbench import remote  # needs the extra
+
+    async with remote.site(media) as found:
+        yield found
