@@ -1,0 +1,104 @@
+"""Published files are read with every fault named; a task without its picture is known as such."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolmark.errors import DataError
+from toolmark.media import Media
+from toolmark.suites.m3 import data
+from toolmark.types import Image
+
+SHARED = Path(__file__).parents[4] / "shared" / "data" / "m3"
+PNG = b"\x89PNG\r\n\x1a\n rest"
+
+
+def entry(id: str = "00010000", **more: Any) -> dict[str, Any]:
+    call = {"name": "wiki/search", "arguments": {"query": "x"}}
+    return {"id": id, "question": "Where?", "steps": [{"step": 1, "calls": [call]}], **more}
+
+
+def write(folder: Path, held: Any) -> Path:
+    path = folder / "truths.json"
+    path.write_text(held if isinstance(held, str) else json.dumps(held))
+    return path
+
+
+def test_the_last_of_equal_ids_counts_and_is_reported(tmp_path: Path) -> None:
+    path = write(tmp_path, [entry(), entry("00020000"), entry(question="Whither?")])
+    found, twice = data.read(path)
+    assert [(each.id, each.question) for each in found] == [
+        ("00010000", "Whither?"), ("00020000", "Where?"),
+    ]  # fmt: skip
+    assert (
+        data.repeated(twice, path)
+        == f"{path}: the last entry of each id counts: 00010000 (2 times)"
+    )
+    assert data.repeated([], path) == ""
+
+
+def test_an_object_by_id_is_read_as_a_list(tmp_path: Path) -> None:
+    listed = data.read(write(tmp_path, [entry()]))
+    assert data.read(write(tmp_path, {"00010000": entry()})) == listed
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        ("[", "truncated"),
+        ("17", "Expected `array`"),
+        ([{"id": "1"}], "question"),
+        ([entry(), entry(steps=[{"calls": [{}]}])], r"`name`.*\$\[1\].steps\[0\].calls\[0\]"),
+        ([entry(id=7)], r"\$\[0\].id"),
+        ("[" * 100_000, "truths.json"),
+    ],
+)  # fmt: skip
+def test_what_is_not_as_expected_is_named_with_its_place(
+    tmp_path: Path, held: Any, told: str
+) -> None:
+    with pytest.raises(DataError, match=told):
+        data.read(write(tmp_path, held))
+    with pytest.raises(DataError, match="cannot read"):
+        data.read(tmp_path / "absent.json")
+
+
+def test_a_task_has_its_picture_in_sight_and_on_file(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images/a.png").write_bytes(PNG)
+    store = Media(tmp_path / "media")
+    (read,), _ = data.read(write(tmp_path, [entry(image="images/a.png")]))
+    made = data.task(read, "Where?", tmp_path, store, similarity="exact")
+    text, picture = made.turns[0].messages[0].parts
+    assert isinstance(picture, Image) and store.read(picture) == PNG
+    assert "/workspace/images/a.png" in made.turns[0].messages[0].text
+    assert made.reference["images"] == ("a.png",)
+    assert made.reference["servers"] == ("wiki",)
+    assert (made.category, made.axes) == ("sights", {"hops": "single", "threads": "single"})
+    (tmp_path / "images/a.png").unlink()
+    absent = data.task(read, "Where?", tmp_path, store, similarity="exact")
+    assert absent.reference["missing"].endswith("images/a.png")
+    assert absent.turns[0].messages[0].parts == (type(text)("Where?"),)
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "/etc/secret.png", "a/../../b.png"])
+def test_a_picture_never_lies_outside_its_folder(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match="inside its folder"):
+        data.picture(tmp_path / "images", name, Media(tmp_path))
+
+
+def test_the_published_files_are_read_whole() -> None:
+    if not SHARED.is_dir():
+        pytest.skip("needs data/m3 in a folder 'shared' beside the checkout")
+    truths, twice = data.read(SHARED / "test_mcp_GT.json")
+    assert len(truths) == 208
+    assert sorted(twice) == ["00070008", "00230000", "00230005", "00230006", "00230008"]
+    steps = [step for each in truths for step in each.steps]
+    assert (len(steps), sum(len(step.calls) for step in steps)) == (648, 1355)
+    assert len({call.name for step in steps for call in step.calls}) == 70
+    tasks, again = data.read(SHARED / "tasks_fuzzy.json")
+    assert (len(tasks), again) == (141, [])
+    assert all(each.prompt and data.kind(each.id) for each in tasks)

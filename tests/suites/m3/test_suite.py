@@ -1,0 +1,128 @@
+"""The published suite on one's own servers: what cannot run is not run, the rest is scored."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toolmark as tm
+from toolmark.errors import UsageError
+from toolmark.types import Model, Reply, Request
+
+SERVER = Path(__file__).parents[2] / "servers" / "mcp_sdk.py"
+ROOT = Path(__file__).parents[3]
+CONFIG = {
+    "mcpServers": {
+        "sums": {
+            "command": sys.executable, "args": [str(SERVER)], "env": {"PYTHONPATH": str(ROOT)},
+            "stateful": False,
+        },
+        "maps": {"command": sys.executable, "needs": ["NO_SUCH_KEY"]},
+    }
+}  # fmt: skip
+
+
+def entry(id: str, server: str = "sums", image: str = "") -> dict[str, Any]:
+    calls = [{"name": f"{server}/add", "arguments": {"a": a, "b": 2}} for a in (1, 2)]
+    return {
+        "id": id, "question": "How much?", "image": image, "final_reply": "3 and 4",
+        "steps": [{"calls": calls}, {"calls": [calls[0] | {"arguments": {"a": 3, "b": 4}}]}],
+    }  # fmt: skip
+
+
+@pytest.fixture
+def knobs(tmp_path: Path) -> dict[str, Any]:
+    truths = [entry("00000000"), entry("00010000", "maps"), entry("00020000", image="gone.png")]
+    (tmp_path / "truths.json").write_text(json.dumps([*truths, truths[0]]))
+    (tmp_path / "mcp.json").write_text(json.dumps(CONFIG))
+    return {
+        "truths": str(tmp_path / "truths.json"), "servers": str(tmp_path / "mcp.json"),
+        "similarity": "exact",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", ["loop", "executor"])
+def test_what_lacks_a_server_or_a_picture_is_not_run_and_the_rest_is_scored(
+    knobs: dict[str, Any], tmp_path: Path, agent: str
+) -> None:
+    suite = tm.load("m3", agent=agent, **knobs)
+    assert any("00000000 (2 times)" in note for note in suite.notes)
+    assert any("1 tasks lack their picture" in note for note in suite.notes)
+    run = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs")
+    found = run.summary()
+    assert (found["n_run"], found["n_not_run"]) == (1, 2)
+    assert found["score"]["name"] == "alignment"
+    assert found["score"]["value"] == pytest.approx(1)
+    reasons = {attempt.task: attempt.reason for attempt in run.attempts()}
+    assert "maps: not set in the environment: NO_SUCH_KEY" in reasons["00010000"]
+    assert "gone.png" in reasons["00020000"]
+    null = tm.run(suite, "test/null", log_dir=tmp_path / "runs").summary()
+    assert null["score"]["value"] == 0
+
+
+def test_a_recorded_run_is_played_without_servers(knobs: dict[str, Any], tmp_path: Path) -> None:
+    tape = str(tmp_path / "tape.jsonl")
+    live = tm.run(
+        tm.load("m3", agent="loop", cassette=tape, mode="record", **knobs),
+        "test/oracle", log_dir=tmp_path / "live",
+    )  # fmt: skip
+    bare = {name: value for name, value in knobs.items() if name != "servers"}
+    again = tm.run(
+        tm.load("m3", agent="loop", cassette=tape, **bare),
+        "test/oracle", log_dir=tmp_path / "taped",
+    )  # fmt: skip
+    (one,), (other,) = live.trajectories(), again.trajectories()
+    assert [step.results for step in one.steps] == [step.results for step in other.steps]
+    assert live.summary()["score"] == again.summary()["score"]
+
+
+class Asks:
+    """Says nothing, and keeps what it was asked."""
+
+    name = "asks"
+
+    def __init__(self) -> None:
+        self.seen: list[Request] = []
+
+    async def __call__(self, request: Request, /) -> Reply:
+        self.seen.append(request)
+        return Reply()
+
+
+def test_the_prompt_is_asked_where_the_task_file_has_one(
+    knobs: dict[str, Any], tmp_path: Path
+) -> None:
+    tasks = [entry("00000000") | {"prompt": "Use sums/add."}, entry("00990000")]
+    (tmp_path / "tasks.json").write_text(json.dumps(tasks))
+    told = []
+    for fuzzy in (True, False):
+        suite = tm.load(
+            "m3", agent="loop", tasks=str(tmp_path / "tasks.json"), fuzzy=fuzzy, **knobs
+        )
+        assert any("not asked: 00990000" in note for note in suite.notes)
+        model = Asks()
+        player: Model = model
+        tm.run(suite, player, ids=("00000000",), log_dir=tmp_path / "runs")
+        told.append(model.seen[0].messages[-1].text)
+    assert told == ["How much?", "Use sums/add."]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"truths": ""}, "-T truths="),
+        ({"servers": ""}, "-T servers="),
+        ({"agent": "lop"}, "did you mean: loop"),
+        ({"mode": "replya"}, "did you mean: replay"),
+        ({"cassette": "none.jsonl"}, "no such cassette"),
+    ],
+)
+def test_a_wrong_request_says_what_to_do(
+    knobs: dict[str, Any], change: dict[str, str], told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        tm.load("m3", **(knobs | change))
