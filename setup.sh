@@ -50,6 +50,19 @@ esac
 say "installing toolmark into .venv ($kind)"
 .venv/bin/pip install --quiet --disable-pip-version-check -e "$what"
 
+# the tools behind the MCP servers of m3-local
+if [ "$kind" = dev ]; then
+    lacking=
+    command -v git >/dev/null 2>&1 || lacking="$lacking git"
+    command -v tesseract >/dev/null 2>&1 || lacking="$lacking tesseract-ocr"
+    command -v npm >/dev/null 2>&1 || lacking="$lacking nodejs npm"
+    command -v bwrap >/dev/null 2>&1 || lacking="$lacking bubblewrap"
+    ldconfig -p 2>/dev/null | grep -q libzbar || lacking="$lacking libzbar0"
+    # shellcheck disable=SC2086 # a list of words
+    [ -z "$lacking" ] || system "MCP servers need$lacking" $lacking ||
+        say "tests of the servers that need$lacking will be skipped"
+fi
+
 # the browser test opens the report in a real Chromium
 if [ "$kind" = dev ]; then
     browser=

@@ -238,6 +238,24 @@ class Attempt(Record, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
 
 
+class Judgement(Record, frozen=True, kw_only=True):
+    """What one judge model said of one episode: `value` in [0, 1], or none and the `reason`.
+
+    `text` is its last reply; `form` says how it was asked: what was asked otherwise does not count
+    together. `usage` is that of all its replies.
+    """
+
+    task: str
+    repeat: int = 0
+    kind: str
+    judge: str
+    value: float | None = None
+    text: str = ""
+    reason: str = ""
+    form: str = ""
+    usage: Usage = Usage()
+
+
 # --- what it was worth ------------------------------------------------------------------
 
 Cause: TypeAlias = Literal[

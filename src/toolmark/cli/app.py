@@ -16,7 +16,7 @@ import uvloop
 from rich.console import Console
 
 from toolmark import __version__, api, codec, plugin, suites
-from toolmark.cli import bfcl, stored, terminal
+from toolmark.cli import author, interchange, judge, replay, review, serve, stored, terminal
 from toolmark.cli import options as o
 from toolmark.errors import Rejected, ToolmarkError, UsageError, near
 from toolmark.report.tables import plural, visible
@@ -40,7 +40,10 @@ err = Console(stderr=True)
 
 
 RUNS = Path("runs")
-DATA = {"bfcl": "toolmark.suites.bfcl.data:fetch"}
+DATA = {
+    "bfcl": "toolmark.suites.bfcl.data:fetch",
+    "m3-servers": "toolmark.suites.m3.local.servers:fetch",
+}
 
 
 @app.command(
@@ -84,7 +87,7 @@ def run(
     as_json: o.AsJson = False,
 ) -> None:
     """Run a suite on a model: ask, score, store, report."""
-    loaded = _load(suite, knob, seed)
+    loaded = o.load(suite, knob, seed)
     if dry_run:
         _preview(loaded, limit, ids, sample, tasks)
         return
@@ -149,8 +152,10 @@ def _execute(loaded: Suite, model: str, settings: dict[str, Any]) -> tuple[Run, 
 def _finish(done: Run, found: dict[str, Any]) -> None:
     terminal.summary(out, found)
     if found["n_not_run"]:
-        reasons = Counter(a.reason.splitlines()[0][:100] for a in done.attempts())
-        for reason, n in reasons.most_common(3):
+        # what only waited for another episode tells least: it comes last
+        reasons = Counter((a.stage == "needs", a.reason.splitlines()[0][:100])
+                          for a in done.attempts())  # fmt: skip
+        for (_, reason), n in sorted(reasons.items(), key=lambda x: (x[0][0], -x[1]))[:3]:
             told = f"  not run, {plural(n, 'attempt')}: {visible(reason)}"
             out.print(told, markup=False, highlight=False)
         out.print("  next: give the same command again to run what is missing", highlight=False)
@@ -195,6 +200,21 @@ app.command(epilog="Example: `toolmark score runs/funcbench-baseline-planner-nat
 app.command(epilog="Example: `toolmark report runs/A runs/B -o page.html`")(stored.report)
 app.command(epilog="Example: `toolmark compare runs/old runs/new`")(stored.compare)
 app.command(epilog="Example: `toolmark show runs/A live_simple_3-2-0`")(stored.show)
+app.command(epilog="Examples: `toolmark review RUN`, `toolmark review --blind RUN_A RUN_B`")(
+    review.review
+)
+app.command(epilog="Example: `toolmark calibrate runs/A/pairs.jsonl -o calibration.html`")(
+    review.calibrate
+)
+app.command(epilog="Example: `toolmark judge runs/A -j openai/gpt-5-mini -j URL#B -j URL#C`")(
+    judge.judge
+)
+app.command(epilog="Example: `toolmark author m3 -m MODEL --judge MODEL -T truths=T.json -o DIR`")(
+    author.author
+)
+app.command(epilog="Example: `toolmark serve funcbench -T core=10 -T depth=5 --seed 7`")(
+    serve.serve
+)
 
 
 @app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")
@@ -240,7 +260,7 @@ def make(
     seed: o.Seed = None,
 ) -> None:
     """Write a suite's tasks to a folder; `run --tasks` asks them."""
-    loaded = _load(suite, knob, seed)
+    loaded = o.load(suite, knob, seed)
     path = output / "tasks.jsonl"
     if (output / "run.json").exists():
         raise UsageError(f"{output} is a run: its tasks are not overwritten; choose another folder")
@@ -253,18 +273,26 @@ def make(
               soft_wrap=True)  # fmt: skip
 
 
-@app.command(epilog="Example: `toolmark fetch bfcl`")
+@app.command(epilog="Examples: `toolmark fetch bfcl`, `toolmark fetch m3-servers`")
 def fetch(
-    data: Annotated[str, typer.Argument(help="Which data: bfcl.")],
+    data: Annotated[str, typer.Argument(help="Which data: bfcl, m3-servers.")],
 ) -> None:
-    """Fetch published data into the cache, check its sha256, and say where it is."""
+    """Fetch published data or servers into the cache, check their sha256, say where they are."""
     if data not in DATA:
         raise UsageError(f"no data {data!r}{near(data, DATA)}")
     out.print(str(plugin.attribute(DATA[data])()), highlight=False, soft_wrap=True)
 
 
-app.command("import", epilog="Example: `toolmark import bfcl RESULT_DIR`")(bfcl.import_)
-app.command("export", epilog="Example: `toolmark export bfcl RUN -o DIR`")(bfcl.export_)
+app.command(
+    "import",
+    epilog="Examples: `toolmark import bfcl RESULT_DIR`, "
+    "`toolmark import m3 RESULTS.json --truths GT.json`",
+)(interchange.import_)
+app.command(
+    "export",
+    epilog="Examples: `toolmark export bfcl RUN -o DIR`, `toolmark export m3 RUN -o FILE.json`",
+)(interchange.export_)
+app.command(epilog="Example: `toolmark replay runs/A --servers mcp.json`")(replay.replay)
 
 
 @app.command(epilog="Example: `toolmark demo`")
@@ -275,20 +303,6 @@ def demo(
     from toolmark.cli import showcase
 
     showcase.play(out, err, log_dir)
-
-
-def _load(name: str, knobs: list[str] | None, seed: int | None) -> Suite:
-    given: dict[str, Any] = {}
-    for word in knobs or ():
-        key, equals, value = word.partition("=")
-        if not equals:
-            raise UsageError(f"-T {word}: expected KNOB=VALUE; `toolmark list {name}` shows them")
-        if key.strip() in given:
-            raise UsageError(f"-T {key.strip()} is given twice; separate values by commas")
-        given[key.strip()] = value.strip()
-    if seed is not None and given.setdefault("seed", seed) != seed:
-        raise UsageError(f"two seeds: --seed {seed} and -T seed={given['seed']}")
-    return api.load(name, **given)
 
 
 def _words(text: str | None) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import webbrowser
 from contextlib import suppress
@@ -27,10 +28,8 @@ ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 
 Reviewer = Annotated[
     str,
-    # the twin is the system's own name for who this is, after ours
-    typer.Option("--reviewer", envvar=["TOOLMARK_REVIEWER", "USER"], show_envvar=False,
-                 help="Who decides; default: $USER."),
-]  # fmt: skip
+    o.flag("--reviewer", help="Who decides; default: $USER."),
+]
 Runs = Annotated[list[Path], typer.Argument(help="A run folder; two with --blind.", metavar="RUN")]
 Port = Annotated[int, o.flag("--port", help="0: any free one.", min=0, max=65535)]
 NoOpen = Annotated[bool, o.flag("--no-open", help="Print the address; open no browser.")]
@@ -69,6 +68,7 @@ def review(
         told = single.export(opened[0], export, chosen)
         out.print(told, markup=False, highlight=False, soft_wrap=True)
         return
+    reviewer = reviewer or os.environ.get("USER", "")
     if not reviewer:
         raise UsageError("who decides? name yourself with --reviewer")
     from toolmark.review.server import Server

@@ -32,9 +32,12 @@ NARROW = 12  # characters that a title keeps, however narrow the terminal
 DIALECTS = {
     "bfcl": "native, prompt; with category=format_sensitivity those that the knob formats names",
     "funcbench": "native, prompt",
+    "m3": "executor; with agent=loop native and prompt",
+    "m3-local": "native, prompt; with agent=executor its own",
 }
 PLAYERS = {
-    "baselines": "baseline/planner, baseline/eager, baseline/lexical: agents that need no key",
+    "baselines": "baseline/planner, baseline/eager, baseline/lexical, baseline/desk: agents that "
+    "need no key",
     "test instruments": "test/null, test/always-call, test/dead for any suite; test/oracle, "
     "test/faulty?class=... where a suite has them",
     "dialects": "--dialect native (tool calling by the endpoint) or prompt (calls as text)",

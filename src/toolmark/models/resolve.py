@@ -29,6 +29,7 @@ _BASELINES = {
     "planner": "toolmark.models.baselines.planner:Planner",
     "eager": "toolmark.models.baselines.eager:Eager",
     "lexical": "toolmark.models.baselines.lexical:Lexical",
+    "desk": "toolmark.models.baselines.desk:Desk",
 }
 _TESTS = {
     "null": "toolmark.models.baselines.instruments:Null",

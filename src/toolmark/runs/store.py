@@ -25,7 +25,17 @@ from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
 from toolmark.runs.jsonl import BLOCK_BYTES, Lines, locked, records, write
 from toolmark.runs.plan import Plan
-from toolmark.types import Attempt, Part, Record, Score, Task, Tool, Trajectory, Turn
+from toolmark.types import (
+    Attempt,
+    Judgement,
+    Part,
+    Record,
+    Score,
+    Task,
+    Tool,
+    Trajectory,
+    Turn,
+)
 
 FORMAT = 1
 HELD_TOOLS = 64
@@ -121,6 +131,10 @@ class Run:
     def attempts(self) -> Iterator[Attempt]:
         """Go through what was not run; an episode may appear more than once."""
         return records(self.path / "attempts.jsonl", Attempt, missing_ok=True)
+
+    def judgements(self) -> Iterator[Judgement]:
+        """Go through what judges said; the last line on a question counts (`runs.judging`)."""
+        return records(self.path / "judgements.jsonl", Judgement, missing_ok=True)
 
     def scores(self) -> Iterator[Score]:
         """Go through the scores; derived, so rescore first if they are gone."""

@@ -55,6 +55,8 @@ def ratio(
         return _score(p, n_groups, z)
     spread = n_groups / (n_groups - 1) * float(np.square(hit - p * total).sum())
     variance = (spread + p * (1 - p) * n / n_groups) / n**2
+    if variance == 0:  # a share so small that its square is nothing
+        return _score(p, n_groups, z)
     return _score(p, p * (1 - p) / variance, t)
 
 

@@ -22,6 +22,8 @@ from toolmark.runs.suite import Scorer, Suite
 SUITES = {
     "bfcl": "toolmark.suites.bfcl.suite:load",
     "funcbench": "toolmark.suites.funcbench.suite:load",
+    "m3": "toolmark.suites.m3.suite:load",
+    "m3-local": "toolmark.suites.m3.local.suite:load",
 }
 
 

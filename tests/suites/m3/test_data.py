@@ -11,13 +11,13 @@ import pytest
 from toolmark.errors import DataError
 from toolmark.media import Media
 from toolmark.suites.m3 import data
-from toolmark.types import Image
+from toolmark.types import Image, Text
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "m3"
 PNG = b"\x89PNG\r\n\x1a\n rest"
 
 
-def entry(id: str = "00010000", **more: Any) -> dict[str, Any]:
+def entry(id: Any = "00010000", **more: Any) -> dict[str, Any]:
     call = {"name": "wiki/search", "arguments": {"query": "x"}}
     return {"id": id, "question": "Where?", "steps": [{"step": 1, "calls": [call]}], **more}
 
@@ -72,7 +72,7 @@ def test_a_task_has_its_picture_in_sight_and_on_file(tmp_path: Path) -> None:
     store = Media(tmp_path / "media")
     (read,), _ = data.read(write(tmp_path, [entry(image="images/a.png")]))
     made = data.task(read, "Where?", tmp_path, store, similarity="exact")
-    text, picture = made.turns[0].messages[0].parts
+    _, picture = made.turns[0].messages[0].parts
     assert isinstance(picture, Image) and store.read(picture) == PNG
     assert "/workspace/images/a.png" in made.turns[0].messages[0].text
     assert made.reference["images"] == ("a.png",)
@@ -81,7 +81,7 @@ def test_a_task_has_its_picture_in_sight_and_on_file(tmp_path: Path) -> None:
     (tmp_path / "images/a.png").unlink()
     absent = data.task(read, "Where?", tmp_path, store, similarity="exact")
     assert absent.reference["missing"].endswith("images/a.png")
-    assert absent.turns[0].messages[0].parts == (type(text)("Where?"),)
+    assert absent.turns[0].messages[0].parts == (Text("Where?"),)
 
 
 @pytest.mark.parametrize("name", ["../secret.png", "/etc/secret.png", "a/../../b.png"])

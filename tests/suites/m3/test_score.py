@@ -102,6 +102,9 @@ def test_state_and_answer_decide_where_they_are_wanted() -> None:
     assert found.parts["recall"] == 0
     assert "state" in causes(wanted, played(*RIGHT, answer="forty-two", state={}))
     assert causes(wanted, played(*RIGHT, answer="no idea", state=state)) == ["wrong_answer"]
+    part = task(answers=["42"])
+    assert causes(part, played(*RIGHT, answer="It is 142 or 4.42.")) == ["wrong_answer"]
+    assert causes(part, played(*RIGHT, answer="It is 42.")) == []
     assert causes(wanted, played(*RIGHT, state=state)) == ["no_answer"]
 
 

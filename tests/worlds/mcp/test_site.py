@@ -13,6 +13,7 @@ from tests.worlds.mcp.stage import ask, fault, play, site, task
 
 from toolmark.errors import UsageError, WorldError
 from toolmark.types import Call, Image, Message, Task, Turn
+from toolmark.worlds.mcp.keeper import Keeper
 from toolmark.worlds.mcp.site import Hosted
 
 
@@ -173,6 +174,28 @@ def test_calls_of_one_reply_may_run_at_once(tmp_path: Path) -> None:
         assert [result.text for result in found] == [str(i) for i in range(50)]
 
     play({"a": fault()}, tmp_path, scene, at_once=5)
+
+
+@pytest.mark.parametrize(("serial", "most"), [(True, 1), (False, 5)])
+def test_a_serial_server_gets_one_call_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serial: bool, most: int
+) -> None:
+    running: list[int] = []
+    seen: list[int] = []
+
+    async def counted(self: Keeper, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        running.append(1)
+        seen.append(len(running))
+        await asyncio.sleep(0.01)
+        running.pop()
+        return {"content": []}
+
+    async def scene(world: Hosted) -> None:
+        await asyncio.gather(*(world.call(Call(name="a/echo", arguments="{}")) for _ in range(5)))
+
+    monkeypatch.setattr(Keeper, "_call", counted)
+    play({"a": fault(serial=serial)}, tmp_path, scene)
+    assert max(seen) == most
 
 
 def test_a_server_sees_its_own_variables_and_no_others(

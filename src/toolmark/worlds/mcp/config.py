@@ -26,7 +26,7 @@ from toolmark.worlds.mcp import confine, environment
 _KEYS = ("mcpServers", "servers")
 _HOLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _NAME = re.compile(r"[^/\s]+")
-_PRIVATE = re.compile("key|token|secret|passw|auth|credential", re.IGNORECASE)
+_PRIVATE = re.compile("key|token|secret|passw|auth(?!or)|credential", re.IGNORECASE)
 _SHORTEST_SECRET = 4  # shorter ones would blank ordinary words
 _INHERITED = (
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
@@ -42,7 +42,7 @@ class Server(Record, frozen=True, kw_only=True):
     whether the server can go on after its process died, that is, keeps nothing in memory that
     later calls rest on. `needs`: environment variables without which it cannot run. `confined`: it
     may write to its workspace alone, where the system can see to that (`confine`); then `network`
-    says whether it has one.
+    says whether it has one. `serial`: it cannot bear two calls at a time.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Server(Record, frozen=True, kw_only=True):
     needs: tuple[str, ...] = ()
     confined: bool = False
     network: bool = True
+    serial: bool = False
     start_timeout_s: float = 30.0
     call_timeout_s: float = 60.0
 
@@ -83,6 +84,7 @@ class _Entry(Struct, frozen=True, kw_only=True):
     needs: tuple[str, ...] = ()
     confined: bool = False
     network: bool = True
+    serial: bool = False
     start_timeout_s: float = 30.0
     call_timeout_s: float = 60.0
     python: str = ""

@@ -73,6 +73,7 @@ class Keeper:
         self.n_restarts = 0
         self._session: Session | None = None
         self._lock = asyncio.Lock()
+        self._turn = asyncio.Lock()
 
     @property
     def stale(self) -> bool:
@@ -104,6 +105,12 @@ class Keeper:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Mapping[str, Any]:
         """Call a tool; once more if the server died over it. Raises Refused and WorldError."""
+        if not self.server.serial:
+            return await self._call(name, arguments)
+        async with self._turn:
+            return await self._call(name, arguments)
+
+    async def _call(self, name: str, arguments: dict[str, Any]) -> Mapping[str, Any]:
         try:
             return await (await self.session()).call(name, arguments)
         except Lost as lost:

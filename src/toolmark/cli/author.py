@@ -1,0 +1,167 @@
+"""`toolmark author`: have models make reference trajectories for the tasks of a suite."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+import uvloop
+from rich.console import Console
+
+from toolmark import __version__
+from toolmark.cli import options as o
+from toolmark.cli import terminal
+from toolmark.cli.judge import See, opened
+from toolmark.errors import UsageError
+from toolmark.media import Media
+from toolmark.report.tables import plural, visible
+from toolmark.runs import store
+from toolmark.runs.plan import Plan, select
+from toolmark.runs.store import Folder, Run
+from toolmark.runs.suite import Suite
+from toolmark.types import Task
+
+if TYPE_CHECKING:
+    from toolmark.suites.m3.author import Counts
+
+out = Console()
+err = Console(stderr=True)
+
+Judge = Annotated[str, o.flag("--judge", metavar="MODEL", help="Accepts, turns down, condenses.")]
+Output = Annotated[Path, o.flag("-o", "--output", metavar="DIR", help="New, or to be continued.")]
+Rounds = Annotated[int, o.flag("--rounds", help="Attempts at a task at most.", min=1)]
+
+
+def author(
+    suite: o.SuiteName,
+    model: o.ModelName,
+    judge: Judge,
+    output: Output,
+    rounds: Rounds = 3,
+    see: See = False,
+    knob: o.Knobs = None,
+    limit: o.Limit = None,
+    ids: o.Ids = None,
+    sample: o.Sample = None,
+    seed: o.Seed = None,
+    max_connections: o.Connections = 16,
+    max_retries: o.Retries = 5,
+    timeout: o.Timeout = 600.0,
+    cache: o.CacheDir = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Have a model do the tasks and a judge decide; what it accepts becomes references."""
+    loaded = o.load(suite, knob, seed)
+    chosen = tuple(word.strip() for word in (ids or "").split(",") if word.strip())
+    plan = Plan(
+        suite=loaded.name,
+        model=f"{model} with {judge}",  # what is kept is condensed: it is no run of the model alone
+        dialect=next(iter(loaded.dialects)),
+        knobs=dict(loaded.knobs),
+        sampling=loaded.sampling,
+        limit=limit,
+        ids=chosen,
+        sample=sample,
+    )
+    settings: dict[str, Any] = {
+        "max_connections": max_connections,
+        "max_retries": max_retries,
+        "timeout_s": timeout,
+        "cache": cache,
+        "media": Media(output / "media"),
+    }
+    counts = uvloop.run(_make(output, plan, loaded, (model, judge), rounds, see, settings))
+    _finish(output, counts, as_json=as_json)
+
+
+def _prepare(path: Path, plan: Plan, suite: Suite) -> None:
+    """Make the folder, or see that the one there is of the same request. Raises UsageError."""
+    if (path / "run.json").exists():
+        if Run(path).info.plan != plan:
+            raise UsageError(f"{path}: made by another request; choose another folder")
+        return
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if any(path.iterdir()):
+            raise UsageError(f"{path}: not empty, and no author's folder; choose another")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot write there: {error.strerror}") from None
+    store.create(
+        path,
+        plan,
+        _tasks(suite, plan),
+        media=suite.media,
+        seed=suite.seed,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        hashes=dict(suite.hashes),
+        versions={"toolmark": __version__},
+    )
+
+
+def _tasks(suite: Suite, plan: Plan) -> Iterator[Task]:
+    for task in select(suite, plan, suite.seed):
+        if task.needs or task.kind == "setup":
+            raise UsageError(f"{suite.name}: its tasks need each other; references are made apart")
+        yield task
+
+
+async def _make(
+    path: Path,
+    plan: Plan,
+    suite: Suite,
+    names: tuple[str, str],
+    rounds: int,
+    see: bool,
+    settings: Mapping[str, Any],
+) -> Counts:
+    from toolmark.suites.m3 import author
+
+    async with AsyncExitStack() as stack:
+        model, judge = [await opened(stack, name, settings) for name in names]
+        _prepare(path, plan, suite)
+        folder = stack.enter_context(Folder(path))
+        watch = stack.enter_context(terminal.watching(err, f"author {names[0]}"))
+        return await author.make(
+            folder,
+            suite,
+            model,
+            judge,
+            rounds=rounds,
+            see=see,
+            at_once=settings["max_connections"],
+            watch=watch,
+        )
+
+
+def _finish(path: Path, counts: Counts, *, as_json: bool) -> None:
+    from toolmark.suites.m3.author import TRUTHS
+
+    truths = str(path / TRUTHS) if counts.accepted else ""
+    if as_json:
+        found = msgspec.to_builtins(counts) | {"truths": truths, "run_dir": str(path)}
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    else:
+        _tell(path, counts, truths)
+    raise typer.Exit(1 if counts.not_run or not counts.accepted else 0)
+
+
+def _tell(path: Path, counts: Counts, truths: str) -> None:
+    lines = [
+        f"{plural(counts.accepted, 'task')} accepted ({counts.by_rule} condensed by rule), "
+        f"{counts.rejected} turned down, {counts.not_run} not run"
+    ]
+    if counts.not_run:
+        reasons = [attempt.reason for attempt in Run(path).attempts()]
+        lines += [f"  not run: {reason[:200]}" for reason in reasons[-1:]]
+        lines.append("  next: give the same command again to run what is missing")
+    if truths:
+        lines.append(f"  {truths}")
+        lines.append(f"  next: toolmark review {path}  (models made these: look at each of them)")
+    for line in lines:
+        out.print(visible(line), markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,144 @@
+"""`toolmark judge`: have judge models rate the episodes of a run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+import uvloop
+from rich.console import Console
+
+from toolmark import api
+from toolmark.cli import options as o
+from toolmark.cli import terminal
+from toolmark.errors import UsageError, near
+from toolmark.media import Media
+from toolmark.models.resolve import resolve
+from toolmark.report.tables import text, visible
+from toolmark.runs import judging, scoring
+from toolmark.runs.jsonl import locked
+from toolmark.runs.store import Run
+from toolmark.types import Instrument, Model
+
+if TYPE_CHECKING:
+    from toolmark.suites.m3.panel import Findings
+
+out = Console()
+err = Console(stderr=True)
+SUITES = ("m3", "m3-local")
+
+Judges = Annotated[
+    list[str], o.flag("-j", "--judge", metavar="MODEL", help="A judge; repeat it, 3 or more.")
+]
+Kinds = Annotated[
+    str, o.flag("--kind", metavar="KINDS", help="completion, grounding, or both by a comma.")
+]
+See = Annotated[bool, o.flag("--see", help="Show judges the task's pictures.")]
+
+
+def judge(
+    path: o.RunPath,
+    judge: Judges,
+    kind: Kinds = "completion,grounding",
+    see: See = False,
+    max_connections: o.Connections = 16,
+    max_retries: o.Retries = 5,
+    timeout: o.Timeout = 600.0,
+    cache: o.CacheDir = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Have judge models rate task completion and information grounding, then score anew."""
+    from toolmark.suites.m3 import judge as judging_m3
+    from toolmark.suites.m3 import panel
+
+    run = api.open_run(path)
+    kinds = _kinds(kind, judging_m3.KINDS)
+    _suitable(run, judge)
+    settings: dict[str, Any] = {
+        "max_connections": max_connections,
+        "max_retries": max_retries,
+        "timeout_s": timeout,
+        "cache": cache,
+        "media": Media(run.path / "media"),
+    }
+    forms = {name: judging_m3.form(name, see=see) for name in kinds}
+    with locked(run.path):
+        run.verify()
+        uvloop.run(_collect(run, judge, forms, judging_m3.asking(see=see), settings))
+        summary = scoring.anew(run, api.scorer_of(run.info.plan.suite))
+    found = panel.findings(run, kinds)
+    if as_json:
+        sys.stdout.write(msgspec.json.encode({"judged": found, "summary": summary}).decode() + "\n")
+    else:
+        _show(run, found, summary)
+    short = any(each.n_not_run or any(j.n_not_run for j in each.judges) for each in found)
+    raise typer.Exit(1 if short else 0)
+
+
+def _kinds(words: str, known: Iterable[str]) -> list[str]:
+    kinds = list(dict.fromkeys(word.strip() for word in words.split(",") if word.strip()))
+    for name in kinds:
+        if name not in known:
+            raise UsageError(f"--kind: no judgement {name!r}{near(name, known)}")
+    if not kinds:
+        raise UsageError(f"--kind: name one{near('', known)}")
+    return kinds
+
+
+def _suitable(run: Run, judges: list[str]) -> None:
+    suite = run.info.plan.suite
+    if suite not in SUITES:
+        raise UsageError(f"{run.path}: a run of {suite!r}; judged are runs of {', '.join(SUITES)}")
+    twice = next((name for name in judges if judges.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--judge {twice} is given twice; a judge has one voice")
+    if not run.done():
+        raise UsageError(f"{run.path}: no completed episode yet; run it first")
+
+
+async def _collect(
+    run: Run,
+    judges: list[str],
+    forms: Mapping[str, str],
+    ask: judging.Ask,
+    settings: dict[str, Any],
+) -> None:
+    async with AsyncExitStack() as stack:
+        models = {name: await opened(stack, name, settings) for name in judges}
+        with terminal.watching(err, f"judge {len(judges)} models") as watch:
+            await judging.collect(
+                run, models, forms, ask, at_once=settings["max_connections"], watch=watch
+            )
+
+
+async def opened(stack: AsyncExitStack, name: str, settings: Mapping[str, Any]) -> Model:
+    """Return the model of that name, closed with the stack. Raises UsageError for instruments."""
+    model = resolve(name, **settings)
+    if isinstance(model, Instrument):
+        raise UsageError(f"{name} is a test instrument, which sees the reference; name a model")
+    close = getattr(model, "close", None)
+    if close is not None:
+        stack.push_async_callback(close)
+    return model
+
+
+def _show(run: Run, found: list[Findings], summary: Mapping[str, Any]) -> None:
+    from toolmark.suites.m3 import panel
+
+    for table in panel.tables(found):
+        out.print(text(table) + "\n", markup=False, highlight=False, soft_wrap=True)
+    for each in found:
+        for judge in each.judges:
+            if judge.reason:
+                told = (
+                    f"  {each.kind}, not run, {judge.judge}: {judge.reason.splitlines()[0][:200]}"
+                )
+                out.print(visible(told), markup=False, highlight=False, soft_wrap=True)
+    terminal.summary(out, summary)
+    if any(judge.n_not_run for each in found for judge in each.judges):
+        out.print("  next: give the same command again to ask what is missing", highlight=False)
+    out.print(f"  next: toolmark report {run.path}", markup=False, highlight=False, soft_wrap=True)

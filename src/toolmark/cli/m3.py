@@ -1,0 +1,270 @@
+"""Files of M3-Bench in and out, and trajectories executed again. Needs the extra `m3`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import typer
+from rich.console import Console
+
+from toolmark import __version__, fetch
+from toolmark.cli import terminal
+from toolmark.dialects.staged import STAGED
+from toolmark.errors import DataError, UsageError
+from toolmark.media import Media
+from toolmark.report import tables
+from toolmark.report.tables import plural, visible
+from toolmark.runs import scoring, store
+from toolmark.runs.jsonl import Lines
+from toolmark.runs.plan import Plan
+from toolmark.runs.store import Run
+from toolmark.suites.m3 import data, interchange, layout, play, replay, suite
+from toolmark.suites.m3.interchange import Rows
+from toolmark.suites.m3.local import servers as local_servers
+from toolmark.suites.m3.local import suite as local
+from toolmark.suites.m3.replay import Past
+from toolmark.types import Attempt, Task
+from toolmark.worlds.mcp import config
+
+SUITES = (data.SUITE, local.SUITE)
+_SUFFIX = "_test_mcp_fuzzy"  # what the published script adds to a model's name
+_IDS = 20  # missing ids that are named
+_REASONS = 5
+out = Console()
+err = Console(stderr=True)
+
+
+# --- import -----------------------------------------------------------------------------
+
+
+class Brought(NamedTuple):
+    """What came of a file of predictions; `missing` are the ids without one."""
+
+    run: Run
+    rows: Rows
+    missing: list[str]
+
+
+def import_(
+    source: Path,
+    truths: Path,
+    *,
+    images: Path | None,
+    similarity: str | None,
+    last: bool,
+    model: str | None,
+    lenient: bool,
+    log_dir: Path,
+    as_json: bool,
+) -> None:
+    """Read predictions into a run folder and score them; exit 1 if any task is not run."""
+    name = model or source.stem.removesuffix(_SUFFIX)
+    plan = _plan(name, source, truths, images, similarity)
+    brought = bring(source, plan, log_dir, last=last, lenient=lenient)
+    if brought.rows.problems:
+        _say(interchange.listed(source, brought.rows.problems))
+    if brought.missing:
+        _say(f"{source}: no prediction, not run: {_listed(brought.missing)}")
+    found = brought.run.summary()
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    else:
+        terminal.summary(out, found)
+    raise typer.Exit(1 if found["n_not_run"] else 0)
+
+
+def _plan(
+    name: str, source: Path, truths: Path, images: Path | None, similarity: str | None
+) -> Plan:
+    knobs: dict[str, Any] = {
+        "truths": str(truths),
+        "images": str(images or ""),
+        "similarity": similarity or suite.ENCODER,
+        "imported": source.name,
+    }
+    return Plan(suite=data.SUITE, model=name, dialect=STAGED.name, knobs=knobs)
+
+
+def bring(source: Path, plan: Plan, log_dir: Path, *, last: bool, lenient: bool) -> Brought:
+    """Make a scored run folder of a file of predictions.
+
+    Unless `lenient`, anything wrong raises a DataError that lists it all, and nothing is made.
+    """
+    rows = interchange.read(source, last=last)
+    truths, known = Path(plan.knobs["truths"]), Media(fetch.cache() / "media")
+    tasks = _tasks(truths, plan, known)
+    missing = interchange.match(rows, tasks)
+    if not rows.found or (rows.problems and not lenient):
+        wrong = interchange.listed(source, rows.problems)
+        next_ = "" if lenient else "\nnext: --lenient leaves them out as not run"
+        raise DataError(wrong + next_ if rows.problems else f"{source}: holds no prediction")
+    path = store.claim(log_dir, plan)
+    store.create(
+        path,
+        plan,
+        tasks.values(),
+        media=known,
+        seed=0,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        hashes={file.name: fetch.digest(file) for file in (truths, source)},
+        versions={"toolmark": __version__},
+    )
+    _fill(path, tasks.values(), rows)
+    scoring.rescore(Run(path), suite.SCORER)
+    return Brought(Run(path), rows, missing)
+
+
+def _tasks(truths: Path, plan: Plan, media: Media) -> dict[str, Task]:
+    entries, twice = data.read(truths)
+    if twice:
+        _say(data.repeated(twice, truths))
+    folder = Path(plan.knobs["images"] or truths.parent)
+    similarity = plan.knobs["similarity"]
+    return {
+        entry.id: data.task(entry, entry.question, folder, media, similarity=similarity)
+        for entry in entries
+    }
+
+
+def _fill(path: Path, tasks: Iterable[Task], rows: Rows) -> None:
+    """Write what happened in each task, or why it is not run."""
+    media = Media(path / "media")
+    trajectories, attempts = (Lines(path / f"{n}.jsonl") for n in ("trajectories", "attempts"))
+    try:
+        for task in tasks:
+            row = rows.found.get(task.id)
+            if row is not None:
+                trajectories.append(layout.trajectory(task, row.entry, media))
+                continue
+            why = rows.bad.get(task.id, "no prediction")
+            attempts.append(Attempt(task=task.id, repeat=0, stage="import", reason=why))
+    finally:
+        trajectories.close()
+        attempts.close()
+
+
+# --- export -----------------------------------------------------------------------------
+
+
+def export_(path: Path, output: Path) -> None:
+    """Write a run's first repeat as a file of predictions."""
+    run = _known(path)
+    imported = "imported" in run.info.plan.knobs
+    media = Media(run.path / "media")
+    made = {each.task: each for each in run.trajectories() if not each.repeat}
+    entries = [
+        layout.entry(task, made[task.id], media, imported=imported)
+        for task in run.tasks()
+        if task.id in made
+    ]
+    interchange.write(output, entries)
+    n_repeats = run.info.plan.repeats
+    first = f", the first of {n_repeats} repeats" if n_repeats > 1 else ""
+    left = run.info.n_tasks - len(entries)
+    told = f"{output}: {len(entries)} predictions, {left} not run left out{first}"
+    out.print(visible(told), markup=False, highlight=False, soft_wrap=True)
+
+
+def _known(path: Path) -> Run:
+    run = Run(path)
+    if run.info.plan.suite not in SUITES:
+        raise UsageError(f"{path}: a run of {run.info.plan.suite!r}, not of {' or '.join(SUITES)}")
+    return run
+
+
+# --- replay -----------------------------------------------------------------------------
+
+
+def replay_(
+    path: Path,
+    *,
+    servers: Path | None,
+    cassette: Path | None,
+    images: Path | None,
+    ids: tuple[str, ...],
+    output: Path | None,
+    at_once: int,
+    as_json: bool,
+) -> None:
+    """Execute the trajectories of a run or a file anew; exit 1 if any could not be."""
+    run = _known(path) if path.is_dir() else None
+    output = output or (run.path if run else Path()) / "replay.jsonl"
+    media = Media(run.path / "media" if run else output.with_suffix(".media"))
+    stage = _stage(run, servers, cassette)
+    episodes = replay.of_run(run, ids) if run else replay.of_file(path, images, media, ids)
+    reached = frozenset(server.name for server in stage.servers)
+    pasts = (replay.past(*episode, reached) for episode in episodes)
+    tally = _replayed(pasts, stage, media, at_once, output)
+    if as_json:
+        found = {**tally.summary(), "path": str(output)}
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    else:
+        _show(tally, output)
+    raise typer.Exit(1 if tally.lost else 0)
+
+
+def _stage(run: Run | None, servers: Path | None, cassette: Path | None) -> play.Stage:
+    """Return where the calls are executed: among servers, or on tape alone."""
+    own = run is not None and run.info.plan.suite == local.SUITE
+    if servers is not None:
+        known = config.read(servers)
+    elif own:
+        known = config.parse(local_servers.CONFIG, local.SUITE)
+    elif cassette is not None:
+        known = ()
+    else:
+        raise UsageError("say who is to answer: --servers mcp.json, or --cassette FILE")
+    prepare = local.prepare if own else suite.prepare
+    return play.Stage(known, str(cassette or ""), "replay", prepare=prepare)
+
+
+def _replayed(
+    pasts: Iterable[Past], stage: play.Stage, media: Media, at_once: int, output: Path
+) -> replay.Tally:
+    """Execute, count, and write every call; an older file stays until the new one is whole."""
+    tally = replay.Tally()
+    draft = output.with_name(f".{output.name}")
+    draft.unlink(missing_ok=True)
+    lines = Lines(draft, hold_bytes=scoring.HELD_BYTES)
+
+    def keep(row: replay.Again) -> None:
+        tally.add(row)
+        lines.append(row)
+
+    try:
+        asyncio.run(replay.play(pasts, stage.site, media, at_once, keep))
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    finally:
+        lines.close()
+    draft.replace(output)
+    return tally
+
+
+def _show(tally: replay.Tally, output: Path) -> None:
+    found = tally.summary()
+    for table in tally.tables():
+        out.print(tables.text(table) + "\n", markup=False, highlight=False, soft_wrap=True)
+    for reason, n in tally.reasons.most_common(_REASONS):
+        told = f"not replayed, {plural(n, 'call')}: {reason}"
+        out.print(visible(told), markup=False, highlight=False, soft_wrap=True)
+    told = f"{plural(found['n_calls'], 'call')}, trajectories: {found['n_trajectories']}"
+    if tally.lost:
+        told += f", {len(tally.lost)} of which could not be replayed whole"
+    out.print(f"{told}: {output}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _listed(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _IDS} more" if len(ids) > _IDS else ""
+    return ", ".join(ids[:_IDS]) + more
+
+
+def _say(text: str) -> None:
+    err.print(visible(text), markup=False, highlight=False, soft_wrap=True)

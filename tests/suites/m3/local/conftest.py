@@ -1,0 +1,13 @@
+"""The environments of the servers: made in the cache once, and found there afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolmark.worlds.mcp import environment
+
+
+@pytest.fixture(scope="session")
+def installed() -> None:
+    """Make every environment that is not in the cache yet; only that needs the package indexes."""
+    assert environment.make_all(environment.pins()) == {}

@@ -1,0 +1,71 @@
+"""Laws of the family `notes` alone; test_families.py holds those of all families."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from toolmark.suites.m3.local.families import notes
+from toolmark.suites.m3.local.item import Item
+from toolmark.suites.m3.local.servers import GRAPH
+
+SEEDS = range(12)
+
+
+def graph(item: Item) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in item.files[GRAPH].splitlines()]
+
+
+def holding(item: Item, text: str) -> list[str]:
+    """Return who the server finds for a text: it looks for it inside every text."""
+    return [one["name"] for one in graph(item) if text.casefold() in json.dumps(one).casefold()]
+
+
+def queries(item: Item) -> list[str]:
+    return [given["query"] for step in item.steps for _, given in step if "query" in given]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_looked_for_is_found_in_one_place(seed: int) -> None:
+    for template in notes.TEMPLATES:
+        item = template(random.Random(seed))
+        (query,) = queries(item)
+        (found,) = holding(item, query)
+        assert found in item.answer
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_change_of_a_customer_leaves_the_others_alone(seed: int) -> None:
+    item = notes.change(random.Random(seed))
+    before, after = graph(item), item.expects[GRAPH]["json"]
+    pairs = zip(before, after, strict=True)
+    ((old, new),) = [pair for pair in pairs if pair[0] != pair[1]]
+    assert old["name"] == new["name"] == item.answer[0]
+    gone, come = (set(one["observations"]) for one in (old, new))
+    assert [text[:7] for text in (*(gone - come), *(come - gone))] == ["phone: ", "phone: "]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_letter_has_no_gap_left(seed: int) -> None:
+    item = notes.change(random.Random(seed))
+    (letter,) = [held["text"]["contains"][0] for held in item.expects.values() if "text" in held]
+    assert item.answer[0] in letter
+    assert "NAME" not in letter and "PHONE" not in letter
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_two_people_have_one_file(seed: int) -> None:
+    item = notes.watch(random.Random(seed))
+    assert len([path for path in item.files if path.startswith("people/")]) == 6
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_calls_that_change_the_graph_are_never_in_one_step(seed: int) -> None:
+    for template in notes.TEMPLATES:
+        for step in template(random.Random(seed)).steps:
+            names = [name for name, _ in step if name.startswith("memory/")]
+            assert len([name for name in names if name != "memory/search_nodes"]) <= 1
+            assert len(names) <= 1

@@ -1,0 +1,84 @@
+"""Laws of the family `repo` alone; test_families.py holds those of all families."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from toolmark.suites.m3.local.families import repo
+from toolmark.suites.m3.local.item import Item
+from toolmark.suites.m3.local.servers import REPOSITORY
+
+SEEDS = range(12)
+
+
+def head(item: Item) -> dict[str, str]:
+    """Return the files of the repository as the last commit leaves them."""
+    return {path: text for _, files in item.repository for path, text in files.items()}
+
+
+def touched(item: Item) -> set[str]:
+    before, after = head(item), item.expects[REPOSITORY]["files"]
+    assert before.keys() == after.keys()
+    return {path for path in before if before[path] != after[path]}
+
+
+def lines(one: str, other: str) -> list[tuple[str, str]]:
+    """Return the lines in which two texts of equal length differ."""
+    pairs = zip(one.splitlines(), other.splitlines(), strict=True)
+    return [pair for pair in pairs if pair[0] != pair[1]]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_ticket_changes_what_its_file_asks_for_and_no_more(seed: int) -> None:
+    item = repo.ticket(random.Random(seed))
+    number = item.expects[REPOSITORY]["log"][0]
+    said = item.files[f"tickets/{number}.md"].decode()
+    asked = re.findall(r"In `(.+)`, `(.+)` is to be (\d+)", said)
+    after = item.expects[REPOSITORY]["files"]
+    assert {path for path, *_ in asked} == touched(item)
+    for path, key, value in asked:
+        assert [new for _, new in lines(head(item)[path], after[path])] == [f"{key} = {value}"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_text_to_be_replaced_stands_in_its_file_once(seed: int) -> None:
+    for template in repo.TEMPLATES:
+        item = template(random.Random(seed))
+        edits = [given for step in item.steps for name, given in step if name.endswith("edit_file")]
+        assert edits
+        for given in edits:
+            held = head(item)[given["path"].removeprefix(f"/workspace/{REPOSITORY}/")]
+            assert [held.count(edit["oldText"]) for edit in given["edits"]] == [1]
+
+
+def test_every_part_of_a_version_is_raised_and_those_after_it_are_zero() -> None:
+    kinds = set()
+    for seed in range(30):
+        item = repo.release(random.Random(seed))
+        old = [int(n) for n in re.findall(r"\d+", head(item)["VERSION"])]
+        new = [int(n) for n in item.answer[0].split(".")]
+        kind = next(place for place in range(3) if old[place] != new[place])
+        assert new == [*old[:kind], old[kind] + 1, 0, 0][:3]
+        assert item.expects[REPOSITORY]["branch"] == f"release/{item.answer[0]}"
+        kinds.add(kind)
+    assert kinds == {0, 1, 2}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_only_the_request_tells_what_to_fall_back_to(seed: int) -> None:
+    item = repo.fallback(random.Random(seed))
+    (path,) = touched(item)
+    ((old, new),) = lines(head(item)[path], item.expects[REPOSITORY]["files"][path])
+    held = [files[path] for _, files in item.repository if path in files]
+    assert not [text for text in held if new in text.splitlines()]
+    value = new.rpartition(" ")[2]
+    told = [name for name, text in item.files.items() if f"to {value}." in text.decode()]
+    assert told == [f"requests/{item.answer[0]}.txt"]
+    # the request's commit is the last one of the setting, and not the last one of all
+    key = old.partition(" ")[0]
+    subjects = [subject for subject, _ in item.repository if f" {key} of the " in subject]
+    assert [text for text in subjects if path[7:-4] in text][-1].startswith(item.answer[0])
+    assert not item.repository[-1][0].startswith(item.answer[0])

@@ -1,0 +1,332 @@
+"""References by models: played, judged, condensed, kept, and taken up where it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.servers import fake
+from tests.suites.m3 import bench
+from tests.suites.m3.bench import Command, Said
+
+from toolmark.review import truth
+from toolmark.review.episodes import Episodes
+from toolmark.review.log import Decision as Word
+from toolmark.review.log import Log
+from toolmark.runs.store import Run
+from toolmark.suites.m3 import author, data
+
+SUITE = "tests.suites.m3.bench:load"
+ROOT = Path(__file__).parents[3]
+ACCEPT = '{"accept": true, "reason": "It is borne out."}'
+REJECT = 'No.\n```json\n{"accept": false, "reason": "Look the price up."}\n```'
+
+
+def player(body: dict[str, Any]) -> dict[str, Any]:
+    """Read the shelf, ping, look up a wrong and the right price, then answer."""
+    asked = bench.said({"messages": body["messages"][:1]})
+    index = "0" if "shelf 0" in asked else "1"
+    code = {"0": "7714", "1": "8823"}[index]
+    replies: list[dict[str, Any]] = [
+        fake.calls(("ocr_read", json.dumps({"path": f"shelf-{index}.png"}))),
+        fake.calls(("shop_ping", "{}"), ("shop_price", '{"code": "1111"}')),
+        fake.calls(("shop_price", json.dumps({"code": code}))),
+        fake.says(f"It costs {bench.PRICES[code]}."),
+    ]
+    n_said = len([m for m in body["messages"] if m["role"] == "assistant"])
+    return replies[n_said]
+
+
+def shortest(body: dict[str, Any]) -> str:
+    """Keep the reading and the price, as a model should."""
+    steps = bench.material(body)["steps"]
+    kept = [
+        {"calls": [{"name": c["name"], "arguments": c["arguments"]} for c in step["calls"]]}
+        for step in steps
+        if step["calls"][0]["name"] != "shop/ping"
+    ]
+    return "Here it is:\n" + json.dumps({"steps": kept})
+
+
+def condensing(body: dict[str, Any]) -> bool:
+    return "shortest trajectory" in body["messages"][0]["content"]
+
+
+def judge(
+    decide: Callable[[dict[str, Any]], str | int] = lambda body: ACCEPT,
+    shorten: bench.Answer = shortest,
+) -> bench.Answer:
+    return lambda body: shorten(body) if condensing(body) else decide(body)
+
+
+def command(folder: Path, served: bench.Endpoint, *more: object) -> list[str]:
+    words = ["author", SUITE, "-m", served["p"], "--judge", served["j"], "-o", folder]
+    return [*map(str, words), "--max-retries", "0", *map(str, more)]
+
+
+def run(toolmark: Command, folder: Path, served: bench.Endpoint, *more: object) -> Said:
+    return toolmark(*command(folder, served, *more))
+
+
+REFERENCE = [
+    {"step": 1, "calls": [{"name": "ocr/read", "arguments": {"path": "shelf-0.png"}}]},
+    {"step": 2, "calls": [{"name": "shop/price", "arguments": {"code": "7714"}}]},
+]
+
+
+def test_what_is_accepted_becomes_a_reference_in_the_published_layout(
+    tmp_path: Path, toolmark: Command
+) -> None:
+    folder = tmp_path / "made"
+    with bench.serving(p=player, j=judge()) as served:
+        said = run(toolmark, folder, served)
+    assert said.code == 0, said.err
+    assert "2 tasks accepted (0 condensed by rule), 0 turned down" in said.text
+    assert f"toolmark review {folder}" in said.text
+    first, second = json.loads((folder / author.TRUTHS).read_text())
+    assert first == {
+        "id": "00000000",
+        "image": "images/shelf-0.png",
+        "type": "prices",
+        "question": "What does the drink on shelf 0 cost?",
+        "steps": REFERENCE,
+        "final_reply": "It costs 2 euros.",
+    }
+    entries, twice = data.read(folder / author.TRUTHS)
+    assert [entry.id for entry in entries] == ["00000000", "00000001"]
+    assert not twice
+    assert second["final_reply"] == "It costs 3 euros."
+
+
+def test_every_decision_is_kept_with_what_was_played(tmp_path: Path, toolmark: Command) -> None:
+    folder = tmp_path / "made"
+    verdicts = iter([REJECT, ACCEPT])
+    with bench.serving(p=player, j=judge(lambda body: next(verdicts))) as served:
+        run(toolmark, folder, served, "--limit", 1)
+    first, second = author.decisions(folder)["00000000"]
+    assert (first.outcome, first.reason, first.round) == ("rejected", "Look the price up.", 0)
+    assert (second.outcome, second.by, second.round) == ("accepted", "model", 1)
+    assert second.trajectory is not None
+    assert sum(len(step.calls) for step in second.trajectory.steps) == 4
+    assert second.usage.input == 14  # a decision and a proposal
+
+
+def test_an_attempt_that_was_turned_down_is_made_again_with_the_reason(
+    tmp_path: Path, toolmark: Command
+) -> None:
+    verdicts = iter([REJECT, ACCEPT])
+    with bench.serving(p=player, j=judge(lambda body: next(verdicts))) as served:
+        assert run(toolmark, tmp_path / "made", served, "--limit", 1).code == 0
+    opening = [bench.said({"messages": body["messages"][:1]}) for body in served.asked["p"]]
+    assert ["Look the price up." in text for text in opening] == [False] * 4 + [True] * 4
+    judged = [bench.material(b) for b in served.asked["j"] if not condensing(b)]
+    assert [found["final_reply"] for found in judged] == ["It costs 2 euros."] * 2
+    assert not any("turned down" in json.dumps(found) for found in judged)
+
+
+def test_what_is_turned_down_every_time_is_no_reference(tmp_path: Path, toolmark: Command) -> None:
+    folder = tmp_path / "made"
+    with bench.serving(p=player, j=judge(lambda body: REJECT)) as served:
+        said = run(toolmark, folder, served, "--limit", 1, "--rounds", 2, "--json")
+        assert said.code == 1
+        assert said.json["rejected"] == 1 and said.json["truths"] == ""
+        assert not (folder / author.TRUTHS).exists()
+        n = len(served.asked["p"])
+        run(toolmark, folder, served, "--limit", 1, "--rounds", 2)
+        assert len(served.asked["p"]) == n == 8
+        run(toolmark, folder, served, "--limit", 1, "--rounds", 3)
+        assert len(served.asked["p"]) == n + 4
+    (attempt, *_) = Run(folder).attempts()
+    assert "turned down 2 times" in attempt.reason
+
+
+@pytest.mark.parametrize(
+    ("proposed", "why"),
+    [
+        ("no", "not JSON"),
+        ('{"steps": []}', "no call"),
+        ('{"steps": [{"calls": [{"name": "shop/price", "arguments": {"code": "7714"}}]}]}',
+         "only ocr/read told"),
+        ('{"steps": [{"calls": [{"name": "shop/steal", "arguments": {}}]}]}', "not made"),
+    ],
+)  # fmt: skip
+def test_a_proposal_that_cannot_be_taken_is_asked_again_then_the_rule_stands_in(
+    tmp_path: Path, toolmark: Command, proposed: str, why: str
+) -> None:
+    folder = tmp_path / "made"
+    with bench.serving(p=player, j=judge(shorten=lambda body: proposed)) as served:
+        assert run(toolmark, folder, served, "--limit", 1).code == 0
+    asked = [body for body in served.asked["j"] if condensing(body)]
+    assert len(asked) == 2
+    assert why in bench.said(asked[1])
+    (decided,) = author.decisions(folder)["00000000"]
+    assert decided.by == "rule" and why in decided.unfit
+    (entry,) = json.loads((folder / author.TRUTHS).read_text())
+    called = [[call["name"] for call in step["calls"]] for step in entry["steps"]]
+    assert called == [["ocr/read"], ["shop/ping"], ["shop/price"]]
+
+
+def test_a_second_proposal_may_be_better(tmp_path: Path, toolmark: Command) -> None:
+    n = 0
+
+    def improves(body: dict[str, Any]) -> Any:
+        nonlocal n
+        n += 1
+        return "hm" if n == 1 else shortest(body)
+
+    with bench.serving(p=player, j=judge(shorten=improves)) as served:
+        assert run(toolmark, tmp_path / "made", served, "--limit", 1).code == 0
+    (decided,) = author.decisions(tmp_path / "made")["00000000"]
+    assert decided.by == "model" and list(decided.steps) == REFERENCE
+
+
+@pytest.mark.parametrize("broken", [500, "What?", '{"accept": "yes"}', '{"accept": 1}', "{" * 500])
+def test_a_judge_that_says_nothing_is_not_run_and_the_attempt_is_kept(
+    tmp_path: Path, toolmark: Command, broken: str | int
+) -> None:
+    folder = tmp_path / "made"
+    with bench.serving(p=player, j=judge(lambda body: broken)) as served:
+        said = run(toolmark, folder, served, "--limit", 1)
+        assert said.code == 1
+        assert "1 not run" in said.text and "same command again" in said.text
+        n = len(served.asked["p"])
+        served.models["j"] = judge()
+        assert run(toolmark, folder, served, "--limit", 1).code == 0
+        assert len(served.asked["p"]) == n == 4
+    assert [d.outcome for d in author.decisions(folder)["00000000"]] == ["not_run", "accepted"]
+
+
+def test_a_player_that_is_down_or_a_world_that_is_lost_is_not_run(
+    tmp_path: Path, toolmark: Command
+) -> None:
+    with bench.serving(p=lambda body: 500, j=judge()) as served:
+        said = run(toolmark, tmp_path / "down", served, "--json")
+        assert said.code == 1 and said.json["not_run"] == 2
+        assert "j" not in served.asked
+        served.models["p"] = player
+        said = run(toolmark, tmp_path / "down", served, "--json")
+        assert said.code == 0 and said.json["accepted"] == 2
+        said = run(toolmark, tmp_path / "lost", served, "-T", "lost=00000001", "--json")
+    assert said.json["accepted"] == 1 and said.json["not_run"] == 1
+    assert any("the shop is closed" in a.reason for a in Run(tmp_path / "lost").attempts())
+
+
+def test_the_reason_outlives_the_command(tmp_path: Path, toolmark: Command) -> None:
+    n = 0
+
+    def tires(body: dict[str, Any]) -> Any:
+        nonlocal n
+        n += 1
+        return player(body) if n <= 4 else 500
+
+    with bench.serving(p=tires, j=judge(lambda body: REJECT)) as served:
+        assert run(toolmark, tmp_path / "made", served, "--limit", 1).code == 1
+        served.models |= {"p": player, "j": judge()}
+        served.asked.clear()
+        assert run(toolmark, tmp_path / "made", served, "--limit", 1).code == 0
+    assert "Look the price up." in bench.said(served.asked["p"][0])
+    told = [d.outcome for d in author.decisions(tmp_path / "made")["00000000"]]
+    assert told == ["rejected", "not_run", "accepted"]
+
+
+def test_a_refused_key_stops_the_work(tmp_path: Path, toolmark: Command) -> None:
+    with bench.serving(p=player, j=judge(lambda body: 401)) as served:
+        said = run(toolmark, tmp_path / "made", served, "--max-connections", 1, "--json")
+    assert said.json["not_run"] == 2
+    assert len(served.asked["p"]) == 4 and len(served.asked["j"]) == 1
+
+
+def test_an_attempt_without_a_call_or_an_answer_is_turned_down_unasked(
+    tmp_path: Path, toolmark: Command
+) -> None:
+    with bench.serving(p=lambda body: "It costs 2 euros.", j=judge()) as served:
+        said = run(toolmark, tmp_path / "made", served, "--limit", 1, "--json")
+    assert said.json["rejected"] == 1
+    assert "j" not in served.asked
+    assert len(served.asked["p"]) == 3
+    reasons = {d.reason for d in author.decisions(tmp_path / "made")["00000000"]}
+    assert reasons == {author._IDLE}
+
+
+def test_people_review_what_models_made(tmp_path: Path, toolmark: Command) -> None:
+    folder = tmp_path / "made"
+    with bench.serving(p=player, j=judge()) as served:
+        run(toolmark, folder, served)
+    found = Episodes(Run(folder))
+    log = Log(folder / "reviews.jsonl", Word)
+    for task, repeat in found.keys:
+        log.add(Word(task=task, repeat=repeat, decision="accept", reviewer="ada", time="now"))
+    told = truth.write(found, log, tmp_path / "kept.json")
+    assert told.n_accepted == 2
+    kept = json.loads((tmp_path / "kept.json").read_text())
+    assert kept == json.loads((folder / author.TRUTHS).read_text())
+
+
+def test_a_kill_between_a_decision_and_its_reference_is_mended(
+    tmp_path: Path, toolmark: Command
+) -> None:
+    folder = tmp_path / "made"
+    with bench.serving(p=player, j=judge()) as served:
+        run(toolmark, folder, served)
+        before = (folder / author.TRUTHS).read_text()
+        lines = (folder / "trajectories.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / "trajectories.jsonl").write_bytes(lines[0] + lines[1][:50])
+        (folder / author.TRUTHS).unlink()
+        served.asked.clear()
+        assert run(toolmark, folder, served).code == 0
+    assert not served.asked
+    assert (folder / author.TRUTHS).read_text() == before
+
+
+def test_a_killed_author_goes_on_where_it_was(tmp_path: Path, toolmark: Command) -> None:
+    folder = tmp_path / "made"
+    child: list[subprocess.Popen[bytes]] = []
+
+    def kills(body: dict[str, Any]) -> str:
+        if '"00000001"' in bench.said(body):
+            child[0].send_signal(signal.SIGKILL)
+        return ACCEPT
+
+    with bench.serving(p=player, j=judge(kills)) as served:
+        words = command(folder, served, "--max-connections", 1)
+        plain = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+        child.append(subprocess.Popen(
+            [sys.executable, "-m", "toolmark", *words], env=plain, cwd=ROOT,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ))  # fmt: skip
+        assert child[0].wait(60) == -signal.SIGKILL
+        assert list(author.decisions(folder)) == ["00000000"]
+        served.models["j"] = judge()
+        served.asked.clear()
+        assert run(toolmark, folder, served, "--max-connections", 1).code == 0
+    assert len(served.asked["p"]) == 4
+    assert len(json.loads((folder / author.TRUTHS).read_text())) == 2
+
+
+def test_another_request_or_a_full_folder_is_refused(tmp_path: Path, toolmark: Command) -> None:
+    with bench.serving(p=player, j=judge()) as served:
+        run(toolmark, tmp_path / "made", served, "--limit", 1)
+        said = run(toolmark, tmp_path / "made", served)
+        assert said.code == 2 and "another request" in said.err
+        (tmp_path / "full").mkdir()
+        (tmp_path / "full" / "thesis.txt").write_text("mine")
+        said = run(toolmark, tmp_path / "full", served)
+        assert said.code == 2 and "not empty" in said.err
+        said = toolmark("author", SUITE, "-m", "test/always-call", "--judge", served["j"],
+                        "-o", tmp_path / "new")  # fmt: skip
+        assert said.code == 2 and "test instrument" in said.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_task_without_a_reference_is_played_among_all_servers() -> None:
+    bare = bench._asked(0)
+    assert "servers" not in author.opened(bare).reference
+    known = bench.task(0)
+    assert author.opened(known) == known

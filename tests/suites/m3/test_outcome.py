@@ -1,0 +1,200 @@
+"""What came of a call is decided by rule, and every rule decides something."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmark.suites.m3.outcome import OUTCOMES, Outcome, classify, complies, failed, of
+from toolmark.types import Call, Reply, Result, Step, Text, Tool
+
+CROP = Tool(
+    name="image/crop",
+    parameters={
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "x": {"type": "integer", "minimum": 0}},
+        "required": ["path"],
+        "additionalProperties": False,
+    },
+)
+GOOD = Call(name="image/crop", arguments='{"path": "a.png", "x": 1}')
+
+
+def said(text: str, is_error: bool = True, structured: Any = None) -> Result:
+    return Result(parts=(Text(text),), is_error=is_error, structured=structured)
+
+
+TEXTS: list[tuple[str, Outcome]] = [
+    # FastMCP of SDK 1.x and the MCPServer of 2.x
+    ("Unknown tool: crop", "unknown_tool"),
+    ("Unknown tool: 'crop'", "unknown_tool"),
+    (
+        "Error executing tool crop: 1 validation error for cropArguments\npath\n  Field required "
+        "[type=missing, input_value={}, input_type=dict]",
+        "invalid_arguments",
+    ),
+    ("Input validation error: 'path' is a required property", "invalid_arguments"),
+    ("Error executing tool crop: [Errno 2] No such file or directory: 'a.png'", "not_found"),
+    ("Error executing tool crop: Sheet 'Tea' not found", "not_found"),
+    ("Error executing tool crop: division by zero", "server_error"),
+    ("Error executing tool crop", "server_error"),
+    # the TypeScript SDK, old and new
+    ("MCP error -32602: Tool crop not found", "unknown_tool"),
+    ("MCP error -32601: Method not found", "unknown_tool"),
+    ("Tool crop disabled", "unknown_tool"),
+    (
+        "MCP error -32602: Input validation error: Invalid arguments for tool crop: [\n  {\n"
+        '    "code": "invalid_type"',
+        "invalid_arguments",
+    ),
+    ("MCP error -32602: Invalid arguments for tool crop", "invalid_arguments"),
+    ("ENOENT: no such file or directory, open '/w/a.png'", "not_found"),
+    ("MCP error -32002: Resource a.png is gone", "not_found"),
+    ("MCP error -32603: Internal error", "server_error"),
+    ("MCP error -32001: Request timed out", "server_error"),
+    # what servers pass on from others
+    ("Request failed with status code 404", "not_found"),
+    ("HTTP 400: bbox is empty", "invalid_arguments"),
+    ("400 Bad Request", "invalid_arguments"),
+    ("crop() got an unexpected keyword argument 'z'", "invalid_arguments"),
+    ("crop() missing 1 required positional argument: 'y'", "invalid_arguments"),
+    ("Entity tea does not exist", "not_found"),
+    ("Could not find the barcode", "not_found"),
+    ("HTTP 429 Too Many Requests", "server_error"),
+    ("500 Internal Server Error", "server_error"),
+    ("API key rejected (401)", "server_error"),
+    ("", "server_error"),
+]
+
+
+@pytest.mark.parametrize(("text", "outcome"), TEXTS)
+def test_an_errors_text_decides(text: str, outcome: Outcome) -> None:
+    assert classify(GOOD, [CROP], said(text)) == outcome
+
+
+@pytest.mark.parametrize(("text", "outcome"), [row for row in TEXTS if row[0]])
+def test_the_reference_hosts_prefix_marks_an_error(text: str, outcome: Outcome) -> None:
+    assert classify(GOOD, [CROP], said(f"[Tool error] {text}", is_error=False)) == outcome
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outcome"),
+    [
+        ('{"path": "a.png", "x": 1}', "server_error"),
+        ('{"path": "a.png"}', "server_error"),
+        ('{"path": "a.png", "x": 1.0}', "server_error"),
+        ('{"x": 1}', "invalid_arguments"),
+        ('{"path": "a.png", "x": "1"}', "invalid_arguments"),
+        ('{"path": "a.png", "x": -1}', "invalid_arguments"),
+        ('{"path": "a.png", "z": 1}', "invalid_arguments"),
+        ("[]", "invalid_arguments"),
+        ('"a.png"', "invalid_arguments"),
+        ("null", "invalid_arguments"),
+        ("", "invalid_arguments"),
+        ("{path: 1}", "illegal_format"),
+        ("[" * 1000, "illegal_format"),
+    ],
+)
+def test_the_schema_explains_a_failure_that_says_nothing(arguments: str, outcome: Outcome) -> None:
+    call = Call(name="image/crop", arguments=arguments)
+    assert classify(call, [CROP], said("failed")) == outcome
+    expected = "not_executed" if outcome == "server_error" else outcome
+    assert classify(call, [CROP], None) == expected
+    assert classify(call, [CROP], said("done", is_error=False)) == "success"
+
+
+def test_the_schema_comes_before_what_was_not_found() -> None:
+    call = Call(name="image/crop", arguments="{}")
+    assert classify(call, [CROP], said("not found")) == "invalid_arguments"
+
+
+def test_a_name_that_is_not_offered_is_unknown_however_the_server_puts_it() -> None:
+    call = Call(name="image/crob", arguments="{}")
+    for result in (None, said("what?"), said("not found"), said("-32602")):
+        assert classify(call, [CROP], result) == "unknown_tool"
+    assert classify(call, [], None) == "unknown_tool"
+
+
+def test_no_call_is_an_illegal_format() -> None:
+    assert classify(None, [CROP], None, "the reply is not JSON") == "illegal_format"
+    assert classify(None, [CROP], None) == "illegal_format"
+
+
+@pytest.mark.parametrize(
+    ("result", "error"),
+    [
+        (said("fine"), True),
+        (said("Error: no path", is_error=False), True),
+        (said("Error: no path\n" + "log line\n" * 100, is_error=False), False),
+        (said("Errors: 0", is_error=False), False),
+        (said('{"error": "no path"}', is_error=False), True),
+        (said('{"error": {"code": 5}}', is_error=False), True),
+        (said('{"error": null, "rows": []}', is_error=False), False),
+        (said('{"error": "", "rows": []}', is_error=False), False),
+        (said('{"success": false}', is_error=False), True),
+        (said('{"status": "error"}', is_error=False), True),
+        (said("x", is_error=False, structured={"isError": True}), True),
+        (said("x", is_error=False, structured={"result": "404 not found"}), False),
+        (said("Page: 404 not found is a status", is_error=False), False),
+        (said('{"error": "torn', is_error=False), False),
+        (Result(), False),
+    ],
+)
+def test_an_error_is_marked_or_announces_itself(result: Result, error: bool) -> None:
+    assert failed(result) == error
+    assert (classify(GOOD, [CROP], result) == "success") != error
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"type": "nonsense"},
+        {"$ref": "http://127.0.0.1:9/schema"},
+        {"$ref": "file:///etc/passwd"},
+        {"$ref": "#"},
+        {"$schema": "http://nowhere.example/"},
+        {"properties": {"a": {"pattern": "("}}},
+    ],
+)
+def test_a_schema_that_is_none_asks_for_nothing(schema: dict[str, Any]) -> None:
+    assert complies({"a": "x"}, Tool(name="t", parameters=schema))
+
+
+def test_patterns_end_however_they_are_written() -> None:
+    text = "a" * 5000 + "!"
+    for pattern in ("(a+)+$", r"(?=(a+)+$)(a|aa)+\1$"):
+        schema = {"properties": {"a": {"type": "string", "pattern": pattern}}}
+        assert not complies({"a": text}, Tool(name="t", parameters=schema))
+
+
+def test_a_step_has_an_outcome_per_call_and_one_for_what_could_not_be_read() -> None:
+    wrong = Call(name="image/crop", arguments="{}")
+    step = Step(reply=Reply(), calls=(GOOD, wrong, GOOD), results=(said("ok", False), said("no")))
+    assert of(step, [CROP]) == ("success", "invalid_arguments", "not_executed")
+    assert of(Step(reply=Reply(), fault="not JSON"), [CROP]) == ("illegal_format",)
+    assert of(Step(reply=Reply(text="done")), [CROP]) == ()
+
+
+results = st.builds(
+    Result,
+    parts=st.lists(st.builds(Text, st.text(max_size=30)), max_size=2).map(tuple),
+    structured=st.none() | st.dictionaries(st.text(max_size=6), st.integers(), max_size=2),
+    is_error=st.booleans(),
+)
+calls = st.builds(
+    Call, name=st.sampled_from(["image/crop", "x"]), arguments=st.text(max_size=10) | st.just("{}")
+)
+
+
+@given(call=st.none() | calls, result=st.none() | results, fault=st.text(max_size=5))
+def test_everything_has_exactly_one_outcome(
+    call: Call | None, result: Result | None, fault: str
+) -> None:
+    found = classify(call, [CROP], result, fault)
+    assert found in OUTCOMES
+    if result is not None and call is not None:
+        assert (found == "success") != failed(result)
