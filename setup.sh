@@ -42,7 +42,7 @@ if [ ! -x .venv/bin/pip ]; then
 fi
 
 case $kind in
-base) what='.[bfcl]' ;;
+base) what='.[bfcl,m3]' ;;
 dev) what='.[dev]' ;;
 bench) what='.[dev,bench]' ;;
 *) say "unknown set-up: $kind"; exit 2 ;;

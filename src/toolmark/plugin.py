@@ -9,6 +9,8 @@ from typing import Any
 
 from toolmark.errors import UsageError, near
 
+EXTRAS = ("m3",)  # rooms of ours that need the extra of their name
+
 
 def named(spec: str) -> bool:
     """Tell whether the words have the form `module:attribute`."""
@@ -29,9 +31,16 @@ def attribute(spec: str) -> Any:
     try:
         found: Any = import_module(module)
     except ModuleNotFoundError as error:
-        raise UsageError(f"cannot import {module}: {error}") from None
+        raise UsageError(f"cannot import {module}: {error}{_extra(module)}") from None
     for name in path.split("."):
         if not hasattr(found, name):
             raise UsageError(f"module {module} has no {path}{near(name, dir(found))}")
         found = getattr(found, name)
     return found
+
+
+def _extra(module: str) -> str:
+    """Return the next step where a module of ours lacks what an extra brings."""
+    own = module.split(".")
+    wanted = [name for name in EXTRAS if own[0] == "toolmark" and name in own]
+    return f"; next: pip install 'toolmark[{wanted[0]}]'" if wanted else ""

@@ -335,3 +335,22 @@ def test_a_model_that_refuses_the_suites_temperature_is_still_run(
     assert "the server refused temperature" in said.out
     (path,) = Path("runs").iterdir()
     assert Run(path).info.dropped == ("temperature",)
+
+
+def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
+    start = "import sys; sys.modules['anyio'] = None; sys.argv[0] = 'toolmark'\n"
+    start += "from toolmark.cli.app import main; main()"
+
+    def said(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", start, *words],
+            capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "400"},
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr
+        return done.stdout + done.stderr
+
+    listed = said("list")
+    assert "funcbench" in listed and "bfcl" in listed
+    assert listed.count("pip install 'toolmark[m3]'") == 2
+    for words in (("list", "m3-local"), ("run", "m3-local", "-m", "test/null")):
+        assert "next: pip install 'toolmark[m3]'" in said(*words)

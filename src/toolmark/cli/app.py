@@ -223,10 +223,17 @@ def list_(
 ) -> None:
     """List the suites, or the knobs of one."""
     if suite is None:
-        terminal.suites(out, {name: suites.summary(name) for name in suites.SUITES})
+        terminal.suites(out, {name: _about(name) for name in suites.SUITES})
         return
     terminal.knobs(out, suites.summary(suite), suites.knobs(suite))
     terminal.dialects(out, suite)
+
+
+def _about(name: str) -> str:
+    try:
+        return suites.summary(name)
+    except UsageError as error:  # an extra is not installed: the other suites are still there
+        return str(error)
 
 
 @app.command(epilog="Example: `toolmark doctor -m http://localhost:8000/v1#my-model`")
