@@ -52,7 +52,8 @@ def load(
     an executed reference trajectory is reported beside them. `toolmark fetch m3-servers` first.
 
     Args:
-        family: which kinds of task, out of those `toolmark list m3-local` names; all for all.
+        family: kinds of task, separated by commas, out of ledger, labels, deck, clock, repo, notes,
+            darkroom and stock; all for all.
         instances: tasks made from each template; at least 1.
         agent: loop (plain tool calling) or executor (plan, process, decide, as M3-Bench's paper).
         similarity: exact for equal arguments, or a sentence encoder (needs the extra embed).
