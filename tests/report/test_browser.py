@@ -2,54 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Locator, Page, expect
+from tests.servers.chromium import Watch, launched
 
 from toolmark.report import page as report
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-INSTALLED = next(filter(None, map(shutil.which, NAMES)), None)
-ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-
 Maker = Callable[..., Run]
-
-
-@dataclass
-class Watch:
-    """Everything that a page must not do."""
-
-    requests: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    dialogs: list[str] = field(default_factory=list)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as play:
-        path = INSTALLED or play.chromium.executable_path
-        if not Path(path).exists():
-            missing = "no Chromium for the browser test: apt-get install chromium"
-            if "CI" in os.environ:
-                pytest.fail(missing)
-            pytest.skip(missing)
-        found = play.chromium.launch(executable_path=path, args=ARGS)
+    with launched() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture

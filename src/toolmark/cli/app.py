@@ -102,7 +102,7 @@ def run(
         "headers": _headers(header),
         "repeats": repeats,
         "limit": limit,
-        "ids": _words(ids),
+        "ids": o.words(ids),
         "sample": sample,
         "tasks": tasks or "",
         "log_dir": log_dir,
@@ -179,7 +179,7 @@ def _verdict(found: dict[str, Any], fail_under: float | None, *, stopped: bool) 
 def _preview(
     loaded: Suite, limit: int | None, ids: str | None, sample: int | None, tasks: Path | None
 ) -> None:
-    plan = Plan(suite=loaded.name, model="", dialect="", limit=limit, ids=_words(ids),
+    plan = Plan(suite=loaded.name, model="", dialect="", limit=limit, ids=o.words(ids),
                 sample=sample, tasks=str(tasks or ""))  # fmt: skip
     counts: Counter[str] = Counter()
     first = None
@@ -310,10 +310,6 @@ def demo(
     from toolmark.cli import showcase
 
     showcase.play(out, err, log_dir)
-
-
-def _words(text: str | None) -> tuple[str, ...]:
-    return tuple(word.strip() for word in (text or "").split(",") if word.strip())
 
 
 def _headers(given: list[str] | None) -> list[tuple[str, str]]:

@@ -58,7 +58,7 @@ def author(
 ) -> None:
     """Have a model do the tasks and a judge decide; what it accepts becomes references."""
     loaded = o.load(suite, knob, seed)
-    chosen = tuple(word.strip() for word in (ids or "").split(",") if word.strip())
+    chosen = o.words(ids)
     plan = Plan(
         suite=loaded.name,
         model=f"{model} with {judge}",  # what is kept is condensed: it is no run of the model alone

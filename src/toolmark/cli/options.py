@@ -130,3 +130,8 @@ def load(name: str, knobs: list[str] | None, seed: int | None) -> Suite:
     if seed is not None and given.setdefault("seed", seed) != seed:
         raise UsageError(f"two seeds: --seed {seed} and -T seed={given['seed']}")
     return api.load(name, **given)
+
+
+def words(text: str | None) -> tuple[str, ...]:
+    """Return the words of a comma-separated list; none for no text."""
+    return tuple(word.strip() for word in (text or "").split(",") if word.strip())

@@ -39,7 +39,7 @@ def replay(
         servers=servers,
         cassette=cassette,
         images=images,
-        ids=tuple(word.strip() for word in (ids or "").split(",") if word.strip()),
+        ids=o.words(ids),
         output=output,
         at_once=max_connections,
         as_json=as_json,

@@ -60,7 +60,7 @@ def review(
         raise UsageError("one at a time: --blind, --pairs or --export")
     if len(runs) != 1 + blind:
         raise UsageError("--blind compares two runs" if blind else "review one run at a time")
-    chosen = tuple(word.strip() for word in (ids or "").split(",") if word.strip())
+    chosen = o.words(ids)
     opened = [api.open_run(path) for path in runs]
     if export is not None:
         from toolmark.review import single

@@ -48,6 +48,7 @@ class Agent(Protocol):
 if TYPE_CHECKING:
     from toolmark.runs.store import Run
 
+Opening: TypeAlias = Callable[[Media], AbstractAsyncContextManager[Site]]
 Scoring: TypeAlias = Callable[[Task, Trajectory], Mapping[str, Verdict]]
 
 
@@ -110,7 +111,7 @@ class Suite:
     name: str
     tasks: Tasks
     scorer: Scorer
-    site: Callable[[Media], AbstractAsyncContextManager[Site]]
+    site: Opening
     dialects: Mapping[str, Dialect]
     knobs: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0

@@ -119,6 +119,7 @@ def test_the_prompt_is_asked_where_the_task_file_has_one(
         ({"agent": "lop"}, "did you mean: loop"),
         ({"mode": "replya"}, "did you mean: replay"),
         ({"cassette": "none.jsonl"}, "no such cassette"),
+        ({"similarity": "no/such-encoder"}, "or -T similarity=exact"),
     ],
 )
 def test_a_wrong_request_says_what_to_do(

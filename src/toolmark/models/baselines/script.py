@@ -1,7 +1,8 @@
-"""A model that plays prepared steps."""
+"""What test models of several suites are made of: prepared steps, and how often they err."""
 
 from __future__ import annotations
 
+from toolmark.errors import UsageError
 from toolmark.types import Call, Reply, Request
 
 
@@ -19,3 +20,14 @@ class Script:
         if at < len(self.steps):
             return Reply(calls=self.steps[at])
         return Reply(text=self.answer)
+
+
+def rate_of(text: str) -> float:
+    """Read the share of tasks in which a test model errs. Raises UsageError beyond 0 to 1."""
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = -1.0
+    if not 0.0 <= rate <= 1.0:
+        raise UsageError(f"rate must lie between 0 and 1, not {text!r}")
+    return rate

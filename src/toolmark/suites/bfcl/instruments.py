@@ -9,6 +9,7 @@ from typing import Any
 
 from toolmark import seeds
 from toolmark.errors import UsageError, near
+from toolmark.models.baselines.script import rate_of
 from toolmark.score import match
 from toolmark.score.kinds import PYTHON
 from toolmark.score.values import Unsound
@@ -50,7 +51,7 @@ def faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     kind = options.get("class", "")
     if kind not in FAULTS:
         raise UsageError(f"no fault class {kind!r}{near(kind, FAULTS)}")
-    rate = _rate(options.get("rate", "0.2"))
+    rate = rate_of(options.get("rate", "0.2"))
     if task.category in multi_turn.CATEGORIES:
         return multi_turn.faulty(task, repeat, kind, rate)
     if task.category in agentic_score.CATEGORIES:
@@ -62,16 +63,6 @@ def faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
         if broken is not None:
             return Fixed(_reply(broken))
     return Fixed(_reply([_call(name, given) for name, given in calls]))
-
-
-def _rate(text: str) -> float:
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = -1.0
-    if not 0.0 <= rate <= 1.0:
-        raise UsageError(f"rate must lie between 0 and 1, not {text!r}")
-    return rate
 
 
 def _reply(calls: Sequence[Call]) -> Reply:

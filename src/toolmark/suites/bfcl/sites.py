@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 from toolmark.media import Media
+from toolmark.runs.suite import Opening
 from toolmark.types import Site, Task, World
-
-Opener: TypeAlias = Callable[[Media], AbstractAsyncContextManager[Site]]
 
 
 class Sites:
@@ -24,10 +23,10 @@ class Sites:
 
 
 @asynccontextmanager
-async def joined(openers: Mapping[str, Opener], media: Media) -> AsyncIterator[Site]:
+async def joined(openers: Mapping[str, Opening], media: Media) -> AsyncIterator[Site]:
     """Open the sites of the categories; those with the same opener share one."""
     async with AsyncExitStack() as stack:
-        opened: dict[Opener, Site] = {}
+        opened: dict[Opening, Site] = {}
         for opener in openers.values():
             if opener not in opened:
                 opened[opener] = await stack.enter_async_context(opener(media))

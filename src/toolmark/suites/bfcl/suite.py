@@ -10,7 +10,7 @@ from pathlib import Path
 from toolmark.dialects.native import NATIVE
 from toolmark.dialects.prompt import OWN, Wording
 from toolmark.errors import UsageError, near
-from toolmark.runs.suite import Scorer, Suite, Tasks
+from toolmark.runs.suite import Opening, Scorer, Suite, Tasks
 from toolmark.suites.bfcl import (
     agentic,
     data,
@@ -145,7 +145,7 @@ def names(asked: tuple[str, ...] | str) -> tuple[str, ...]:
     return tuple(name for name in CATEGORIES if name in meant)
 
 
-def _site(category: str) -> sites.Opener:
+def _site(category: str) -> Opening:
     return multi_turn.site if category in multi_turn.CATEGORIES else site
 
 

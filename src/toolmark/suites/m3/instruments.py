@@ -8,7 +8,7 @@ from random import Random
 
 from toolmark import seeds
 from toolmark.errors import UsageError, near
-from toolmark.models.baselines.script import Script
+from toolmark.models.baselines.script import Script, rate_of
 from toolmark.types import Call, Model, Task
 
 Steps = list[list[Call]]
@@ -31,7 +31,7 @@ def faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
         raise UsageError(f"no fault class {kind!r}{near(kind, FAULTS)}")
     steps, answer = right(task), task.reference["answer"]
     rng = seeds.of(task.seed, task.id, repeat, f"faulty {kind}")
-    if rng.random() < _rate(options.get("rate", "0.2")):
+    if rng.random() < rate_of(options.get("rate", "0.2")):
         steps, answer = FAULTS[kind](rng, steps, answer)
     return _played("test/faulty", steps, answer)
 
@@ -57,16 +57,6 @@ def _played(name: str, steps: Steps, answer: str) -> Script:
         if step
     ]
     return Script(name, numbered, answer)
-
-
-def _rate(text: str) -> float:
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = -1.0
-    if not 0.0 <= rate <= 1.0:
-        raise UsageError(f"rate must lie between 0 and 1, not {text!r}")
-    return rate
 
 
 # --- faults -----------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -87,6 +87,3 @@ def _secrets(server: Server) -> Sequence[str]:
         return config.launch(server, Path("/")).secrets
     except DataError:  # a server that cannot be started says nothing that could be recorded
         return ()
-
-
-Opener = Callable[[Media], AbstractAsyncContextManager[Site]]

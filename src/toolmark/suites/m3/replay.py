@@ -21,9 +21,9 @@ from toolmark.agents.loop import at_once
 from toolmark.errors import DataError, UsageError, WorldError, near
 from toolmark.media import Media
 from toolmark.runs.store import Run
+from toolmark.runs.suite import Opening
 from toolmark.suites.m3 import data, interchange, layout, outcome
 from toolmark.suites.m3.outcome import Outcome
-from toolmark.suites.m3.play import Opener
 from toolmark.suites.m3.score import EXACT, given
 from toolmark.types import (
     Audio,
@@ -178,7 +178,7 @@ def _sent(call: Call) -> Call:
 
 
 async def play(
-    pasts: Iterable[Past], opener: Opener, media: Media, width: int, keep: Callable[[Again], None]
+    pasts: Iterable[Past], opener: Opening, media: Media, width: int, keep: Callable[[Again], None]
 ) -> None:
     """Execute trajectories, `width` of them at a time; `keep` gets their calls in order."""
     running: deque[asyncio.Task[list[Again]]] = deque()

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from toolmark import codec, encoder
+from toolmark.errors import UsageError
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scoring
 from toolmark.score import align, answer
@@ -202,6 +203,16 @@ def _lacking(
 
 
 # --- the encoder ------------------------------------------------------------------------
+
+
+def check(similarity: str) -> None:
+    """Raise UsageError, before anything is asked, where judging would lack its encoder."""
+    if similarity == EXACT:
+        return
+    try:
+        encoder.load(similarity)
+    except UsageError as error:
+        raise UsageError(f"{error}; or -T similarity={EXACT}, which needs none") from None
 
 
 def gather(run: Run) -> Scoring:

@@ -58,6 +58,7 @@ def load(
         )
     if not (servers or cassette):
         raise UsageError("m3 needs -T servers=mcp.json, or -T cassette=FILE to replay")
+    score.check(similarity)
     store = Media(fetch.cache() / "media")
     found, notes = _tasks(Path(truths), tasks, images, store, fuzzy=fuzzy, similarity=similarity)
     known = config.read(Path(servers)) if servers else ()

@@ -65,6 +65,7 @@ def load(
     if instances < 1:
         raise UsageError(f"instances must be at least 1; got {instances}")
     chosen = _families(family)
+    score.check(similarity)
     drawn = secrets.randbits(32) if seed is None else seed
     store = Media(fetch.cache() / "media")
     stage = play.Stage(
