@@ -114,19 +114,23 @@ def _check(reading: str, failed: Collection[int], n_made: int) -> None:
 
 
 def _calls(steps: Steps) -> _Calls:
-    every: list[Mapping[str, Any]] = []
-    sizes: list[int] = []
+    try:
+        held = [step.get("calls") or () for step in steps]
+        every = [call for calls in held for call in calls]
+        names = [str(call.get("name") or "").strip() for call in every]
+    except (AttributeError, TypeError):
+        raise _unread(steps) from None
+    sizes = [len(calls) for calls in held]
+    return _Calls(every, names, np.arange(len(sizes)).repeat(sizes), len(sizes))
+
+
+def _unread(steps: Steps) -> UsageError:
+    """Return what is wrong with steps that cannot be read."""
     for number, step in enumerate(steps):
         held = (step.get("calls") or ()) if hasattr(step, "get") else None
         if not isinstance(held, (list, tuple)):
-            raise UsageError(f'step {number}: expected {{"calls": [...]}}, got {step!r:.80}')
-        every += held
-        sizes.append(len(held))
-    try:
-        names = [str(call.get("name") or "").strip() for call in every]
-    except AttributeError:
-        raise UsageError('every call must be {"name": ..., "arguments": ...}') from None
-    return _Calls(every, names, np.arange(len(sizes)).repeat(sizes), len(sizes))
+            return UsageError(f'step {number}: expected {{"calls": [...]}}, got {step!r:.80}')
+    return UsageError('every call must be {"name": ..., "arguments": ...}')
 
 
 def _without(truth: _Calls, *, perfect: bool) -> dict[str, Any]:
@@ -215,8 +219,8 @@ def _measures(
         "step_coherence_cov": joint.coherence() / n,
         "order_consistency_cov": joint.order() * _cover(truth, joint, recall, reading),
         "merge_purity_cov": joint.purity() * recall,
-        "matches": [[i, j, value] for i, j, value in zip(left, right, alike, strict=True)],
-        "per_step_fragmentation": (1 - 1 / np.maximum(joint.spread, 1)).tolist(),
+        "matches": list(map(list, zip(left, right, alike, strict=True))),
+        "per_step_fragmentation": (1 - joint.undivided).tolist(),
         "primary_pred_for_gt": joint.primary(),
     }
 

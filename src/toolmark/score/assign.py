@@ -28,13 +28,13 @@ class Cells(NamedTuple):
     """The pairs that might match, bucket after bucket, row by row.
 
     `truth` and `made` number the calls; `alike` is their similarity, float32; `blocks` holds
-    (first cell, rows, columns) of each bucket.
+    a row (first cell, rows, columns) for each bucket.
     """
 
     truth: Ints
     made: Ints
     alike: NDArray[np.float32]
-    blocks: list[tuple[int, int, int]]
+    blocks: Ints
 
 
 def cells(
@@ -57,7 +57,7 @@ def cells(
     shared = [name for name, across in columns.items() if across]
     down = np.array([len(rows[name]) for name in shared], dtype=np.intp)
     across = np.array([len(columns[name]) for name in shared], dtype=np.intp)
-    starts = (down * across).cumsum() - down * across
+    area = down * across
     left = np.array([row for name in shared for row in rows[name]], dtype=np.intp)
     right = np.array([column for name in shared for column in columns[name]], dtype=np.intp)
     # the cells of a row of a block go through the block's columns
@@ -65,7 +65,7 @@ def cells(
     first = (across.cumsum() - across).repeat(down) - (wide.cumsum() - wide)
     at_row = left.repeat(wide)
     at_column = right[np.arange(len(at_row)) + first.repeat(wide)]
-    blocks = list(zip(starts.tolist(), down.tolist(), across.tolist(), strict=True))
+    blocks = np.array((area.cumsum() - area, down, across)).T
     return Cells(at_row, at_column, similarity[at_row, at_column], blocks)
 
 
@@ -83,7 +83,7 @@ def plain(found: Cells, weak: float) -> Ints:
 def tied(found: Cells, weak: float, dislike: NDArray[Any]) -> Ints:
     """Return the matches that are as many and as alike as `plain`'s, and least disliked of those.
 
-    `dislike` is a number >= 0 per cell. Costs are whole numbers: of likeness in parts of 2^-24,
+    `dislike` is a whole number >= 0 per cell. Costs are whole numbers: likeness in parts of 2^-24,
     each worth more than all dislikes together, so that a dislike decides between equals and
     never against likeness. Where these numbers would be too large for exact arithmetic (hundreds
     of calls of one tool), the dislikes are told apart less finely.
@@ -92,26 +92,27 @@ def tied(found: Cells, weak: float, dislike: NDArray[Any]) -> Ints:
         return found.truth
     may = found.alike >= np.float32(weak)
     cost = (1 - found.alike).astype(np.float64) * _UNITS
-    n = max(min(down, across) for _, down, across in found.blocks)
-    most = float(np.abs(cost[may]).max(initial=0)) + 1
+    n = int(found.blocks[:, 1:].min(1).max())
+    least, best = max(float(found.alike.min()), weak), float(found.alike.max())
+    most = max(1 - least, best - 1, 0) * _UNITS + 2  # a cell may fall short of `weak` by rounding
     levels = np.floor((_EXACT / (2 * n * most) - 1) / n)
     peak = float(dislike.max())
-    fine = np.floor(dislike * (levels / peak)) if peak > levels else np.floor(dislike)
+    fine = np.floor(dislike * (levels / peak)) if peak > levels else dislike
     unit = n * min(levels, peak) + 1
     cost = np.where(may, cost * unit + fine, 2 * n * most * unit)
     return _kept(found, _solved(found, cost), weak)
 
 
 def _solved(found: Cells, cost: Floats) -> Ints:
+    if not len(found.blocks):
+        return np.zeros(0, dtype=np.intp)
     rows, columns = [], []
-    for start, down, across in found.blocks:
+    for start, down, across in found.blocks.tolist():
         block = cost[start : start + down * across].reshape(down, across)
         row, column = linear_sum_assignment(block)
         rows.append(row)
         columns.append(column)
-    if not rows:
-        return np.zeros(0, dtype=np.intp)
-    starts, _, across = np.array(found.blocks).repeat([len(row) for row in rows], axis=0).T
+    starts, down, across = found.blocks.repeat(found.blocks[:, 1:].min(1), axis=0).T
     picked: Ints = starts + np.concatenate(rows) * across + np.concatenate(columns)
     return picked
 

@@ -30,9 +30,10 @@ class Matches(NamedTuple):
 class Joint:
     """How matches spread over the pairs of a truth's and a made step.
 
-    `spread` is the number of made steps in which a truth's step is found, `matched` and `merged`
-    the matches per truth's and per made step. Of pairs of steps only those that hold a match are
-    kept, in order: `g` and `p`, their number of matches `sizes` and likeness `mass`.
+    `spread` is the number of made steps in which a truth's step is found, `undivided` one over
+    it, `matched` and `merged` the matches per truth's and per made step. Of pairs of steps only
+    those that hold a match are kept, in order: `g` and `p`, their number of matches `sizes` and
+    likeness `mass`.
     """
 
     def __init__(self, matches: Matches, n_truth: int, n_made: int) -> None:
@@ -46,21 +47,24 @@ class Joint:
         self.sizes = np.bincount(new.cumsum() - 1)
         self.mass = np.add.reduceat(matches.alike[order], starts) if len(key) else matches.alike
         self.spread = np.bincount(self.g, minlength=n_truth)
+        self.undivided = 1 / np.maximum(self.spread, 1)
         self.matched = np.bincount(matches.g, minlength=n_truth)
         self.merged = np.bincount(matches.p, minlength=n_made)
         self.made = matches.p[order]
 
     def coherence(self) -> float:
         """Return the matches, each over the number of made steps its step is spread over."""
-        return float(self.matched @ (1 / np.maximum(self.spread, 1)))
+        return float(self.matched @ self.undivided)
 
     def purity(self) -> float:
         """Return 1 - H(truth's step | made step) / ln(steps), by mass; 1 with fewer than two."""
         mass, columns = self.mass, np.bincount(self.p, self.mass)
-        active, total = np.count_nonzero(np.bincount(self.g, mass) > 0), float(mass.sum())
+        total = float(mass.sum())
+        plain = total > 0 and float(mass.min()) > 0  # thresholds at or below 0 let others in
+        active = np.count_nonzero(self.spread if plain else np.bincount(self.g, mass) > 0)
         if active <= 1 or total <= 0:
             return 1.0
-        if mass.min() <= 0:  # thresholds at or below 0 let such matches in
+        if not plain:
             live = (mass > 0) & (columns[self.p] > 0)
             mass, share = mass[live], mass[live] / columns[self.p[live]]
         else:

@@ -11,7 +11,9 @@ import pytest
 
 import toolmark as tm
 from toolmark.errors import UsageError
-from toolmark.types import Model, Reply, Request
+from toolmark.stats.columns import columns
+from toolmark.suites.m3 import paper
+from toolmark.types import Model, Reply, Request, Table
 
 SERVER = Path(__file__).parents[2] / "servers" / "mcp_sdk.py"
 ROOT = Path(__file__).parents[3]
@@ -78,6 +80,25 @@ def test_a_recorded_run_is_played_without_servers(knobs: dict[str, Any], tmp_pat
     (one,), (other,) = live.trajectories(), again.trajectories()
     assert [step.results for step in one.steps] == [step.results for step in other.steps]
     assert live.summary()["score"] == again.summary()["score"]
+
+
+def test_a_run_stands_above_the_rows_of_the_paper(knobs: dict[str, Any], tmp_path: Path) -> None:
+    suite = tm.load("m3", agent="loop", **knobs)
+    run = tm.run(suite, "test/oracle", log_dir=tmp_path)
+    readings = {name: columns(run.scores(), name) for name in suite.scorer.readings}
+    board, *_ = (
+        table for table in suite.scorer.tables(readings)
+        if isinstance(table, Table) and table.title.startswith("Leaderboard")
+    )  # fmt: skip
+    assert {len(row) for row in board.rows} == {len(board.head)}
+    own, *printed = board.rows
+    assert own[:2] == ("this run", 1) and own[-1] is None, "not judged yet"
+    assert [row[-1] for row in printed] == sorted(paper.AVERAGE.values(), reverse=True)
+    both = {name: {"a": rows, "b": rows} for name, rows in readings.items()}
+    boards = [table for table in suite.scorer.across(both) if "Leader" in table.title]
+    named = [isinstance(table, Table) and "GPT-5 (paper)" in dict.fromkeys(
+        row[0] for row in table.rows) for table in boards]  # fmt: skip
+    assert named == [reading == "official" for reading in readings]
 
 
 class Asks:

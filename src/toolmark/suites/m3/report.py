@@ -204,7 +204,7 @@ def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Ch
     for reading, runs in readings.items():
         ran = {name: columns for name, columns in runs.items() if columns.run.any()}
         if len(ran) > 1:
-            made.append(_board(reading, ran))
+            made.append(board(reading, ran))
     if not made:
         return ()
     runs = next(iter(readings.values()))
@@ -212,13 +212,19 @@ def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Ch
     return [*made, _outcomes(ran), _work(ran), _stack(ran)]
 
 
-def _board(reading: str, runs: Mapping[str, Columns]) -> Table:
+def leaderboard(reading: str) -> str:
+    """Return the title of a leaderboard."""
+    return f"Leaderboard ({reading})"
+
+
+def board(reading: str, runs: Mapping[str, Columns]) -> Table:
+    """Return a row per run with every measure that any of them has."""
     names = dict(pair for columns in runs.values() for pair in _names(columns).items())
     rows: list[tuple[str | float | None, ...]] = []
     for run, columns in runs.items():
         rows.append((run, int(columns.run.sum()), *(pooled(columns, n).value for n in names)))
     return Table(
-        title=f"Leaderboard ({reading})",
+        title=leaderboard(reading),
         head=("run", "n", *names.values()),
         rows=tuple(rows),
         note=_WEIGHTED.replace(", with 95 % intervals over tasks", ""),

@@ -9,7 +9,7 @@ from toolmark import fetch
 from toolmark.errors import UsageError, WorldError
 from toolmark.media import Media
 from toolmark.runs.suite import Scorer, Suite
-from toolmark.suites.m3 import data, instruments, play, report, score
+from toolmark.suites.m3 import data, instruments, paper, play, report, score
 from toolmark.types import Sampling, Task
 from toolmark.worlds.mcp import config
 
@@ -17,9 +17,9 @@ SCORER = Scorer(
     readings=score.READINGS,
     score=score.score,
     metrics=report.metrics,
-    tables=report.tables,
+    tables=paper.tables,
     gather=score.gather,
-    across=report.across,
+    across=paper.across,
 )
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 
