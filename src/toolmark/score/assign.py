@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -58,15 +59,16 @@ def cells(
     down = np.array([len(rows[name]) for name in shared], dtype=np.intp)
     across = np.array([len(columns[name]) for name in shared], dtype=np.intp)
     area = down * across
-    left = np.array([row for name in shared for row in rows[name]], dtype=np.intp)
-    right = np.array([column for name in shared for column in columns[name]], dtype=np.intp)
+    left = np.array([*chain.from_iterable([rows[name] for name in shared])], dtype=np.intp)
+    right = np.array([*chain.from_iterable([columns[name] for name in shared])], dtype=np.intp)
     # the cells of a row of a block go through the block's columns
     wide = across.repeat(down)
     first = (across.cumsum() - across).repeat(down) - (wide.cumsum() - wide)
     at_row = left.repeat(wide)
     at_column = right[np.arange(len(at_row)) + first.repeat(wide)]
     blocks = np.array((area.cumsum() - area, down, across)).T
-    return Cells(at_row, at_column, similarity[at_row, at_column], blocks)
+    alike = similarity.ravel().take(at_row * similarity.shape[1] + at_column)
+    return Cells(at_row, at_column, alike, blocks)
 
 
 def plain(found: Cells, weak: float) -> Ints:
@@ -91,7 +93,6 @@ def tied(found: Cells, weak: float, dislike: NDArray[Any]) -> Ints:
     if not len(found.alike):
         return found.truth
     may = found.alike >= np.float32(weak)
-    cost = (1 - found.alike).astype(np.float64) * _UNITS
     n = int(found.blocks[:, 1:].min(1).max())
     least, best = max(float(found.alike.min()), weak), float(found.alike.max())
     most = max(1 - least, best - 1, 0) * _UNITS + 2  # a cell may fall short of `weak` by rounding
@@ -99,7 +100,10 @@ def tied(found: Cells, weak: float, dislike: NDArray[Any]) -> Ints:
     peak = float(dislike.max())
     fine = np.floor(dislike * (levels / peak)) if peak > levels else dislike
     unit = n * min(levels, peak) + 1
-    cost = np.where(may, cost * unit + fine, 2 * n * most * unit)
+    cost = (1 - found.alike).astype(np.float64)
+    cost *= _UNITS * unit
+    cost += fine
+    cost[~may] = 2 * n * most * unit
     return _kept(found, _solved(found, cost), weak)
 
 
@@ -135,9 +139,9 @@ class Steps(NamedTuple):
 
 def taken(found: Cells, picked: Ints, steps: Steps) -> Matches:
     """Return the picked cells as matches."""
-    left, right = found.truth[picked], found.made[picked]
-    alike = found.alike[picked].astype(np.float64)
-    return Matches(left, right, steps.truth[left], steps.made[right], alike)
+    left, right = found.truth.take(picked), found.made.take(picked)
+    alike = found.alike.take(picked).astype(np.float64)
+    return Matches(left, right, steps.truth.take(left), steps.made.take(right), alike)
 
 
 def structured(found: Cells, weak: float, steps: Steps) -> Matches:
@@ -147,7 +151,7 @@ def structured(found: Cells, weak: float, steps: Steps) -> Matches:
     another as well, the solver's own too, and the one that goes by the matches that no tie leaves
     open: it joins their steps, keeps others apart and inverts the least.
     """
-    g, p = steps.truth[found.truth], steps.made[found.made]
+    g, p = steps.truth.take(found.truth), steps.made.take(found.made)
     apart = np.square(g * (steps.n_made - 1.0) - p * (steps.n_truth - 1.0))
     near = tied(found, weak, apart)
     loose = _open(found, near)
@@ -171,11 +175,11 @@ def _agreement(matches: Matches, steps: Steps) -> float:
 
 def _open(found: Cells, picked: Ints) -> NDArray[np.bool_]:
     """Tell of each picked cell whether another of its row or column is as good."""
-    left, right = found.truth[picked], found.made[picked]
+    left, right = found.truth.take(picked), found.made.take(picked)
     chosen, taken = np.full((2, max(found.truth.max(), found.made.max()) + 1), np.inf)
     chosen[left] = taken[right] = found.alike[picked]
-    across = found.alike == chosen[found.truth]
-    down = found.alike == taken[found.made]
+    across = found.alike == chosen.take(found.truth)
+    down = found.alike == taken.take(found.made)
     if np.count_nonzero(across) == np.count_nonzero(down) == len(picked):
         return np.zeros(len(picked), dtype=np.bool_)
     rows = np.bincount(found.truth[across], minlength=len(chosen))

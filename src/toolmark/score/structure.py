@@ -39,18 +39,20 @@ class Joint:
     def __init__(self, matches: Matches, n_truth: int, n_made: int) -> None:
         key = matches.g * n_made + matches.p
         order = key.argsort(kind="stable")
-        key = key[order]
+        key = key.take(order)
         new = np.ones(len(key), dtype=np.bool_)
         np.not_equal(key[1:], key[:-1], out=new[1:])
         starts = new.nonzero()[0]
-        self.g, self.p = np.divmod(key[starts], n_made)
+        self.g, self.p = np.divmod(key.take(starts), n_made)
         self.sizes = np.bincount(new.cumsum() - 1)
-        self.mass = np.add.reduceat(matches.alike[order], starts) if len(key) else matches.alike
+        self.mass = (
+            np.add.reduceat(matches.alike.take(order), starts) if len(key) else matches.alike
+        )
         self.spread = np.bincount(self.g, minlength=n_truth)
         self.undivided = 1 / np.maximum(self.spread, 1)
         self.matched = np.bincount(matches.g, minlength=n_truth)
         self.merged = np.bincount(matches.p, minlength=n_made)
-        self.made = matches.p[order]
+        self.made = matches.p.take(order)
 
     def coherence(self) -> float:
         """Return the matches, each over the number of made steps its step is spread over."""
@@ -68,7 +70,7 @@ class Joint:
             live = (mass > 0) & (columns[self.p] > 0)
             mass, share = mass[live], mass[live] / columns[self.p[live]]
         else:
-            share = mass / columns[self.p]
+            share = mass / columns.take(self.p)
         entropy = -float(mass @ np.log(share + 1e-12)) / total
         return min(max(1 - entropy / log(active), 0.0), 1.0)
 
