@@ -9,7 +9,7 @@ demo: .venv/ready-base
 	.venv/bin/toolmark demo
 
 test: .venv/ready-dev
-	$(PY) -m pytest
+	$(PY) -m pytest --numprocesses auto --dist worksteal
 
 bench: .venv/ready-bench
 	$(PY) -m benchmarks

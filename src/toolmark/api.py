@@ -15,12 +15,12 @@ import uvloop
 
 from toolmark import suites
 from toolmark.agents.loop import merge
-from toolmark.errors import Rejected, UsageError, near
+from toolmark.errors import Rejected, UsageError, alike, near
 from toolmark.media import Media
 from toolmark.models.encode import check_sampling
 from toolmark.models.resolve import address, resolve
 from toolmark.runs import runner, scoring, store
-from toolmark.runs.plan import Plan, select, task_file
+from toolmark.runs.plan import Plan, select, task_file, world
 from toolmark.runs.store import Folder, Run
 from toolmark.runs.suite import Scorer, Suite
 from toolmark.types import Instrument, Model, Sampling
@@ -28,7 +28,7 @@ from toolmark.types import Instrument, Model, Sampling
 if TYPE_CHECKING:
     from toolmark.report.compare import Comparison
 
-PACKAGES = ("toolmark", "msgspec", "numpy", "pyreqwest", "scipy", "uvloop")
+PACKAGES = ("toolmark", "mcp", "msgspec", "numpy", "pyreqwest", "scipy", "uvloop")
 
 
 def load(name: str, **knobs: Any) -> Suite:
@@ -100,8 +100,10 @@ async def arun(
         sample=sample,
         tasks=str(tasks),
         tasks_sha256=_digest(task_file(Path(tasks))) if tasks else "",
+        world=world(suite),
     )
     check_sampling(plan.sampling)
+    able(suite, plan)
     path, fresh = _folder(Path(log_dir), plan, resume=resume)
     try:
         player = resolve(
@@ -179,11 +181,15 @@ def rescore(run: Run | str | Path, scorer: Scorer | None = None) -> Run:
     return opened
 
 
-def compare(a: Run, b: Run, scorer: Scorer | None = None) -> Comparison:
-    """Compare two runs item by item: paired difference with interval and exact test."""
+def compare(a: Run, b: Run, scorer: Scorer | None = None, *, differing: bool = False) -> Comparison:
+    """Compare two runs item by item: paired difference with interval and exact test.
+
+    Where tasks differ in content under one id nothing is tested, unless `differing` asks for it.
+    """
     from toolmark.report import compare as comparing
 
-    return comparing.compare(a, b, scorer or scorer_of(a.info.plan.suite))
+    known = scorer or scorer_of(a.info.plan.suite)
+    return comparing.compare(a, b, known, differing=differing)
 
 
 def write_report(*runs: Run, path: str | Path | None = None, scorer: Scorer | None = None) -> Path:
@@ -201,6 +207,14 @@ def scorer_of(name: str) -> Scorer:
     if name not in suites.SUITES:
         raise UsageError(f"{name!r} is not a built-in suite: pass its scorer (--suite module:load)")
     return suites.scorer(name)
+
+
+def able(suite: Suite, plan: Plan) -> None:
+    """Raise UsageError, before anything is asked, where no task of the plan could be run."""
+    lacking = suite.missing(select(suite, plan, suite.seed))
+    if lacking and all(suite.missing([task]) for task in select(suite, plan, suite.seed)):
+        reasons = {name: why.partition("\n")[0] for name, why in lacking.items()}
+        raise UsageError(f"no task can be run: {alike(reasons)}")
 
 
 def _dialect(suite: Suite, name: str | None) -> str:
@@ -223,6 +237,8 @@ def _positive(name: str, value: int) -> None:
 
 
 def _digest(path: Path) -> str:
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: cannot read tasks: not a file")
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

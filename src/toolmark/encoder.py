@@ -48,7 +48,7 @@ def load(name: str, cache: Path | None = None) -> Encoder:
     where there is no such model, or the extra `embed` is missing.
     """
     if not installed():
-        raise UsageError(f"encoder {name!r} needs: pip install 'toolmark[embed]'")
+        raise UsageError(f"encoder {name!r} needs: pip install '.[embed]' in the checkout")
     folder = _folder(name) or _fetched(name)
     if not (folder / "modules.json").is_file() and not (folder / "config.json").is_file():
         raise UsageError(_absent(name, f"{folder} holds neither modules.json nor config.json"))

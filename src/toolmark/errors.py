@@ -16,7 +16,7 @@ A model's fault is none of these: it is a stop reason in the Reply.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 
@@ -84,3 +84,16 @@ def near(word: str, known: Iterable[str]) -> str:
     if close:
         return f"; did you mean: {', '.join(close)}"
     return f"; known: {', '.join(names)}"
+
+
+def alike(reasons: Mapping[str, str]) -> str:
+    """Return reasons by name as one line; names that share a reason stand behind it, counted."""
+    named: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        named.setdefault(reason.removeprefix(f"{name}: "), []).append(name)
+    return "; ".join(
+        f"{names[0]}: {reason}"
+        if len(names) == 1
+        else f"{reason} ({len(names)}: {', '.join(names)})"
+        for reason, names in named.items()
+    )

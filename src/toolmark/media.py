@@ -57,6 +57,11 @@ class Media:
 
     def _path(self, sha256: str) -> Path:
         # the name comes from a stranger's file: it must not lead out of the folder
-        if not _SHA256.fullmatch(sha256):
+        if not named(sha256):
             raise DataError(f"not a SHA-256: {sha256[:80]!r}")
         return self.folder / sha256[:2] / sha256
+
+
+def named(sha256: str) -> bool:
+    """Tell whether a text has the form of a name in a store."""
+    return _SHA256.fullmatch(sha256) is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolmark.errors import UsageError, near
 
-EXTRAS = ("m3",)  # rooms of ours that need the extra of their name
+EXTRAS = {"m3": "m3", "mcp": "m3"}  # rooms of ours, and the extra that they need
 
 
 def named(spec: str) -> bool:
@@ -42,5 +42,5 @@ def attribute(spec: str) -> Any:
 def _extra(module: str) -> str:
     """Return the next step where a module of ours lacks what an extra brings."""
     own = module.split(".")
-    wanted = [name for name in EXTRAS if own[0] == "toolmark" and name in own]
-    return f"; next: pip install 'toolmark[{wanted[0]}]'" if wanted else ""
+    wanted = [extra for room, extra in EXTRAS.items() if own[0] == "toolmark" and room in own]
+    return f"; next: pip install '.[{wanted[0]}]' in the checkout" if wanted else ""

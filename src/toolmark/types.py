@@ -20,6 +20,15 @@ class Record(Struct, frozen=True, omit_defaults=True, gc=False):
     """
 
 
+class Check(Record, frozen=True, kw_only=True):
+    """What one probe found, and the next step where it is not well."""
+
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    detail: str
+    step: str = ""
+
+
 # --- what is said -----------------------------------------------------------------------
 
 
@@ -288,7 +297,10 @@ class Verdict(Record, frozen=True, kw_only=True):
 
 
 class Score(Record, frozen=True, kw_only=True):
-    """The verdicts on one (task, repeat) by reading; none, and `not_run`, where it was not run."""
+    """The verdicts on one (task, repeat) by reading; `not_run` says why where it was not run.
+
+    There are none then, but in readings that count what was not done.
+    """
 
     task: str
     item: str
@@ -450,4 +462,22 @@ class Site(Protocol):
 
     def world(self, task: Task, needed: Mapping[str, Any], /) -> AbstractAsyncContextManager[World]:
         """Return a fresh world; `needed` holds the final states of the tasks it needs, by id."""
+        ...
+
+
+@runtime_checkable
+class Noted(Protocol):
+    """A site whose parts, such as servers, can fail, and that keeps note of it."""
+
+    def notes(self) -> Mapping[str, Sequence[str]]:
+        """Return what has happened to each part so far, by name; nothing of those that did well."""
+        ...
+
+
+@runtime_checkable
+class Known(Protocol):
+    """A site whose parts, such as servers, say what they are."""
+
+    def known(self) -> Mapping[str, Sequence[str]]:
+        """Return what each part said it is, by name; more than one line where it changed."""
         ...

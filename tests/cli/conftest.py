@@ -46,13 +46,16 @@ def mind() -> Iterator[Mind]:
             ready.set()
             await over.wait()
 
-    thread = threading.Thread(target=loop.run_until_complete, args=(main(),))
+    def serve() -> None:  # a runner ends what still waits to answer
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(main())
+
+    thread = threading.Thread(target=serve)
     thread.start()
     ready.wait(5)
     yield found
     loop.call_soon_threadsafe(over.set)
     thread.join(5)
-    loop.close()
 
 
 @pytest.fixture

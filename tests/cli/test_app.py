@@ -17,7 +17,7 @@ import pytest
 import typer
 from tests.servers.mind import Command, Mind
 
-from toolmark import codec
+from toolmark import codec, suites
 from toolmark.cli.app import app
 from toolmark.runs.store import Run
 
@@ -120,6 +120,9 @@ def test_the_cache_asks_nothing_twice(toolmark: Command, mind: Mind) -> None:
         (("run", "funcbench", "-m", "test/nul"), "no test instrument 'nul'; did you mean: null"),
         (("run", "funcbench", "-m", "opnai/gpt-5"), "did you mean: openai/"),
         (("run", "funcbench", "-m", "test/null", "-T", "cor=3"), "did you mean: core"),
+        (("run", "m3-local", "-m", "test/null", "-T", "temperatur=1"),
+         "known: family, instances, agent, similarity, cassette, mode, seed"),
+        (("run", "funcbench", "-m", "test/null", "--tasks", "/dev/null"), "not a file"),
         (("run", "funcbench", "-m", "test/null", "-T", "core"), "expected KNOB=VALUE"),
         (("run", "funcbench", "-m", "test/null", "-T", "core=x"), "knob core: expected int"),
         (("run", "funcbench", "-m", "test/null", "-T", "core=5", "-T", "depth=5"),
@@ -185,6 +188,12 @@ def test_a_refused_run_still_prints_its_object(toolmark: Command, mind: Mind) ->
     said = toolmark("run", "funcbench", "-m", mind.model, *SMALL, "--json")
     assert said.code == 1
     assert json.loads(said.out)["n_run"] == 0
+
+
+def test_the_help_names_every_suite(toolmark: Command) -> None:
+    for command in ("run", "author"):
+        said = " ".join(toolmark(command, "--help").out.split())
+        assert all(name in said for name in suites.SUITES)
 
 
 def test_making_tasks_does_not_overwrite_a_run(toolmark: Command) -> None:
@@ -351,6 +360,6 @@ def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
 
     listed = said("list")
     assert "funcbench" in listed and "bfcl" in listed
-    assert listed.count("pip install 'toolmark[m3]'") == 2
+    assert listed.count("pip install '.[m3]'") == 2
     for words in (("list", "m3-local"), ("run", "m3-local", "-m", "test/null")):
-        assert "next: pip install 'toolmark[m3]'" in said(*words)
+        assert "next: pip install '.[m3]'" in said(*words)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from toolmark import codec
 from toolmark.dialects.staged import STAGED, Staged, read, thoughtless
-from toolmark.types import Call, Reply, Result, Text
+from toolmark.types import Call, Reading, Reply, Result, Text
 
 ONE = '{"tool_calls": [{"name": "a/b", "arguments": {"x": 1}}]}'
 BARE = '[{"name": "a/b", "arguments": {"x": 1}}]'
@@ -22,7 +23,9 @@ values = st.recursive(
 )
 objects = st.dictionaries(st.text(max_size=4), values, max_size=3)
 written = st.builds(
-    lambda name, given: Call(name=name, arguments=json.dumps(given, ensure_ascii=False)),
+    lambda name, given: Call(
+        name=codec.escape(name), arguments=codec.escape(json.dumps(given, ensure_ascii=False))
+    ),
     names,
     objects,
 )
@@ -106,3 +109,30 @@ def test_every_call_is_answered_by_number_and_name() -> None:
         "[3] a/b: not executed, there were too many calls",
     ]
     assert "nothing returned" in STAGED.answer(Reply(), (CALL,), (Result(),))[1].text
+
+
+CUTS = ("```", "```json\n", "<think>", "</think>", "<|begin_of_box|>", "<|end_of_box|>")
+
+
+@given(
+    st.lists(st.sampled_from(CUTS) | st.text(max_size=5), max_size=6).map("".join),
+    st.sampled_from(
+        ["{}", "<think>so</think>{}", "so</think>\n{}", "```json\n{}\n```", "Look:\n```\n{}\n```",
+         "<think>so</think>\n```json\n{}\n```"]
+    ),
+)  # fmt: skip
+@example("<think></think>", "```json\n{}\n```")
+def test_tags_and_fences_in_arguments_cut_nothing_off(value: str, frame: str) -> None:
+    held = json.dumps({"x": value}, ensure_ascii=False)
+    call = Call(name="a/b", arguments=codec.escape(held))
+    reply = Reply(text=frame.replace("{}", STAGED.write([call]).text))
+    assert STAGED.read(reply, ()) == Reading(calls=(call,))
+
+
+def test_what_is_weighed_in_thoughts_is_not_called() -> None:
+    draft = ONE.replace("a/b", "c/d")
+    for thought in (draft, f"```json\n{draft}\n```", f"{draft}</think> no"):
+        for opening in ("<think>", ""):
+            assert not read(f"{opening}{thought}</think>Nothing.").calls
+            for said in (ONE, f"```json\n{ONE}\n```"):
+                assert read(f"{opening}{thought}</think>{said}").calls == (CALL,)

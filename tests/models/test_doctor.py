@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 import json
 import wave
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from PIL import Image
 from tests.servers import fake
 
 from toolmark.errors import UsageError
 from toolmark.models import doctor
-from toolmark.models.doctor import Check, examine
+from toolmark.models.doctor import examine
+from toolmark.types import Check
 
 MODELS = {"data": [{"id": "good"}, {"id": "other"}]}
+
+
+def looked(said: list[dict[str, Any]]) -> str:
+    """Name the stripes of the picture, after some thoughts in the open."""
+    url = next(part["image_url"]["url"] for part in said if part["type"] == "image_url")
+    picture = Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).convert("RGB")
+    third = picture.width // 3
+    pixels = [picture.getpixel((third * at + third // 2, 90)) for at in range(3)]
+    names = {tuple(value): name for name, value in doctor._COLOURS.items()}
+    seen = [name.title() for pixel in pixels for value, name in names.items() if value == pixel]
+    return f"Is it red or blue? {', '.join(seen)}."
+
+
+def listened(said: list[dict[str, Any]]) -> str:
+    """Count the stretches of sound."""
+    data = next(part["input_audio"]["data"] for part in said if part["type"] == "input_audio")
+    with wave.open(io.BytesIO(base64.b64decode(data))) as sound:
+        frames = memoryview(sound.readframes(sound.getnframes())).cast("h")
+    loud = [any(frames[at : at + 800]) for at in range(0, len(frames), 800)]
+    return str(sum(now and not before for before, now in pairwise([False, *loud])))
 
 
 def clinic(**faults: Any) -> fake.Behaviour:
@@ -30,9 +54,9 @@ def clinic(**faults: Any) -> fake.Behaviour:
         if "temperature" in asked.json:
             return faults.get("temperature", (200, fake.says("yes")))
         if "image_url" in kinds:
-            return faults.get("image", (200, fake.says("red")))
+            return faults.get("image", (200, fake.says(looked(said))))
         if "input_audio" in kinds:
-            return faults.get("audio", (200, fake.says("beep")))
+            return faults.get("audio", (200, fake.says(listened(said))))
         if names == ["weather.get"]:
             return faults.get("dots", (200, fake.calls(("weather.get", "{}"))))
         if "Rome" in said:
@@ -89,6 +113,10 @@ def test_a_good_endpoint_is_well_in_every_respect() -> None:
         ("temperature", "temperature 0", NO, "fail", "not supported"),
         ("image", "image", NO, "warn", "not supported"),
         ("audio", "audio", NO, "warn", "not supported"),
+        ("image", "image", (200, fake.says("A photo of a dog.")), "warn", "not seen"),
+        ("image", "image", (200, fake.says("red red red")), "warn", "not seen"),
+        ("image", "image", (200, fake.says("")), "warn", "not seen"),
+        ("audio", "audio", (200, fake.says("I hear 12 beeps.")), "warn", "not heard"),
         ("audio", "audio", (500, {}), "warn", "500"),
     ],
 )
@@ -148,7 +176,12 @@ def test_what_is_no_endpoint_is_a_usage_error() -> None:
         asyncio.run(examine("baseline/planner"))
 
 
-def test_the_probes_media_are_what_they_claim() -> None:
-    with wave.open(io.BytesIO(doctor._wav())) as sound:
-        assert (sound.getframerate(), sound.getnframes()) == (16_000, 16_000)
-    assert doctor._png().startswith(b"\x89PNG\r\n\x1a\n")
+def test_a_blind_endpoint_is_not_well() -> None:
+    blind = (200, fake.says("red, green, blue, yellow, blue, yellow, blue"))
+    found = checks(image=blind)["image"]
+    assert "suites with image input" in found.step
+
+
+def test_the_recording_is_what_it_claims() -> None:
+    with wave.open(io.BytesIO(doctor._wav(3))) as sound:
+        assert (sound.getframerate(), sound.getnframes()) == (16_000, 24_000)

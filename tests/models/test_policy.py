@@ -54,6 +54,20 @@ def retry(model: Scripted, retries: int) -> tuple[Retry, list[float]]:
     return Retry(model, retries, sleep=sleep, rng=Random(1)), slept
 
 
+def test_what_waits_to_be_asked_again_can_be_seen() -> None:
+    seen: list[list[str]] = []
+
+    async def sleep(wait_s: float) -> None:
+        seen.append(list(asking.waits))
+
+    asking = Retry(Scripted(Unavailable("refused"), Torn("cut"), Reply()), 5, sleep=sleep)
+    cached = Cache(asking, Path("unused"), "one")
+    asyncio.run(asking(HELLO))
+    assert seen == [["refused"], ["cut"]]
+    assert list(asking.waits) == list(cached.waits) == []
+    assert not Pace(Scripted(Reply()), 1).waits
+
+
 @pytest.mark.parametrize("kind", [RateLimited, Unavailable, Timeout, Torn])
 def test_a_passing_failure_is_asked_again(kind: type[EndpointError]) -> None:
     model = Scripted(kind("x"), kind("x"), Reply(text="done"))

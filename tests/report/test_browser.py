@@ -131,6 +131,17 @@ def test_an_episode_opens_with_its_steps_and_drawing(visit: Opener) -> None:
     assert "official reading" in detail.inner_text()
 
 
+def test_readings_that_say_the_same_of_an_episode_share_its_evidence(visit: Opener) -> None:
+    page = visit()
+    for cause, n in (("value_not_known", 1), ("over_limit", 2)):  # fair forgives the latter
+        page.locator("#reset").click()
+        choose(page, "cause", cause)
+        rows(page).first.click()
+        detail = page.locator("#detail")
+        assert detail.locator(".verdict").count() == n
+        assert "fair reading" in detail.inner_text()
+
+
 def test_hostile_text_is_shown_as_text(visit: Opener) -> None:
     page = visit()
     page.locator("#find").fill("onerror")

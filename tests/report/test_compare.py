@@ -85,22 +85,45 @@ def test_another_reading_gives_other_numbers(make_run: Maker, scorer: Scorer) ->
     assert compare(a, b, scorer).score_a.value != compare(a, b, scorer, "fair").score_a.value
 
 
-def test_changed_tasks_and_knobs_are_warned_of(make_run: Maker, scorer: Scorer) -> None:
-    a, b = make_run(n=6), make_run(n=6, knobs={"core": 20})
-    lines = (b.path / "tasks.jsonl").read_text().splitlines()
-    record = json.loads(lines[2])
-    record["category"] = "changed"
-    lines[2] = json.dumps(record)
-    (b.path / "tasks.jsonl").write_text("\n".join(lines) + "\n")
-    info = json.loads((b.path / "run.json").read_text())
+def _changed(run: Run, n: int) -> Run:
+    """Make the first tasks of a stored run others than they were, under their old ids."""
+    lines = (run.path / "tasks.jsonl").read_bytes().splitlines()
+    for index in range(n):
+        lines[index] = json.dumps(json.loads(lines[index]) | {"category": "changed"}).encode()
+    (run.path / "tasks.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    info = json.loads((run.path / "run.json").read_text())
     info["tasks_sha256"] = "1" * 64
-    (b.path / "run.json").write_text(json.dumps(info))
-    found = compare(a, Run(b.path), scorer)
+    (run.path / "run.json").write_text(json.dumps(info))
+    return Run(run.path)
+
+
+def test_changed_tasks_and_knobs_are_warned_of(make_run: Maker, scorer: Scorer) -> None:
+    a, b = make_run(n=6), _changed(make_run(n=6, knobs={"core": 20}), 1)
+    found = compare(a, b, scorer)
     assert found.warnings == (
-        "1 task differs in content under the same id, such as lab-2",
+        "1 task differs in content under the same id, such as lab-0",
         "the suite's knobs differ: core",
     )
     assert ("knob core", "10", "20") in found.settings
+
+
+def test_tasks_that_differ_are_not_tested_unless_asked(make_run: Maker, scorer: Scorer) -> None:
+    a, b = make_run(model="a", luck=90), make_run(model="b", luck=20)
+    before = compare(a, b, scorer).paired
+    b = _changed(b, 30)
+    found = compare(a, b, scorer)
+    assert found.n_changed == 30
+    assert found.paired.n_pairs == 30
+    assert all(each.p is None for each in (found.paired, *found.categories))
+    first, second, *rest = str(found).splitlines()
+    assert first.startswith("warning: 30 tasks differ in content")
+    assert second.startswith("No verdict: these are not the same tasks. next: ")
+    assert not any(word in str(rest) for word in ("p-value", "is better", "only A right:"))
+    asked = compare(a, b, scorer, differing=True)
+    assert asked.paired == before
+    first, second, *_ = str(asked).splitlines()
+    assert first.startswith("warning: 30 tasks differ in content")
+    assert second.startswith("a is better than b by ")
 
 
 def test_equal_settings_are_not_listed(make_run: Maker, scorer: Scorer) -> None:

@@ -18,10 +18,11 @@ from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
 from toolmark.report import episode, page
 from toolmark.report.episode import LARGEST, LONGEST, PICTURE
+from toolmark.runs import scoring
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Scorer
+from toolmark.runs.suite import Metric, Scorer
 from toolmark.stats.columns import Columns
-from toolmark.types import Call, Chart, Image, Message, Result, Table
+from toolmark.types import Call, Chart, Image, Message, Result, Table, Task, Trajectory, Verdict
 
 Maker = Callable[..., Run]
 
@@ -158,6 +159,52 @@ def test_a_table_that_repeats_the_scores_is_left_out(
     assert "Said again" not in text
     assert "Weighted so." in text
     assert "50.0\u00a0% [40.0,\u00a060.0]" in text
+
+
+def test_readings_that_fail_alike_share_a_table(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    def alike(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
+        found = scorer.score(task, trajectory)["official"]
+        return dict.fromkeys(("official", "fair"), found) | {"kind": right}
+
+    right = Verdict(outcome="correct", value=1.0)
+    own = replace(scorer, score=alike, readings=("official", "fair", "kind"))
+    run = make_run()
+    scoring.rescore(run, own)
+    text = (page.write([run], lambda _: own, tmp_path / "r.html")).read_text(encoding="utf-8")
+    heads = re.findall(r"<h3>([^<]* readings?)</h3>", text)
+    assert heads == ["official, fair readings", "kind reading"]
+    assert "in the official reading." in text
+
+
+def test_the_headline_reading_is_stored_first(make_run: Maker, scorer: Scorer) -> None:
+    run = make_run(n=3)
+    scoring.rescore(run, replace(scorer, readings=("fair", "official")))
+    assert all([*score.readings] == ["fair", "official"] for score in run.scores())
+
+
+def test_numbers_are_called_as_readers_are_told_with_what_they_count(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    def metrics(columns: Columns) -> Sequence[Metric]:
+        head, part, *_ = scorer.metrics(columns)
+        return [head, replace(part, name="sim_cov", told="similarity", unit="calls made")]
+
+    own = replace(scorer, metrics=metrics)
+    found = read(page.write([make_run(n=12)], lambda _: own, tmp_path / "r.html"))
+    assert "similarity" in found.text and "4 calls made" in found.text
+    assert "sim_cov" not in found.text
+    assert found.blocks["runs"][0]["words"] == {"sim_cov": "similarity"}
+
+
+def test_evidence_of_the_suite_is_on_the_page(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    told = Table(title="Who judged", head=("judge", "n"), rows=(("one/judge", 3),))
+    own = replace(scorer, evidence=lambda run: [told])
+    text = read(page.write([make_run(n=3)], lambda _: own, tmp_path / "r.html")).text
+    assert "Who judged" in text
 
 
 def test_calls_are_those_executed_and_the_rest_is_said(

@@ -7,14 +7,16 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
+from tests.report.conftest import SCORER
 
 from toolmark import api
 from toolmark import suites as known
 from toolmark.cli import terminal
 from toolmark.models import resolve
+from toolmark.runs.jsonl import Lines
 from toolmark.runs.runner import Progress
 from toolmark.runs.store import Run
-from toolmark.types import Call, Reply, Result, Step, Task, Trajectory
+from toolmark.types import Attempt, Call, Reply, Result, Step, Task, Trajectory
 
 Maker = Callable[..., Run]
 
@@ -90,3 +92,41 @@ def test_the_list_names_everyone_who_can_play() -> None:
 def test_the_dialects_that_are_listed_exist() -> None:
     assert terminal.DIALECTS.keys() == known.SUITES.keys()
     assert terminal.DIALECTS["funcbench"].split(", ") == list(api.load("funcbench").dialects)
+
+
+def test_what_is_asked_again_is_told_with_the_reason() -> None:
+    waiting = progress()
+    assert "retrying" not in terminal.line(waiting, "bfcl m")
+    waiting.waits = ["refused", "too many\nsecond line", "refused"]
+    assert terminal.line(waiting, "bfcl m").endswith("  retrying 3: refused")
+    waiting.waits = ["the endpoint cannot be reached (connection refused)"] * 16
+    assert "retrying 16: the endp" in terminal.line(waiting, "bfcl m", 80)
+    assert "not run 3  left 9:" in terminal.line(waiting, "bfcl m", 34)
+
+
+def test_only_the_latest_reason_of_what_is_still_not_run_counts(make_run: Maker) -> None:
+    run = make_run(n=6, absent=2)  # lab-4 and lab-5
+    lines = Lines(run.path / "attempts.jsonl")
+    for task, reason in (("lab-0", "mended since"), ("lab-4", "of old"), ("lab-4", "stderr: x\ny")):
+        lines.append(Attempt(task=task, repeat=0, stage="world", reason=reason))
+    lines.close()
+    told = written(lambda console: terminal.not_run(console, run))
+    assert told == [
+        "  not run, 1 episode: RateLimited: 429 after 5 tries",
+        "  not run, 1 episode: stderr: x",
+        f"  next: toolmark show {run.path} lab-5  (one of them, whole)",
+        "  next: give the same command again to run what is missing",
+    ]
+
+
+def test_a_reason_is_told_to_its_end(make_run: Maker) -> None:
+    run = make_run(n=2, absent=1)
+    reason = f"servers cannot run: {'a, ' * 100}next: fetch them"
+    lines = Lines(run.path / "attempts.jsonl")
+    lines.append(Attempt(task="lab-1", repeat=0, stage="world", reason=reason))
+    lines.close()
+    api.rescore(run, SCORER)
+    listed = written(lambda console: terminal.outcomes(console, run))
+    ended = written(lambda console: terminal.not_run(console, run))
+    for told in (listed, ended):
+        assert any(line.endswith("next: fetch them") for line in told)

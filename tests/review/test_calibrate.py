@@ -53,8 +53,11 @@ def test_the_best_is_not_beaten_and_lies_within_its_interval_s_grid(
 ) -> None:
     found = sweep(rows)
     weak, youden, strong = found.best
-    assert weak.reached.value == pytest.approx(max(made.f1 for made in found.levels))
-    assert youden.reached.value == pytest.approx(max(made.youden for made in found.levels))
+    for best, most in (
+        (weak, max(made.f1 for made in found.levels)),
+        (youden, max(made.youden for made in found.levels)),
+    ):
+        assert best.reached.value == (pytest.approx(most) if most > 1e-12 else None)
     for best in found.best:
         if best.threshold.value is None:
             continue
@@ -107,6 +110,24 @@ def test_the_interval_covers_the_threshold_of_the_population() -> None:
         assert best.high is not None
         covered += best.low <= 0.70 <= best.high
     assert covered >= 35
+
+
+def test_labels_that_similarity_contradicts_recommend_nothing() -> None:
+    found = sweep([(0.9, False)] * 30 + [(0.2, True)] * 30)
+    assert [best.threshold.value for best in found.best] == [None, None, None]
+    assert "none is recommended" in calibrate.chosen(found).note
+    upside_down = sweep([(0.9, False)] * 30 + [(0.5, True)] * 30)
+    assert upside_down.best[1].threshold.value is None, "Youden's J is never above 0"
+
+
+def test_a_best_at_the_end_of_the_range_and_few_pairs_are_told() -> None:
+    many = [(0.3 + i / 100, False) for i in range(20)] + [(0.4 + i / 100, True) for i in range(30)]
+    at_the_end = sweep(many)
+    assert at_the_end.best[0].threshold.value == THRESHOLDS[0]
+    told = calibrate.chosen(at_the_end).note
+    assert "at the end of the range, 0.40" in told and "Few pairs" not in told
+    clean = calibrate.chosen(sweep([(0.5, False)] * 19 + [(0.7, True)] * 20)).note
+    assert "Few pairs" in clean and "end of the range" not in clean
 
 
 def test_two_lone_pairs_still_have_an_interval() -> None:

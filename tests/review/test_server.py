@@ -158,7 +158,9 @@ def test_what_is_no_answer_is_refused(
     assert not (run.path / "reviews.jsonl").exists()
 
 
-@pytest.mark.parametrize("length", [str(LARGEST_BODY + 1), "-1", "x", "1" * 400])
+@pytest.mark.parametrize(
+    "length", [str(LARGEST_BODY + 1), "0" * 12 + str(2**40), "-1", "x", "1" * 400]
+)
 def test_a_giant_or_unmeasured_body_is_not_read(served: Served, length: str) -> None:
     headers = {"Content-Type": "application/json", "Origin": served.origin,
                "Content-Length": length}  # fmt: skip

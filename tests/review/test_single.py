@@ -145,6 +145,7 @@ def test_a_killed_review_keeps_what_was_decided(run: Run) -> None:
         ('[{"calls": [{"name": "ocr/raed", "arguments": {}, "result": 1}]}]',
          {"$[0].calls[0].result": "not expected", "$[0].calls[0].name": "did you mean: ocr/read"}),
         ("[", {"$": "not JSON"}),
+        ("[]", {"$": "at least one step"}),
     ],
 )  # fmt: skip
 def test_every_fault_of_an_edit_is_told_with_its_path(text: str, faults: dict[str, str]) -> None:
@@ -168,7 +169,11 @@ CALLS = st.fixed_dictionaries(
 
 
 @given(
-    st.lists(st.fixed_dictionaries({"calls": st.lists(CALLS, min_size=1, max_size=3)}), max_size=3)
+    st.lists(
+        st.fixed_dictionaries({"calls": st.lists(CALLS, min_size=1, max_size=3)}),
+        min_size=1,
+        max_size=3,
+    )
 )
 def test_steps_that_are_sound_come_back_numbered(steps: list[dict[str, object]]) -> None:
     found = edit.read(json.dumps(steps))

@@ -191,6 +191,27 @@ def test_a_damaged_panel_is_named(run: Run) -> None:
         judging.counted(run)
 
 
+def test_a_damaged_panel_says_what_to_do_and_doing_it_asks_nothing_again(run: Run) -> None:
+    _collect(run, lambda name, _: 0.5)
+    (run.path / judging.PANELS).write_text("{")
+    with pytest.raises(DataError, match="delete it and give toolmark judge again"):
+        judging.counted(run)
+    (run.path / judging.PANELS).unlink()
+    _, asked = _collect(run, lambda name, _: 0.5)
+    assert asked == []
+
+
+@pytest.mark.parametrize("value", ["37.5", "-0.1", '"nan"', '"inf"'])
+def test_a_value_out_of_range_is_named_with_its_line(run: Run, value: str) -> None:
+    _collect(run, lambda name, _: 0.5)
+    path = run.path / judging.LINES
+    lines = path.read_text().splitlines(keepends=True)
+    lines[2] = lines[2].replace('"value":0.5', f'"value":{value}')
+    path.write_text("".join(lines))
+    with pytest.raises(DataError, match=r"line 3: value must lie within \[0, 1\]"):
+        judging.counted(run)
+
+
 def test_a_damaged_line_is_named(run: Run) -> None:
     _collect(run, lambda name, _: 0.5, ("A",))
     path = run.path / judging.LINES

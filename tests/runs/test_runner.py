@@ -265,7 +265,7 @@ def test_progress_counts_and_scores_as_it_goes(tmp_path: Path) -> None:
         watch=lambda p: seen.append((p.n_run, p.n_not_run, p.value)),
     )
     assert seen[-1] == (20, 0, 10.0)
-    assert [s[0] for s in seen] == list(range(1, 21))
+    assert list(dict.fromkeys(s[0] for s in seen)) == list(range(21))
 
 
 def chain(folder: Path, model: mini.Adder, **more: Any) -> Run:

@@ -458,6 +458,15 @@ def test_cosines_lie_between_minus_one_and_one(n: int, m: int, seed: int) -> Non
         (["a"], same("a"), [[1]], {}, "step 0: expected"),
         ([{"calls": {"name": "a"}}], same("a"), [[1]], {}, "step 0: expected"),
         ([{"calls": ["a"]}], same("a"), [[1]], {}, "every call must be"),
+        (7, same("a"), [[1]], {}, "expected a list of steps"),
+        (None, same("a"), [[1]], {}, "expected a list of steps"),
+        (same("a"), "ab", [[1]], {}, "expected a list of steps"),
+        (same("aa"), same("a"), [[1], [1, 2]], {}, "expected rows of numbers, 2 x 1"),
+        (same("a"), same("a"), [["alike"]], {}, "expected rows of numbers, 1 x 1"),
+        (same("a"), same("a"), [[1]], {"failed": ["0"]}, "the numbers of made calls"),
+        (same("a"), same("a"), [[1]], {"failed": 0}, "the numbers of made calls"),
+        (same("a"), same("a"), [[1]], {"weak": float("nan")}, "weak=nan: expected a finite"),
+        (same("a"), same("a"), [[1]], {"strong": "0.8"}, "strong='0.8': expected a finite"),
     ],
 )
 def test_what_does_not_fit_is_named(
@@ -465,6 +474,34 @@ def test_what_does_not_fit_is_named(
 ) -> None:
     with pytest.raises(UsageError, match=told):
         align.trajectory(truth, made, table, **more)
+
+
+def deep(levels: int) -> list[Any]:
+    held: list[Any] = []
+    for _ in range(levels):
+        held = [held]
+    return held
+
+
+def plainly(one: Sequence[str], other: Sequence[str]) -> Any:
+    return np.ones((len(one), len(other)))
+
+
+@pytest.mark.parametrize("reading", ["official", "paper", "fair"])
+@pytest.mark.parametrize("similarity", [align.exact(), plainly])
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({1: "a", "b": 2}, "call 1 of the prediction: arguments are no JSON"),
+        (deep(100_000), "call 1 of the prediction: arguments nested too deep"),
+    ],
+)
+def test_arguments_that_no_json_holds_are_named(
+    arguments: Any, told: str, similarity: Any, reading: align.Reading
+) -> None:
+    made = [{"calls": [{"name": "a"}, {"name": "a", "arguments": arguments}]}]
+    with pytest.raises(UsageError, match=told):
+        align.trajectory(same("a"), made, similarity, reading=reading)
 
 
 def test_extra_keys_and_numbers_of_steps_mean_nothing() -> None:

@@ -1,7 +1,7 @@
 """A server of the protocol of 2024-11-05, in plain Python, that fails as told.
 
     mcp_fault.py [--refuse] [--hang] [--sleep S] [--junk] [--binary] [--odd-tools] [--pages]
-                 [--telling] [--log FILE] [--child FILE] [--stubborn]
+                 [--telling] [--many N] [--heavy N] [--log FILE] [--child FILE] [--stubborn]
 
 Its tools fail as their names say. It answers one request after the other.
 """
@@ -87,6 +87,12 @@ def wrong() -> dict[str, Any]:
     return {**text("there is no such page"), "isError": True}
 
 
+def many(parts: int = 0, values: int = 0) -> dict[str, Any]:
+    """Answer with that many parts, or values of structured content, that are nothing."""
+    return {**({"structuredContent": {"of": [0] * values}} if values else {}),
+            "content": [0] * parts}  # fmt: skip
+
+
 def picture() -> dict[str, Any]:
     data = base64.b64encode(PNG).decode()
     return {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}
@@ -130,8 +136,8 @@ def half() -> dict[str, Any]:
 TOOLS: dict[str, Callable[..., str | dict[str, Any]]] = {
     f.__name__: f
     for f in (
-        echo, die, frail, hang, slow, big, wrong, picture, change, where, count, environ, junk,
-        write, half,
+        echo, die, frail, hang, slow, big, many, wrong, picture, change, where, count, environ,
+        junk, write, half,
     )
 }  # fmt: skip
 
@@ -155,10 +161,13 @@ def listed() -> list[Any]:
             {"name": "no_schema"},
             {"name": "text_schema", "inputSchema": "object"},
             {"name": "bad_schema", "inputSchema": {"type": "objekt", "properties": 7}},
+            {"name": "list_schema", "inputSchema": {"type": "strange", "properties": [1]}},
+            {"name": "five_schema", "inputSchema": {"properties": {"a": 7}, "required": 5}},
             {"inputSchema": {"type": "object"}},
             "not a tool",
             {"name": "echo", "inputSchema": {}},
         ]
+    tools += [{"name": f"n{i}", "inputSchema": {}} for i in range(int(option("--many") or 0))]
     return tools
 
 
@@ -187,10 +196,13 @@ def answer(asked: dict[str, Any]) -> None:
 
 
 def page(cursor: str | None) -> dict[str, Any]:
+    start = int(cursor or 0)
+    if size := int(option("--heavy") or 0):  # pages without end, of one heavy tool each
+        heavy = {"name": f"h{start}", "inputSchema": {"description": "x" * size}}
+        return {"tools": [heavy], "nextCursor": str(start + 1)}
     if "--pages" not in FLAGS:
         return {"tools": listed()}
     note("page")
-    start = int(cursor or 0)
     tools = listed()[start : start + 4]
     following = start + 4 if start + 4 < len(listed()) else 0  # and so it never ends
     return {"tools": tools, "nextCursor": str(following)}

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from toolmark.agents.executor import Executor
 from toolmark.agents.loop import loop, together
@@ -37,7 +38,7 @@ from toolmark.types import (
     Turn,
     World,
 )
-from toolmark.worlds.cassette import HIDDEN, Cassette
+from toolmark.worlds.cassette import HIDDEN, Cassette, Head, check, heads
 from toolmark.worlds.dag import Dags
 from toolmark.worlds.recorded import Mode, Recorded
 from toolmark.worlds.taped import PLACE
@@ -178,7 +179,8 @@ def recorded(
 ) -> Recorded:
     media = site.media if site is not None else Media(folder / "replayed")
     tape = Cassette(folder / "tape.jsonl", own.get("secrets", ()))
-    return Recorded(site, tape, mode=mode, media=media, stateful=stateful)
+    more = {key: value for key, value in own.items() if key != "secrets"}
+    return Recorded(site, tape, mode=mode, media=media, stateful=stateful, **more)
 
 
 def ask(site: Site, script: Sequence[Call]) -> list[str]:
@@ -224,6 +226,7 @@ def replayed_pictures(heard: Heard) -> list[Image]:
 
 
 @given(first=scripts, second=scripts)
+@example(calls(("grow", {})), calls(("grow", {}), ("read", {})))
 @settings(max_examples=40, deadline=None)
 def test_going_on_live_is_as_if_it_had_always_been_live(
     first: list[Call], second: list[Call]
@@ -340,10 +343,53 @@ def test_an_episode_from_other_states_is_another_one(tmp_path: Path) -> None:
 
 
 def test_other_opening_messages_are_missing(tmp_path: Path) -> None:
-    play(recorded(tmp_path, desks(tmp_path), "record"), [])
+    play(recorded(tmp_path, desks(tmp_path), "record", instance=None), [])
     turn = Turn(messages=(Message(role="user", parts=(Text("Paint"),)),))
+    other = msgspec.structs.replace(TASK, turns=(turn,))
     with pytest.raises(WorldError, match="opening messages"):
-        play(recorded(tmp_path, None, "replay"), [], msgspec.structs.replace(TASK, turns=(turn,)))
+        play(recorded(tmp_path, None, "replay", instance=None), [], other)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"turns": (Turn(messages=(Message(role="user", parts=(Text("Paint"),)),)),)},
+        {"reference": {"files": {"a": "eA=="}}},
+        {"tools": TOOLS},
+    ],
+)
+def test_a_recording_is_of_one_instance_of_a_task(tmp_path: Path, other: dict[str, Any]) -> None:
+    head = Head("drawn", 3, {"family": ["a", "b"]})
+    script = calls(("count", {}))
+    play(recorded(tmp_path, desks(tmp_path, 100), "record", head=head), script)
+    task = msgspec.structs.replace(TASK, **other)
+    with pytest.raises(WorldError, match=r"task t was .* another instance; give --seed") as caught:
+        play(recorded(tmp_path, None, "replay"), script, task)
+    assert "drawn --seed 3 -T family=a,b" in str(caught.value)
+    again = recorded(tmp_path, desks(tmp_path, 500), "auto", head=replace(head, seed=4))
+    assert play(again, script, task).results[0].text == "501"
+    assert play(again, script).results[0].text == "101"
+    both = recorded(tmp_path, None, "replay")
+    assert play(both, script, task).results[0].text == "501"
+    assert play(both, script).results[0].text == "101"
+    assert both.cassette.heads == heads(both.cassette.path) == [head, replace(head, seed=4)]
+
+
+def test_what_a_file_holds_is_said_once(tmp_path: Path) -> None:
+    head = Head("drawn", 12345678, {"file": "x", "kinds": ("a", "b")})
+    for _ in range(2):
+        site = recorded(tmp_path, desks(tmp_path), "record", secrets=("12345678",), head=head)
+        play(site, [])
+        play(site, [])
+    path = tmp_path / "tape.jsonl"
+    held = replace(head, knobs={"file": "x", "kinds": ["a", "b"]})
+    assert heads(path) == [held] and path.read_text().count('"head"') == 1
+    check(path, replace(head, knobs={}))
+    for other in (replace(head, seed=4), replace(head, suite="s"), replace(head, seed=None)):
+        with pytest.raises(UsageError, match=r"it holds drawn --seed 12345678 .*--seed of the"):
+            check(path, other)
+    (tmp_path / "old.jsonl").write_text(GOOD)
+    check(tmp_path / "old.jsonl", head)
 
 
 def test_a_file_names_no_folder_of_this_machine(tmp_path: Path) -> None:
@@ -471,6 +517,7 @@ GOOD = (
         ('{"tool":"","arguments":{},"result":[{}],"kind":"tools","task":"t"}', "missing required"),
         ('{"tool":"","arguments":{},"result":{"at_once":"x"},"kind":"open","task":"t"}', "at_once"),
         ('{"tool":"","arguments":{},"result":{},"kind":"opening","task":"t"}', "Expected `array`"),
+        ('{"tool":"","arguments":{},"result":{},"kind":"head"}', "missing required field `suite`"),
         ('{"tool":"a","arguments":{},"result":' + "[" * 9000 + "]" * 9000 + "}", "nested deeper"),
         ('{"tool":"a","arguments":{},"result":' + "9" * 5000 + "}", "digits"),
         ('{"tool":"a","arguments":{},"result":"\udcff"}', "can't decode"),
@@ -512,22 +559,49 @@ def test_pictures_lie_beside_the_file_and_a_missing_one_is_named(tmp_path: Path)
     assert len(beside) == 2
     for path in beside:
         path.unlink()
-    with pytest.raises(DataError, match=r"tape\.media"):
+    with pytest.raises(WorldError, match=r"task t: .*tape\.media.*cannot read media"):
         play(recorded(tmp_path, None, "replay"), calls(("draw", {})))
 
 
-def test_a_stranger_s_file_leads_out_of_no_folder(tmp_path: Path) -> None:
-    image = '{"type":"image","sha256":"../../../etc/passwd","mime":"x","size_bytes":1}'
+def test_a_damaged_picture_costs_its_task_alone(tmp_path: Path) -> None:
+    task = msgspec.structs.replace(TASK, id="u")
+    site = recorded(tmp_path, desks(tmp_path), "record")
+    ask(site, calls(("draw", {})))
+    play(site, calls(("count", {}), ("count", {}), ("draw", {})), task)
+    for path in (tmp_path / "tape.media").rglob("*"):
+        if path.is_file() and path.read_bytes() == b"png 0":
+            path.write_bytes(b"gif 0")
+    again = recorded(tmp_path, None, "replay")
+    with pytest.raises(WorldError, match=r"task t: .* does not match its name"):
+        ask(again, calls(("draw", {})))
+    assert play(again, calls(("count", {}), ("count", {}), ("draw", {})), task)
+
+
+def test_a_picture_that_cannot_be_kept_costs_its_task_alone(tmp_path: Path) -> None:
+    site = recorded(tmp_path, desks(tmp_path), "record")
+    site.media = Media(tmp_path / "elsewhere")
+    with pytest.raises(WorldError, match=r"task t: .* cannot read media"):
+        ask(site, calls(("draw", {})))
+
+
+@pytest.mark.parametrize("name", ["../../../etc/passwd", "A" * 64, ""])
+@pytest.mark.parametrize("kind", ["image", "audio"])
+def test_a_stranger_s_file_leads_out_of_no_folder(tmp_path: Path, kind: str, name: str) -> None:
+    part = f'{{"type":"{kind}","sha256":"{name}","mime":"x","size_bytes":1}}'
     path = tmp_path / "tape.jsonl"
-    path.write_text(GOOD.replace('{"type":"text","text":"hi"}', image))
-    site = Recorded(None, Cassette(path), media=Media(tmp_path / "out"))
+    for line in (
+        f'{{"tool":"a/b","arguments":{{}},"result":{{"parts":[{part}]}},"task":"t"}}',
+        '{"tool":"","arguments":{},"task":"t","kind":"opening",'
+        f'"result":[{{"role":"user","parts":[{part}]}}]}}',
+    ):
+        path.write_text(GOOD + line + "\n")
+        with pytest.raises(DataError, match=r"tape\.jsonl:3: .*not a SHA-256"):
+            Cassette(path)
 
-    async def call() -> None:
-        async with site.world(TASK, {}) as world:
-            await world.call(Call(name="a/b"))
 
-    with pytest.raises(DataError, match="not a SHA-256"):
-        asyncio.run(call())
+def test_a_file_is_not_called_as_its_folder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"tape\.media: .* call it \.jsonl"):
+        Cassette(tmp_path / "tape.media")
 
 
 def test_an_answer_that_could_not_be_read_again_is_not_kept(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,13 +15,14 @@ import uvloop
 from rich.console import Console
 
 from toolmark import __version__, api, codec, plugin, suites
-from toolmark.cli import author, interchange, judge, replay, review, serve, stored, terminal
+from toolmark.cli import author, ending, interchange, judge, replay, review, serve, stored, terminal
 from toolmark.cli import options as o
 from toolmark.errors import Rejected, ToolmarkError, UsageError, near
-from toolmark.report.tables import plural, visible
+from toolmark.report.tables import visible
 from toolmark.runs.plan import Plan, select
 from toolmark.runs.store import Run, write_tasks
 from toolmark.runs.suite import Suite
+from toolmark.types import Check
 
 app = typer.Typer(
     name="toolmark",
@@ -55,6 +55,10 @@ DATA = {
 
 `toolmark run bfcl -m http://localhost:8000/v1#my-model --dialect prompt --sample 200`
 
+`toolmark run m3-local -m http://localhost:8000/v1#my-model -T instances=1 --seed 7`
+
+`toolmark run m3 -m openai/gpt-5 -T truths=GT.json -T images=DIR -T servers=mcp.json`
+
 {o.TWINS}
 """
 )
@@ -86,7 +90,7 @@ def run(
     dry_run: o.DryRun = False,
     as_json: o.AsJson = False,
 ) -> None:
-    """Run a suite on a model: ask, score, store, report."""
+    """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
     loaded = o.load(suite, knob, seed)
     if dry_run:
         _preview(loaded, limit, ids, sample, tasks)
@@ -131,17 +135,11 @@ def run(
 
 
 def _execute(loaded: Suite, model: str, settings: dict[str, Any]) -> tuple[Run, bool]:
-    """Run with live progress; Ctrl-C asks it to stop cleanly, a second one kills."""
+    """Run with live progress; Ctrl-C, SIGTERM or SIGHUP ask it to stop, a second one at once."""
 
     async def main() -> tuple[Run, bool]:
         stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-
-        def interrupt() -> None:
-            stop.set()
-            loop.remove_signal_handler(signal.SIGINT)
-
-        loop.add_signal_handler(signal.SIGINT, interrupt)
+        ending.stopping(asyncio.get_running_loop(), stop)
         with terminal.watching(err, f"{loaded.name} {model}") as watch:
             done = await api.arun(loaded, model, watch=watch, stop=stop, **settings)
         return done, stop.is_set()
@@ -152,13 +150,12 @@ def _execute(loaded: Suite, model: str, settings: dict[str, Any]) -> tuple[Run, 
 def _finish(done: Run, found: dict[str, Any]) -> None:
     terminal.summary(out, found)
     if found["n_not_run"]:
-        # what only waited for another episode tells least: it comes last
-        reasons = Counter((a.stage == "needs", a.reason.splitlines()[0][:100])
-                          for a in done.attempts())  # fmt: skip
-        for (_, reason), n in sorted(reasons.items(), key=lambda x: (x[0][0], -x[1]))[:3]:
-            told = f"  not run, {plural(n, 'attempt')}: {visible(reason)}"
-            out.print(told, markup=False, highlight=False)
-        out.print("  next: give the same command again to run what is missing", highlight=False)
+        terminal.not_run(out, done)
+    terminal.parts(out, done.info.notes)
+    for name, lives in done.info.servers.items():
+        if len(lives) > 1:
+            told = f"  server {name} changed during the run: {'; then '.join(lives)}"
+            out.print(visible(told), markup=False, highlight=False, soft_wrap=True)
     if done.info.dropped:
         left_out = ", ".join(done.info.dropped)
         out.print(f"  the server refused {left_out}: its own default was used", highlight=False)
@@ -186,9 +183,11 @@ def _preview(
     for task in select(loaded, plan, loaded.seed):
         first = first or task
         counts[task.category] += 1
+    missing = loaded.missing(select(loaded, plan, loaded.seed))
     out.print(f"{counts.total()} tasks of {loaded.name}, seed {loaded.seed}", highlight=False)
     for category, n in counts.items():
         out.print(f"  {category or '-':32} {n}", highlight=False, markup=False)
+    terminal.lacking(out, missing)
     if first is not None:
         shown = msgspec.json.format(codec.encode(first), indent=2).decode()
         out.print("The first one:\n" + shown, highlight=False, markup=False, soft_wrap=True)
@@ -236,20 +235,34 @@ def _about(name: str) -> str:
         return str(error)
 
 
-@app.command(epilog="Example: `toolmark doctor -m http://localhost:8000/v1#my-model`")
+@app.command(
+    epilog="Examples: `toolmark doctor -m http://localhost:8000/v1#my-model`, "
+    "`toolmark doctor --servers mcp.json`"
+)
 def doctor(
-    model: o.ModelName,
+    model: Annotated[str | None, o.flag("-m", "--model", metavar="MODEL", help=o.MODELS)] = None,
+    servers: Annotated[
+        Path | None, o.flag("--servers", metavar="mcp.json", help="Start these MCP servers.")
+    ] = None,
     base_url: o.BaseUrl = None,
     header: o.Headers = None,
     timeout: o.Timeout = 60.0,
     as_json: o.AsJson = False,
 ) -> None:
-    """Probe an endpoint before money is spent."""
+    """Probe an endpoint, or MCP servers, before money is spent."""
     from toolmark.models import doctor as probing
 
-    checks = uvloop.run(
-        probing.examine(model, base_url=base_url, headers=_headers(header), timeout_s=timeout)
-    )
+    if model is None and servers is None:
+        raise UsageError("say what to examine: -m MODEL, --servers mcp.json, or both")
+    checks: list[Check] = []
+    if servers is not None:
+        known = plugin.attribute("toolmark.worlds.mcp.config:read")(servers)
+        checks += uvloop.run(plugin.attribute("toolmark.worlds.mcp.doctor:examine")(known))
+    if model is not None:
+        probes = probing.examine(
+            model, base_url=base_url, headers=_headers(header), timeout_s=timeout
+        )
+        checks += uvloop.run(probes)
     if as_json:
         sys.stdout.write(msgspec.json.encode(checks).decode() + "\n")
     else:
@@ -287,7 +300,14 @@ def fetch(
     """Fetch published data or servers into the cache, check their sha256, say where they are."""
     if data not in DATA:
         raise UsageError(f"no data {data!r}{near(data, DATA)}")
-    out.print(str(plugin.attribute(DATA[data])()), highlight=False, soft_wrap=True)
+    get = plugin.attribute(DATA[data])
+    # servers take minutes, and tell how far they are
+    place = get(_aside) if data == "m3-servers" else get()
+    out.print(str(place), markup=False, highlight=False, soft_wrap=True)
+
+
+def _aside(line: str) -> None:
+    err.print(visible(line), markup=False, highlight=False, soft_wrap=True)
 
 
 app.command(
@@ -366,7 +386,8 @@ def common(
 def main() -> None:
     """Run the command line; errors on purpose become one line and an exit code."""
     try:
-        app()
+        with ending.unwinding():
+            app()
     except UsageError as error:
         _fail(error, 2)
     except ToolmarkError as error:

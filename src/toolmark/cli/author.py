@@ -14,7 +14,7 @@ import typer
 import uvloop
 from rich.console import Console
 
-from toolmark import __version__
+from toolmark import __version__, api, suites
 from toolmark.cli import options as o
 from toolmark.cli import terminal
 from toolmark.cli.judge import See, opened
@@ -22,7 +22,7 @@ from toolmark.errors import UsageError
 from toolmark.media import Media
 from toolmark.report.tables import plural, visible
 from toolmark.runs import store
-from toolmark.runs.plan import Plan, select
+from toolmark.runs.plan import Plan, select, world
 from toolmark.runs.store import Folder, Run
 from toolmark.runs.suite import Suite
 from toolmark.types import Task
@@ -57,7 +57,7 @@ def author(
     as_json: o.AsJson = False,
 ) -> None:
     """Have a model do the tasks and a judge decide; what it accepts becomes references."""
-    loaded = o.load(suite, knob, seed)
+    loaded = o.load(suite, _exact(suite, knob), seed)
     chosen = o.words(ids)
     plan = Plan(
         suite=loaded.name,
@@ -68,6 +68,7 @@ def author(
         limit=limit,
         ids=chosen,
         sample=sample,
+        world=world(loaded),
     )
     settings: dict[str, Any] = {
         "max_connections": max_connections,
@@ -80,10 +81,20 @@ def author(
     _finish(output, counts, as_json=as_json)
 
 
+def _exact(suite: str, given: list[str] | None) -> list[str]:
+    """Return the knobs; nothing is compared here, so no encoder need be there unless asked for."""
+    words = list(given or ())
+    named = {word.partition("=")[0].strip() for word in words}
+    if "similarity" not in named and any(k.name == "similarity" for k in suites.knobs(suite)):
+        words.append("similarity=exact")
+    return words
+
+
 def _prepare(path: Path, plan: Plan, suite: Suite) -> None:
     """Make the folder, or see that the one there is of the same request. Raises UsageError."""
     if (path / "run.json").exists():
-        if Run(path).info.plan != plan:
+        # by hash: what was read back holds lists where the request has tuples
+        if Run(path).info.plan.hash != plan.hash:
             raise UsageError(f"{path}: made by another request; choose another folder")
         return
     try:
@@ -124,6 +135,7 @@ async def _make(
 
     async with AsyncExitStack() as stack:
         model, judge = [await opened(stack, name, settings) for name in names]
+        api.able(suite, plan)
         _prepare(path, plan, suite)
         folder = stack.enter_context(Folder(path))
         watch = stack.enter_context(terminal.watching(err, f"author {names[0]}"))
@@ -158,7 +170,7 @@ def _tell(path: Path, counts: Counts, truths: str) -> None:
     ]
     if counts.not_run:
         reasons = [attempt.reason for attempt in Run(path).attempts()]
-        lines += [f"  not run: {reason[:200]}" for reason in reasons[-1:]]
+        lines += [f"  not run: {reason[:500]}" for reason in reasons[-1:]]
         lines.append("  next: give the same command again to run what is missing")
     if truths:
         lines.append(f"  {truths}")

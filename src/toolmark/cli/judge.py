@@ -35,7 +35,7 @@ Judges = Annotated[
     list[str], o.flag("-j", "--judge", metavar="MODEL", help="A judge; repeat it, 3 or more.")
 ]
 Kinds = Annotated[
-    str, o.flag("--kind", metavar="KINDS", help="completion, grounding, or both by a comma.")
+    str, o.flag("--kind", metavar="KINDS", help="Of completion, grounding, steps, by a comma.")
 ]
 See = Annotated[bool, o.flag("--see", help="Show judges the task's pictures.")]
 
@@ -43,7 +43,7 @@ See = Annotated[bool, o.flag("--see", help="Show judges the task's pictures.")]
 def judge(
     path: o.RunPath,
     judge: Judges,
-    kind: Kinds = "completion,grounding",
+    kind: Kinds = "completion,grounding,steps",
     see: See = False,
     max_connections: o.Connections = 16,
     max_retries: o.Retries = 5,
@@ -142,3 +142,4 @@ def _show(run: Run, found: list[Findings], summary: Mapping[str, Any]) -> None:
     if any(judge.n_not_run for each in found for judge in each.judges):
         out.print("  next: give the same command again to ask what is missing", highlight=False)
     out.print(f"  next: toolmark report {run.path}", markup=False, highlight=False, soft_wrap=True)
+    terminal.stale(out, run.path)

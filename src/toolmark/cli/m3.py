@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from toolmark.runs import scoring, store
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
-from toolmark.suites.m3 import data, interchange, layout, play, replay, suite
+from toolmark.suites.m3 import data, interchange, layout, play, replay, score, suite
 from toolmark.suites.m3.interchange import Rows
 from toolmark.suites.m3.local import servers as local_servers
 from toolmark.suites.m3.local import suite as local
@@ -34,7 +34,6 @@ from toolmark.worlds.mcp import config
 
 SUITES = (data.SUITE, local.SUITE)
 _SUFFIX = "_test_mcp_fuzzy"  # what the published script adds to a model's name
-_IDS = 20  # missing ids that are named
 _REASONS = 5
 out = Console()
 err = Console(stderr=True)
@@ -70,7 +69,8 @@ def import_(
     if brought.rows.problems:
         _say(interchange.listed(source, brought.rows.problems))
     if brought.missing:
-        _say(f"{source}: no prediction, not run: {_listed(brought.missing)}")
+        named = data.named(brought.missing)
+        _say(f"{source}: no prediction, not run: {named} (in the reading fair they are worth 0)")
     found = brought.run.summary()
     if as_json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
@@ -94,8 +94,10 @@ def _plan(
 def bring(source: Path, plan: Plan, log_dir: Path, *, last: bool, lenient: bool) -> Brought:
     """Make a scored run folder of a file of predictions.
 
-    Unless `lenient`, anything wrong raises a DataError that lists it all, and nothing is made.
+    Unless `lenient`, anything wrong raises a DataError that lists it all, and nothing is made; nor
+    is it where the encoder is not to be had, which is a UsageError.
     """
+    score.check(plan.knobs["similarity"], flag="--similarity ")
     rows = interchange.read(source, last=last)
     truths, known = Path(plan.knobs["truths"]), Media(fetch.cache() / "media")
     tasks = _tasks(truths, plan, known)
@@ -122,28 +124,34 @@ def bring(source: Path, plan: Plan, log_dir: Path, *, last: bool, lenient: bool)
 
 def _tasks(truths: Path, plan: Plan, media: Media) -> dict[str, Task]:
     entries, twice = data.read(truths)
-    if twice:
-        _say(data.repeated(twice, truths))
     folder = Path(plan.knobs["images"] or truths.parent)
     similarity = plan.knobs["similarity"]
-    return {
+    tasks = {
         entry.id: data.task(entry, entry.question, folder, media, similarity=similarity)
         for entry in entries
     }
+    for note in filter(None, (data.repeated(twice, truths), *data.notes(tasks.values()))):
+        _say(note)
+    return tasks
 
 
 def _fill(path: Path, tasks: Iterable[Task], rows: Rows) -> None:
-    """Write what happened in each task, or why it is not run."""
+    """Write what happened in each task, or why it is not run.
+
+    Of what was not run only a missing prediction is the model's own doing (`score.missed`).
+    """
     media = Media(path / "media")
     trajectories, attempts = (Lines(path / f"{n}.jsonl") for n in ("trajectories", "attempts"))
     try:
         for task in tasks:
             row = rows.found.get(task.id)
-            if row is not None:
+            if row is not None and task.reference["steps"]:
                 trajectories.append(layout.trajectory(task, row.entry, media))
                 continue
-            why = rows.bad.get(task.id, "no prediction")
-            attempts.append(Attempt(task=task.id, repeat=0, stage="import", reason=why))
+            why = rows.bad.get(task.id, score.NO_PREDICTION)
+            if not task.reference["steps"]:
+                why = data.EMPTY
+            attempts.append(Attempt(task=task.id, repeat=0, stage=score.IMPORT, reason=why))
     finally:
         trajectories.close()
         attempts.close()
@@ -194,7 +202,9 @@ def replay_(
 ) -> None:
     """Execute the trajectories of a run or a file anew; exit 1 if any could not be."""
     run = _known(path) if path.is_dir() else None
-    output = output or (run.path if run else Path()) / "replay.jsonl"
+    # a part never takes the place of the whole
+    name = "replay-part.jsonl" if ids else "replay.jsonl"
+    output = output or (run.path if run else Path()) / name
     media = Media(run.path / "media" if run else output.with_suffix(".media"))
     stage = _stage(run, servers, cassette)
     episodes = replay.of_run(run, ids) if run else replay.of_file(path, images, media, ids)
@@ -220,8 +230,10 @@ def _stage(run: Run | None, servers: Path | None, cassette: Path | None) -> play
         known = ()
     else:
         raise UsageError("say who is to answer: --servers mcp.json, or --cassette FILE")
-    prepare = local.prepare if own else suite.prepare
-    return play.Stage(known, str(cassette or ""), "replay", prepare=prepare)
+    if run is None and cassette is not None:  # a file tells too little to know its recording by
+        return play.Stage(known, str(cassette), instance=None)
+    prepare = local.prepare if own else None
+    return play.Stage(known, str(cassette or ""), prepare=prepare, check=suite.check)
 
 
 def _replayed(
@@ -259,11 +271,6 @@ def _show(tally: replay.Tally, output: Path) -> None:
     if tally.lost:
         told += f", {len(tally.lost)} of which could not be replayed whole"
     out.print(f"{told}: {output}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _listed(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - _IDS} more" if len(ids) > _IDS else ""
-    return ", ".join(ids[:_IDS]) + more
 
 
 def _say(text: str) -> None:

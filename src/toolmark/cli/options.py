@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from toolmark import api
+from toolmark import api, suites
 from toolmark.errors import UsageError
 from toolmark.runs.suite import Suite
 
@@ -37,7 +37,10 @@ TWINS = "Every flag has an environment twin: `TOOLMARK_MAX_RETRIES=0` stands for
 MODELS = "openai/NAME, http://HOST:PORT/v1#NAME, baseline/NAME, test/NAME, module:attribute."
 
 SuiteName: TypeAlias = Annotated[
-    str, typer.Argument(help="funcbench, bfcl, or module:load of your own.", metavar="SUITE")
+    str,
+    typer.Argument(
+        help=f"{', '.join(suites.SUITES)}, or module:load of your own.", metavar="SUITE"
+    ),
 ]
 RunPath: TypeAlias = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 Knobs: TypeAlias = Annotated[

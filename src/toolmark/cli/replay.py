@@ -26,7 +26,12 @@ def replay(
     ] = None,
     ids: o.Ids = None,
     output: Annotated[
-        Path | None, o.flag("-o", "--output", help="Default: replay.jsonl in the run, or here.")
+        Path | None,
+        o.flag(
+            "-o",
+            "--output",
+            help="Default: replay.jsonl in the run, or here; with --ids replay-part.jsonl.",
+        ),
     ] = None,
     max_connections: Annotated[
         int, o.flag("--max-connections", help="Trajectories in flight.", min=1)

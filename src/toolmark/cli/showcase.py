@@ -49,7 +49,9 @@ def play(out: Console, err: Console, log_dir: Path) -> None:
         "\n[bold]Next[/], with your own endpoint:\n"
         "  .venv/bin/toolmark doctor -m http://localhost:8000/v1#my-model\n"
         "  .venv/bin/toolmark run bfcl -m http://localhost:8000/v1#my-model -T category=live\n"
-        "  .venv/bin/toolmark run funcbench -m openai/gpt-5 -T core=10 -T depth=5 -T connected=10",
+        "  .venv/bin/toolmark run funcbench -m openai/gpt-5 -T core=10 -T depth=5 -T connected=10"
+        "\n  .venv/bin/toolmark fetch m3-servers    # once; real MCP servers, pictures, no key:"
+        "\n  .venv/bin/toolmark run m3-local -m http://localhost:8000/v1#my-model -T instances=1",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
 

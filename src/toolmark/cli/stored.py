@@ -27,6 +27,7 @@ def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False)
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
         return
     terminal.summary(out, found)
+    terminal.stale(out, path)
 
 
 def report(
@@ -44,11 +45,14 @@ def compare(
     a: Annotated[Path, typer.Argument(help="A run folder.", metavar="A")],
     b: Annotated[Path, typer.Argument(help="Another one.", metavar="B")],
     suite: o.UserSuite = None,
+    differing: Annotated[
+        bool, o.flag("--differing", help="Test also tasks that differ in content under one id.")
+    ] = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Compare two runs item by item: difference, interval, exact test, items that flipped."""
     scorer = suites.scorer(suite) if suite else None
-    found = api.compare(api.open_run(a), api.open_run(b), scorer)
+    found = api.compare(api.open_run(a), api.open_run(b), scorer, differing=differing)
     if as_json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
         return
@@ -75,12 +79,12 @@ def show(
         found = True
         judged = scores.get((trajectory.task, trajectory.repeat))
         terminal.episode(out, task, trajectory, judged, scorer.views(task, trajectory))
-    for attempt in opened.attempts():
-        if attempt.task == item:
+    for attempt in terminal.pending(opened):
+        if item in (attempt.task, opened.task(attempt.task).item):
             found = True
-            reason = visible(attempt.reason)
-            out.print(f"not run, repeat {attempt.repeat}: {attempt.stage}: {reason}",
-                      markup=False, highlight=False)  # fmt: skip
+            told = f"not run, {attempt.task}, repeat {attempt.repeat}: {attempt.stage}"
+            out.print(visible(f"{told}: {attempt.reason}"), markup=False, highlight=False,
+                      soft_wrap=True)  # fmt: skip
     if not found:
         known = {name for task in opened.tasks() for name in (task.id, task.item) if name}
         close = near(item, known).partition("; known")[0]  # all of them would fill the screen

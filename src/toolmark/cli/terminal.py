@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,7 +16,6 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from toolmark.models.doctor import Check
 from toolmark.report import names, tables
 from toolmark.report.tables import visible
 from toolmark.runs.runner import Progress
@@ -22,13 +23,30 @@ from toolmark.runs.store import Run
 from toolmark.stats import figures
 from toolmark.stats.interval import wilson
 from toolmark.suites import Knob
-from toolmark.types import Drawing, Estimate, Score, Step, Task, Trajectory
+from toolmark.types import (
+    Attempt,
+    Check,
+    Drawing,
+    Estimate,
+    Label,
+    Score,
+    Step,
+    Task,
+    Trajectory,
+    Verdict,
+)
 from toolmark.types import Table as Data
 
 PLAIN_EVERY_S = 10.0
 WIDTH = 2_000  # characters of one text that `show` prints
 LISTED = 50  # episodes that `show` lists
+REASON = 100  # characters of one in the line of progress
+REASONS = 3  # why episodes are not run
 NARROW = 12  # characters that a title keeps, however narrow the terminal
+_CUTS = (
+    ("tokens", 0), ("rate", 0), ("waits", 2 * NARROW), ("title", NARROW), ("score", 0),
+    ("waits", 0), ("title", 0),
+)  # fmt: skip
 DIALECTS = {
     "bfcl": "native, prompt; with category=format_sensitivity those that the knob formats names",
     "funcbench": "native, prompt",
@@ -61,11 +79,12 @@ def interval(progress: Progress) -> str:
 def line(progress: Progress, title: str = "", width: int | None = None) -> str:
     """Return one line of progress: done, rate, score so far, tokens, not run, time left.
 
-    Where it is wider than `width`, tokens go first, then the rate, the title's end, the score,
-    all of the title. What was not run and the time left stay whole.
+    Where requests wait to be asked again, how many and why comes last. Where the line is wider than
+    `width`, tokens go first, then the rate, the ends of reason and title, the score, all of the
+    reason and the title. What was not run and the time left stay whole.
     """
     parts = _parts(progress, title)
-    for name, room in (("tokens", 0), ("rate", 0), ("title", NARROW), ("score", 0), ("title", 0)):
+    for name, room in _CUTS:
         over = len("  ".join(filter(None, parts.values()))) - (width or math.inf)
         if over <= 0:
             break
@@ -88,7 +107,16 @@ def _parts(progress: Progress, title: str) -> dict[str, str]:
         "tokens": f"tokens {tokens}",
         "not run": f"not run {progress.n_not_run}",
         "left": f"left {left}",
+        "waits": _waiting(progress.waits),
     }
+
+
+def _waiting(waits: Collection[str]) -> str:
+    """Say how many requests wait to be asked again, and why most of them do."""
+    if not waits:
+        return ""
+    ((reason, _),) = Counter(waits).most_common(1)
+    return visible(f"retrying {len(waits)}: {reason.partition(chr(10))[0][:REASON]}")
 
 
 def duration(seconds: float) -> str:
@@ -109,7 +137,7 @@ def watching(console: Console, title: str) -> Iterator[Callable[[Progress], None
     """
     title = " ".join(names.short(word) for word in title.split(" "))
     if not console.is_terminal:
-        yield _plain(console, title)
+        yield _warned(console, _plain(console, title))
         return
     with Live(console=console, refresh_per_second=8, transient=True) as live:
         last = 0.0
@@ -121,7 +149,34 @@ def watching(console: Console, title: str) -> Iterator[Callable[[Progress], None
                 told = line(progress, title, console.width)
                 live.update(Text(told, overflow="ellipsis", no_wrap=True))
 
-        yield show
+        yield _warned(console, show)
+
+
+def _warned(console: Console, show: Callable[[Progress], None]) -> Callable[[Progress], None]:
+    """Say what parts of the site lack before the first question; then show."""
+    told = False
+
+    def first(progress: Progress) -> None:
+        nonlocal told
+        if not told:
+            told = True
+            lacking(console, progress.missing)
+        show(progress)
+
+    return first
+
+
+def lacking(console: Console, missing: Mapping[str, str]) -> None:
+    """Print what parts of the site lack to run: a line for each part."""
+    parts(console, {name: (why.replace("\n", "; "),) for name, why in missing.items()})
+
+
+def parts(console: Console, found: Mapping[str, Sequence[str]]) -> None:
+    """Print what parts of the site lack, or what happened to them: a line for each part."""
+    for name, notes in found.items():
+        more = f" (and {len(notes) - 1} more: `toolmark report`)" if len(notes) > 1 else ""
+        told = _short(f"  {name}: {notes[0].partition(chr(10))[0]}{more}")
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 def _plain(console: Console, title: str) -> Callable[[Progress], None]:
@@ -138,7 +193,13 @@ def _plain(console: Console, title: str) -> Callable[[Progress], None]:
 
 def estimate(fields: Mapping[str, Any]) -> str:
     """Return `38.2 % [26.1, 52.4]` from the fields of an estimate."""
-    return figures.plain(figures.share(Estimate(**fields)))
+    known = {name: fields[name] for name in Estimate.__struct_fields__ if name in fields}
+    return figures.plain(figures.share(Estimate(**known)))
+
+
+def _told(fields: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what a number is called, and how many of what it rests on."""
+    return fields.get("told") or fields["name"], f"n={fields['n']} {fields.get('unit', '')}".strip()
 
 
 def summary(console: Console, found: Mapping[str, Any]) -> None:
@@ -148,8 +209,9 @@ def summary(console: Console, found: Mapping[str, Any]) -> None:
         f"[bold]{escape(found['suite'])}[/]  {escape(found['model'])}  {escape(found['dialect'])}",
         highlight=False,
     )
+    read = f", {found['reading']} reading" if len(found.get("readings", ())) > 1 else ""
     console.print(
-        f"  {escape(head['name'])} [bold]{escape(estimate(head))}[/]  "
+        f"  {escape(_told(head)[0] + read)} [bold]{escape(estimate(head))}[/]  "
         f"n={found['n_run']}, not run {found['n_not_run']}" + _bounds(found),
         highlight=False,
     )
@@ -157,14 +219,23 @@ def summary(console: Console, found: Mapping[str, Any]) -> None:
         console.print(f"  {drawn}", style="dim", highlight=False)
     parts = [part for part in found["parts"].values() if part["value"] is not None]
     for part in parts:
+        name, size = _told(part)
         console.print(
-            f"  [dim]{escape(part['name']):32}[/] {escape(estimate(part))}  n={part['n']}",
-            highlight=False,
+            f"  [dim]{escape(name):32}[/] {escape(estimate(part))}  {escape(size)}", highlight=False
         )
-    if missing := len(found["parts"]) - len(parts):
+    missing = len(found["parts"]) - len(parts)
+    if missing and found["n_run"]:
         told = f"  {tables.plural(missing, 'part')} without a result not shown"
         console.print(told, style="dim", highlight=False)
     console.print(f"  [dim]{escape(found['run_dir'])}[/]", highlight=False, soft_wrap=True)
+
+
+def stale(console: Console, folder: Path) -> None:
+    """Say that a report of the run tells the scores from before, where there is one."""
+    page, scores = folder / "report.html", folder / "scores.jsonl"
+    if page.exists() and scores.exists() and page.stat().st_mtime_ns < scores.stat().st_mtime_ns:
+        told = f"  report.html tells the scores from before; next: toolmark report {folder}"
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 def _bounds(found: Mapping[str, Any]) -> str:
@@ -214,10 +285,36 @@ def outcomes(console: Console, run: Run) -> None:
     )
 
 
+def pending(run: Run) -> list[Attempt]:
+    """Return the latest attempt at each episode that is not complete, oldest first."""
+    done = run.done()
+    latest: dict[tuple[str, int], Attempt] = {}
+    for attempt in run.attempts():
+        latest.pop((attempt.task, attempt.repeat), None)
+        latest[attempt.task, attempt.repeat] = attempt
+    return [attempt for episode, attempt in latest.items() if episode not in done]
+
+
+def not_run(console: Console, run: Run) -> None:
+    """Print the commonest reasons why episodes are not run, and what to do."""
+    left = pending(run)
+    # what only waited for another episode tells least: it comes last
+    reasons = Counter((a.stage == "needs", a.reason.partition("\n")[0]) for a in left)
+    for (_, reason), n in sorted(reasons.items(), key=lambda x: (x[0][0], -x[1]))[:REASONS]:
+        told = f"  not run, {tables.plural(n, 'episode')}: {_short(reason)}"
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
+    lines = (
+        [f"  next: toolmark show {run.path} {left[0].task}  (one of them, whole)"] if left else []
+    )
+    lines.append("  next: give the same command again to run what is missing")
+    for line_ in lines:
+        console.print(visible(line_), markup=False, highlight=False, soft_wrap=True)
+
+
 def _outcome(score: Score) -> tuple[str, str, str]:
     name = visible(f"{score.task} #{score.repeat}" if score.repeat else score.task)
-    if not score.readings:
-        return name, "not run", visible(score.not_run.partition("\n")[0][:100])
+    if score.not_run or not score.readings:
+        return name, "not run", _short(score.not_run.partition("\n")[0])
     verdict = next(iter(score.readings.values()))
     label = next((label for label in verdict.labels if label.primary), None)
     return name, verdict.outcome, visible(f"{label.cause}  {label.native}") if label else ""
@@ -255,7 +352,8 @@ def checks(console: Console, found: Sequence[Check]) -> None:
             soft_wrap=True,
         )
         if check.step:
-            console.print(f"      next: {check.step}", markup=False, highlight=False)
+            told = f"      next: {check.step}"
+            console.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 def episode(
@@ -265,7 +363,7 @@ def episode(
     score: Score | None,
     views: Sequence[Data | Drawing],
 ) -> None:
-    """Print one episode step by step, then what it was worth and why."""
+    """Print one episode step by step, then what it was worth and why, evidence only once."""
     console.rule(escape(f"{trajectory.task}  repeat {trajectory.repeat}"))
     for number_, step in enumerate(trajectory.steps, 1):
         _step(console, number_, step)
@@ -273,15 +371,32 @@ def episode(
     if trajectory.answer:
         console.print("[bold]answer[/] ", end="")
         console.print(_short(trajectory.answer), markup=False, highlight=False)
-    for reading, verdict in (score.readings if score else {}).items():
-        console.print(f"[bold]{escape(reading)}[/] {verdict.outcome} {verdict.value:.3f}")
-        for label in verdict.labels:
-            mark = "*" if label.primary else " "
-            told = filter(None, (label.cause, label.native, label.evidence))
-            console.print(_short(f"  {mark} {'  '.join(told)}"), markup=False, highlight=False)
+    _verdicts(console, score.readings if score else {})
     for each in views:
         if isinstance(each, Data):
             console.print("\n" + tables.text(each), markup=False, highlight=False, soft_wrap=True)
+
+
+def _verdicts(console: Console, readings: Mapping[str, Verdict]) -> None:
+    """Print every reading's value, the evidence of the first, and how the others' differs."""
+    for reading, verdict in readings.items():
+        console.print(f"[bold]{escape(reading)}[/] {verdict.outcome} {verdict.value:.3f}")
+    first: list[str] = []
+    for at, (reading, verdict) in enumerate(readings.items()):
+        told = [_label(label) for label in verdict.labels]
+        lines = [f"  {line}" for line in told]
+        if at == 0:
+            first = told
+        else:
+            lines = [f"  {reading} also: {line.strip()}" for line in told if line not in first]
+            lines += [f"  {reading} not: {line.strip()}" for line in first if line not in told]
+        for line in lines:
+            console.print(_short(line), markup=False, highlight=False)
+
+
+def _label(label: Label) -> str:
+    told = filter(None, (label.cause, label.native, label.evidence))
+    return f"{'*' if label.primary else ' '} {'  '.join(told)}"
 
 
 def _step(console: Console, number_: int, step: Step) -> None:

@@ -6,7 +6,7 @@ Tools do not go with the request: the agent writes them into its prompts.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from toolmark import codec
@@ -28,8 +28,9 @@ class Found(NamedTuple):
 class Staged:
     """Calls as JSON text. What is not strict is read as leniently as arXiv 2511.17729's executor.
 
-    Lenient: thoughts are cut off, then JSON may stand in the first code fence or in a box, and may
-    be the bare list; keys beside name and arguments are passed over.
+    Lenient: what is JSON as it stands is taken; else thoughts are cut off, then JSON may stand in
+    the first code fence or in a box. It may be the bare list; keys beside name and arguments are
+    passed over.
     """
 
     name = "executor"
@@ -97,22 +98,41 @@ def thoughtless(text: str) -> str:
 
 
 def read(text: str, *, lenient: bool = True) -> Found:
-    """Read the calls of a text. An empty list is readable and holds no call."""
-    text = thoughtless(text) if lenient else text.strip()
-    found = _found(_fenced(text) if lenient else text, lenient)
-    if lenient and not found.calls and BOX[0] in text:
-        return _found(_fenced(_boxed(text)), lenient)
-    return found
+    """Read the calls of a text. An empty list is readable and holds no call.
+
+    The first way of cutting that leaves JSON counts, the text as it is before all others: tags
+    and fences may stand in arguments too.
+    """
+    if not lenient:
+        return _found(text.strip(), lenient)
+    bare = thoughtless(text)
+    for part in _cuts(text.strip(), bare):
+        found = _found(part, lenient)
+        if found.calls or not found.fault:
+            return found
+    return _found(next(_fenced(bare), bare), lenient)
 
 
-def _fenced(text: str) -> str:
-    """Return what is in the first code fence, the text itself if there is none."""
+def _cuts(text: str, bare: str) -> Iterator[str]:
+    """Go through what the JSON of a reply may be; `bare` is the reply without thoughts."""
+    after = text.partition(THINK[1])[2].strip()  # a closing tag further on may be an argument's
+    yield from (text, after)
+    for each in (after, text):  # a tag inside a fence is an argument's; before the tag are thoughts
+        yield from (part for part in _fenced(each) if THINK[1] in part)
+    yield bare
+    yield from _fenced(bare)
+    if BOX[0] in bare:
+        boxed = _boxed(bare)
+        yield from (boxed, *_fenced(boxed))
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """Go through what may be in the first code fence: up to the last fence, up to the next one."""
     _, fence, rest = text.partition(FENCE)
-    if not fence:
-        return text
-    inside = rest.partition(FENCE)[0]
-    word, newline, body = inside.partition("\n")
-    return body if newline and word.strip().isalnum() else inside.removeprefix("json")
+    if fence:
+        for inside in (rest.rpartition(FENCE)[0], rest.partition(FENCE)[0]):
+            word, newline, body = inside.partition("\n")
+            yield body if newline and word.strip().isalnum() else inside.removeprefix("json")
 
 
 def _boxed(text: str) -> str:

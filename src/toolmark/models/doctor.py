@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import struct
 import tempfile
 import wave
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from random import Random, SystemRandom
 
 from msgspec.structs import replace
 
@@ -18,7 +19,7 @@ from toolmark.errors import EndpointError, Rejected, UsageError, near
 from toolmark.media import Media
 from toolmark.models.openai import OpenAI
 from toolmark.models.resolve import endpoint
-from toolmark.types import Message, Part, Record, Reply, Request, Sampling, Text, Tool
+from toolmark.types import Check, Message, Part, Reply, Request, Sampling, Text, Tool
 
 _SETTINGS = Sampling(max_tokens=2048)  # enough for a model that thinks first
 _WEATHER = {
@@ -26,15 +27,20 @@ _WEATHER = {
     "properties": {"city": {"type": "string"}},
     "required": ["city"],
 }
-
-
-class Check(Record, frozen=True, kw_only=True):
-    """What one probe found, and the next step where it is not well."""
-
-    name: str
-    status: Literal["ok", "warn", "fail"]
-    detail: str
-    step: str = ""
+_COLOURS = {
+    "red": b"\xff\0\0",
+    "green": b"\0\xa0\0",
+    "blue": b"\0\0\xff",
+    "yellow": b"\xff\xff\0",
+    "black": b"\0\0\0",
+    "white": b"\xff\xff\xff",
+}
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_LOOK = (
+    "The picture shows three vertical stripes of different colours. Name the colours from left to "
+    f"right, in three words out of: {', '.join(_COLOURS)}."
+)
+_LISTEN = "How many beeps are in the recording? Reply with the number alone."
 
 
 async def examine(
@@ -56,17 +62,18 @@ async def examine(
             await model.close()
 
 
-async def probe(model: OpenAI, media: Media) -> list[Check]:
+async def probe(model: OpenAI, media: Media, rng: Random | None = None) -> list[Check]:
     """Probe a model that reads its media from `media`. Each probe fails by itself.
 
     Ends early where nothing further can work: out of reach, key refused, no such model. What
-    the endpoint said is shown without secrets and control characters.
+    the endpoint said is shown without secrets and control characters. `rng` draws what is to be
+    seen and heard; by default it is another thing each time, so that no cache knows it.
     """
-    checks = await _probes(model, media)
+    checks = await _probes(model, media, rng or SystemRandom())
     return [replace(check, detail=model.mask(check.detail)) for check in checks]
 
 
-async def _probes(model: OpenAI, media: Media) -> list[Check]:
+async def _probes(model: OpenAI, media: Media, rng: Random) -> list[Check]:
     checks = await _door(model)
     if any(check.status == "fail" for check in checks):
         return checks
@@ -77,8 +84,8 @@ async def _probes(model: OpenAI, media: Media) -> list[Check]:
     checks.append(await _parallel(model))
     checks.append(await _dots(model))
     checks.append(await _sampling(model))
-    checks.append(await _sees(model, "image", media.image(_png(), "image/png")))
-    checks.append(await _sees(model, "audio", media.audio(_wav(), "audio/wav")))
+    checks.append(await _sees(model, media, rng))
+    checks.append(await _hears(model, media, rng))
     checks.append(_usage(reply))
     return checks
 
@@ -173,16 +180,52 @@ async def _sampling(model: OpenAI) -> Check:
     return Check(name=name, status="ok", detail=f"accepted{left}")
 
 
-async def _sees(model: OpenAI, name: str, part: Part) -> Check:
-    said = Message(role="user", parts=(Text(f"Describe this {name} in one word."), part))
+async def _sees(model: OpenAI, media: Media, rng: Random) -> Check:
+    """Show three stripes; guessing finds their colours once in 120 times."""
+    shown = rng.sample(list(_COLOURS), 3)
+    reply = await _shown(model, "image", _LOOK, media.image(_png(shown), "image/png"))
+    if isinstance(reply, Check):
+        return reply
+    # the last three: some think aloud first
+    named = re.findall(rf"\b({'|'.join(_COLOURS)})\b", reply.text.casefold())[-3:]
+    if named == shown:
+        return Check(name="image", status="ok", detail=f"seen: {', '.join(shown)}")
+    detail = (
+        f"accepted, but not seen: the picture shows {', '.join(shown)}; "
+        f"it said {reply.text[:120]!r}"
+    )
+    step = (
+        "suites with image input would measure guesses: does the model see, and does the server "
+        "pass pictures on (llama.cpp: --mmproj)?"
+    )
+    return Check(name="image", status="warn", detail=detail, step=step)
+
+
+async def _hears(model: OpenAI, media: Media, rng: Random) -> Check:
+    """Play three to seven beeps; guessing finds their number once in five times."""
+    n = rng.randint(3, 7)
+    reply = await _shown(model, "audio", _LISTEN, media.audio(_wav(n), "audio/wav"))
+    if isinstance(reply, Check):
+        return reply
+    counted = re.findall(rf"\b(\d+|{'|'.join(_NUMBERS)})\b", reply.text.casefold())[-1:]
+    if counted in ([str(n)], [_NUMBERS[n]]):
+        return Check(name="audio", status="ok", detail=f"heard: {n} beeps")
+    told = f"the recording has {n} beeps; it said {reply.text[:120]!r}"
+    detail = f"accepted, but perhaps not heard: {told}"
+    step = "models made for speech may not count tones: try one task of a suite with speech"
+    return Check(name="audio", status="warn", detail=detail, step=step)
+
+
+async def _shown(model: OpenAI, name: str, words: str, part: Part) -> Reply | Check:
+    """Ask about a picture or a sound; a Check where that is not accepted."""
+    said = Message(role="user", parts=(Text(words), part))
     try:
-        reply = await model(Request(messages=(said,), sampling=_SETTINGS))
+        return await model(Request(messages=(said,), sampling=_SETTINGS))
     except Rejected as error:
         step = f"suites with {name} input cannot run on this model"
         return Check(name=name, status="warn", detail=str(error), step=step)
     except EndpointError as error:
         return Check(name=name, status="warn", detail=str(error), step=_next(error))
-    return Check(name=name, status="ok", detail=f"accepted; it said {reply.text[:60]!r}")
 
 
 def _usage(reply: Reply) -> Check:
@@ -206,26 +249,29 @@ def _next(error: EndpointError) -> str:
     return "" if isinstance(error, Rejected) else "try again; raise --timeout if it was too slow"
 
 
-def _png(side: int = 64) -> bytes:
-    """Draw a red square; vision encoders refuse pictures smaller than one patch."""
+def _png(colours: Sequence[str], side: int = 192) -> bytes:
+    """Draw stripes from left to right; vision encoders refuse pictures smaller than a patch."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         checked = kind + data
         return struct.pack(">I", len(data)) + checked + struct.pack(">I", zlib.crc32(checked))
 
-    head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    rows = (b"\0" + b"\xff\0\0" * side) * side
+    width = side // len(colours)
+    head = struct.pack(">IIBBBBB", width * len(colours), side, 8, 2, 0, 0, 0)
+    rows = (b"\0" + b"".join(_COLOURS[colour] * width for colour in colours)) * side
     body = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + body
 
 
-def _wav(rate_hz: int = 16_000) -> bytes:
-    """Record one second of a 440 Hz tone."""
-    samples = [round(8000 * math.sin(2 * math.pi * 440 * i / rate_hz)) for i in range(rate_hz)]
+def _wav(n: int, rate_hz: int = 16_000) -> bytes:
+    """Record n beeps of 440 Hz, each 0.2 s long with 0.3 s of silence after it."""
+    long, whole = rate_hz // 5, rate_hz // 2
+    beep = [round(8000 * math.sin(2 * math.pi * 440 * i / rate_hz)) for i in range(long)]
+    samples = (beep + [0] * (whole - long)) * n
     file = io.BytesIO()
     with wave.open(file, "wb") as out:
         out.setnchannels(1)
         out.setsampwidth(2)
         out.setframerate(rate_hz)
-        out.writeframes(struct.pack(f"<{rate_hz}h", *samples))
+        out.writeframes(struct.pack(f"<{len(samples)}h", *samples))
     return file.getvalue()

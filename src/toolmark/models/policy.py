@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import os
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from random import Random
 
@@ -47,6 +47,12 @@ class Wrapper:
         found = getattr(self.model, "dropped", None)
         return found if isinstance(found, frozenset) else frozenset()
 
+    @property
+    def waits(self) -> Collection[str]:
+        """Why requests wait to be asked again just now, each with its reason."""
+        found: Collection[str] = getattr(self.model, "waits", ())
+        return found
+
     async def close(self) -> None:
         """Close the inner model, if it can be closed."""
         close = getattr(self.model, "close", None)
@@ -72,6 +78,12 @@ class Retry(Wrapper):
         self.retries = retries
         self._sleep = sleep
         self._rng = rng or Random()
+        self._waits: dict[object, str] = {}
+
+    @property
+    def waits(self) -> Collection[str]:
+        """Why requests wait to be asked again just now, each with its reason."""
+        return self._waits.values()
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask until there is a reply. Raises the last EndpointError."""
@@ -85,8 +97,14 @@ class Retry(Wrapper):
                 wait_s = self._pause(error, tries)
                 if wait_s > _PATIENCE_S:
                     raise
+                why = str(error)
             tries += 1
-            await self._sleep(wait_s)
+            turn = object()
+            self._waits[turn] = why
+            try:
+                await self._sleep(wait_s)
+            finally:
+                del self._waits[turn]
 
     def _most(self, error: EndpointError) -> int:
         most = _MOST.get(type(error), 0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from toolmark import codec
 from toolmark.errors import UsageError, near
@@ -20,6 +21,7 @@ from toolmark.stats.paired import Paired, paired
 from toolmark.types import Estimate, Record, Table
 
 LISTED = 8  # entries of one setting that are spelled out
+PER_ROW = "p-values are per row, not corrected for the number of rows"
 SHOWN = 12  # flipped items of each way that the terminal names
 
 
@@ -27,7 +29,9 @@ class Comparison(Record, frozen=True, kw_only=True):
     """Run A against run B in one reading; differences are A minus B, on the items of both.
 
     `score_a` and `score_b` are the headlines over all rows of each run; `paired` is over the
-    common rows alone, and so are `categories`. `warnings` say what makes the runs unlike.
+    common rows alone, and so are `categories`. `warnings` say what makes the runs unlike;
+    `n_changed` of the common tasks differ in content, and unless that was asked for no test is
+    made between them: `p` and `detectable` are None.
     """
 
     a: str
@@ -39,17 +43,21 @@ class Comparison(Record, frozen=True, kw_only=True):
     categories: tuple[Paired, ...] = ()
     settings: tuple[tuple[str, str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    n_changed: int = 0
 
     def __str__(self) -> str:
         """Return the readable summary."""
         return text(self)
 
 
-def compare(a: Run, b: Run, scorer: Scorer, reading: str | None = None) -> Comparison:
+def compare(
+    a: Run, b: Run, scorer: Scorer, reading: str | None = None, *, differing: bool = False
+) -> Comparison:
     """Compare two scored runs item by item, in the headline reading unless another is named.
 
     Raises UsageError when the runs have no item in common, are of different suites or are not
-    scored. Tasks that differ under one id, and knobs that differ, are told in `warnings`.
+    scored. Tasks that differ under one id, and knobs that differ, are told in `warnings`; where
+    tasks differ nothing is tested unless `differing` says that this is wanted.
     """
     chosen = _reading(scorer, reading)
     suite_a, suite_b = a.info.plan.suite, b.info.plan.suite
@@ -62,17 +70,26 @@ def compare(a: Run, b: Run, scorer: Scorer, reading: str | None = None) -> Compa
             "run both with the same knobs and the same --seed"
         )
     name_a, name_b = names.tell([a, b])
+    changed = _changed(a, b)
+    test: Callable[[Paired], Paired] = (
+        _untested if changed[0] and not differing else lambda found: found
+    )
     return Comparison(
         a=name_a,
         b=name_b,
         reading=chosen,
         score_a=scorer.metrics(table_a)[0].measure(table_a),
         score_b=scorer.metrics(table_b)[0].measure(table_b),
-        paired=paired(table_a, table_b),
-        categories=tuple(_categories(table_a, table_b, _ordered(a, table_a, scorer))),
+        paired=test(paired(table_a, table_b)),
+        categories=tuple(map(test, _categories(table_a, table_b, _ordered(a, table_a, scorer)))),
         settings=tuple(_settings(a, b)),
-        warnings=tuple(_warnings(a, b)),
+        warnings=tuple(_warnings(a, b, *changed)),
+        n_changed=changed[0],
     )
+
+
+def _untested(found: Paired) -> Paired:
+    return replace(found, p=None, method="none", detectable=None)
 
 
 def text(comparison: Comparison) -> str:
@@ -80,7 +97,7 @@ def text(comparison: Comparison) -> str:
     parts = [tables.text(table) for table in (summary(comparison), *details(comparison))]
     told = [f"warning: {warning}" for warning in comparison.warnings]
     flips = "\n".join(_flips(comparison.paired))
-    blocks = ["\n".join([verdict(comparison), *told]), *parts, flips]
+    blocks = ["\n".join([*told, verdict(comparison)]), *parts, flips]
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -88,8 +105,13 @@ def verdict(comparison: Comparison) -> str:
     """Return the one sentence that a reader came for."""
     found = comparison.paired
     difference = found.difference
-    if difference.value is None or found.p is None:
+    if difference.value is None:
         return "No episode ran in both runs: nothing can be compared."
+    if found.p is None:
+        return (
+            "No verdict: these are not the same tasks. next: run both with one --seed, or compare "
+            "them all the same with --differing"
+        )
     p = f"p = {figures.chance(found.p)}".replace("= <", "<")
     if found.p > 0.05:
         size = f"{figures.points(difference)} points (A minus B), {p}"
@@ -154,7 +176,7 @@ def details(comparison: Comparison) -> Iterator[Table]:
 def _flips(found: Paired) -> Iterator[str]:
     """Name the items that flipped, a line for each way."""
     for word, items in (("only A", found.only_a), ("only B", found.only_b)):
-        if not items:
+        if not items or found.p is None:
             continue
         rest = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
         yield f"{word} right: {', '.join(items[:SHOWN])}{rest}"
@@ -176,7 +198,7 @@ def _by_category(comparison: Comparison) -> Table:
         title="A minus B by category, in points",
         head=("category", "difference", "p", "pairs", "only A right", "only B right"),
         rows=rows,
-        note="p-values are per row, not corrected for the number of rows",
+        note=PER_ROW if any(found.p is not None for found in comparison.categories) else "",
     )
 
 
@@ -242,8 +264,7 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else codec.encode(codec.plain(value)).decode()
 
 
-def _warnings(a: Run, b: Run) -> Iterator[str]:
-    changed, example = _changed(a, b)
+def _warnings(a: Run, b: Run, changed: int, example: str) -> Iterator[str]:
     if changed:
         verb = "differs" if changed == 1 else "differ"
         told = f"{tables.plural(changed, 'task')} {verb}"

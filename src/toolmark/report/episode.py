@@ -107,9 +107,14 @@ def embed(value: Any) -> bytes:
 
 
 def signature(tool: Tool) -> str:
-    """Return a tool in one line: name(parameter: type, optional?: type)."""
-    properties = tool.parameters.get("properties", {})
-    required = tool.parameters.get("required", [])
+    """Return a tool in one line: name(parameter: type, optional?: type).
+
+    A schema is whatever a server published: what is not of its shape is passed over.
+    """
+    properties = tool.parameters.get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    required = tool.parameters.get("required")
+    required = required if isinstance(required, list) else []
     inner = ", ".join(
         f"{name}{'' if name in required else '?'}: {_kind(schema)}"
         for name, schema in properties.items()

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from toolmark import codec
 from toolmark.errors import UsageError
@@ -24,6 +25,8 @@ from toolmark.types import Chart, Estimate, Label, Score, Table
 
 LISTED = 500  # episodes that were not run, by name
 REASONS = 20
+NOTED = 20  # notes on one part of the site
+NOTE_CHARS = 600
 SPREAD = "Value and 95 % interval."
 NAMED = 4  # ids of a selection that are named
 
@@ -44,9 +47,9 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """The failures of one reading."""
+    """The failures of one reading, or of several that have the same; the first one's are shown."""
 
-    reading: str
+    readings: list[str]
     rows: list[Cause]
     n_failed: int
     n_run: int
@@ -54,10 +57,15 @@ class Causes:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One reading's numbers: the headline first, then its parts."""
+    """One reading's numbers: the headline first, then its parts.
+
+    `units` are what n counts; `words` are what readers are told for names of parts.
+    """
 
     name: str
     estimates: list[Estimate]
+    units: Mapping[str, str]
+    words: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,7 @@ class Side:
     n_not_run: int
     settings: list[tuple[str, str]]
     origins: list[tuple[str, str]]
+    site: Grid
     groups: list[Group]
     causes: list[Causes]
     reasons: Grid
@@ -100,12 +109,9 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, dict[st
     if not len(first):
         raise UsageError(f"{run.path}: no scores; next: toolmark score {run.path}")
     plan = run.info.plan
-    measured = [
-        Read(reading, [metric.measure(table) for metric in scorer.metrics(table)])
-        for reading, table in by_reading.items()
-    ]
+    measured = [_read(reading, table, scorer) for reading, table in by_reading.items()]
     reasons, absent = _absent(run.scores(), scorer.readings[0])
-    own = list(scorer.tables(by_reading))
+    own = [*scorer.tables(by_reading), *scorer.evidence(run)]
     doubles = [table for table in own if isinstance(table, Table) and _repeats(table, measured)]
     made = Side(
         name=name,
@@ -120,12 +126,21 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, dict[st
         n_not_run=int((~first.run).sum()),
         settings=[(key, value) for key, value in _settings(run) if value],
         origins=_origins(run),
+        site=_site(run),
         groups=list(_groups(item for item in own if item not in doubles)),
-        causes=[_causes(index, run.scores(), reading) for reading in scorer.readings],
+        causes=_merged([_causes(index, run.scores(), name) for name in scorer.readings]),
         reasons=reasons,
         absent=absent,
     )
     return made, by_reading
+
+
+def _read(reading: str, table: Columns, scorer: Scorer) -> Read:
+    """Measure a reading; its numbers are called as a reader is told."""
+    metrics = scorer.metrics(table)
+    found = [replace(m.measure(table), name=m.told or m.name) for m in metrics]
+    units = {m.told or m.name: m.unit for m in metrics}
+    return Read(reading, found, units, {m.name: m.told for m in metrics if m.told})
 
 
 def across(
@@ -173,8 +188,9 @@ def _numbers(
     if len(every) < 2 and len(reads) < 2:
         return
     by_name = [{estimate.name: estimate for estimate in read.estimates} for _, read in reads]
+    units = {name: unit for _, read in reads for name, unit in read.units.items()}
     told = [name for name in every if any(_known(name, found) for found in by_name)] or [*every]
-    rows = tuple(tuple(_across(name, by_name)) for name in told)
+    rows = tuple(tuple(_across(name, by_name, units.get(name, ""))) for name in told)
     head = ("", *(name for name, _ in reads), "n")
     notes = [SPREAD, *_noted(sides)]
     if len(told) < len(every):
@@ -210,12 +226,13 @@ def _repeats(table: Table, reads: Sequence[Read]) -> bool:
     return False
 
 
-def _across(name: str, by_name: Sequence[Mapping[str, Estimate]]) -> Iterator[str]:
+def _across(name: str, by_name: Sequence[Mapping[str, Estimate]], unit: str) -> Iterator[str]:
     found = [estimates.get(name, Estimate(name=name)) for estimates in by_name]
     yield name
     yield from map(figures.share, found)
     sizes = [figures.count(estimate.n) for estimate in found]
-    yield sizes[0] if len(set(sizes)) == 1 else " / ".join(sizes)
+    size = sizes[0] if len(set(sizes)) == 1 else " / ".join(sizes)
+    yield f"{size} {unit}".strip()
 
 
 def _about(run: Run) -> str:
@@ -308,6 +325,25 @@ def _origins(run: Run) -> list[tuple[str, str]]:
     return [*info.versions.items(), *told]
 
 
+def _site(run: Run) -> Grid:
+    """Return what parts of the site lacked and what happened to them, by part."""
+    info = run.info
+    rows = [(name, "cannot run", why.replace("\n", "; ")) for name, why in info.missing.items()]
+    cut = 0
+    for name, notes in info.notes.items():
+        cut += max(0, len(notes) - NOTED)
+        rows += [(name, "noted", note) for note in notes[:NOTED]]
+    told = tuple((name, what, text[:NOTE_CHARS]) for name, what, text in sorted(rows, key=_first))
+    note = f"{tables.plural(cut, 'further note')} in run.json" if cut else ""
+    title = "Servers that could not run, or had trouble"
+    head = ("server", "", "what is known")
+    return tables.grid(Table(title=title, head=head, rows=told, note=note))
+
+
+def _first(row: tuple[str, str, str]) -> str:
+    return row[0]
+
+
 def _groups(items: Iterable[Table | Chart]) -> Iterator[Group]:
     """Keep the suite's order; charts that follow each other share a row."""
     charts: list[tuple[Chart, Markup]] = []
@@ -344,7 +380,23 @@ def _causes(index: int, scores: Iterable[Score], reading: str) -> Causes:
     rows = [
         _cause(index, reading, key, primary[key], total, also[key], *example[key]) for key in keys
     ]
-    return Causes(reading, rows, total, n_run)
+    return Causes([reading], rows, total, n_run)
+
+
+def _merged(found: Sequence[Causes]) -> list[Causes]:
+    """Join readings that fail as often and for the same primary causes."""
+    made: list[Causes] = []
+    for each in found:
+        alike = next((kept for kept in made if _failures(kept) == _failures(each)), None)
+        if alike is None:
+            made.append(each)
+        else:
+            alike.readings.extend(each.readings)
+    return made
+
+
+def _failures(found: Causes) -> tuple[Any, ...]:
+    return found.n_failed, found.n_run, [(x.cause, x.native, x.n) for x in found.rows if x.n]
 
 
 def _cause(

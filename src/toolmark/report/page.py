@@ -159,6 +159,7 @@ def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) ->
         {
             "name": side.name,
             "readings": [read.name for read in side.readings],
+            "words": side.readings[0].words,
             "repeats": run.info.plan.repeats,
         }
         for side, run in zip(sides, runs, strict=True)

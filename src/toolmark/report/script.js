@@ -219,18 +219,28 @@
     view.svg ? drawing(view) : view.rows?.length ? table(view) : "",
     view.note ? el("p", { class: "note" }, view.note) : "");
 
-  const verdict = (v) => {
+  // readings that say the same of an episode have its evidence once, below their values
+  const alike = (verdicts) => [...Map.groupBy(verdicts, (v) => JSON.stringify(v.labels)).values()];
+  const verdict = (words) => (group) => {
+    const [v] = group;
     const labels = [...v.labels].sort((a, b) => b.primary - a.primary);
-    const parts = Object.entries(v.parts || {});
     return el("div", { class: "verdict" },
-      el("p", { class: "facts" }, el("span", {}, `${v.reading} reading: `,
-        el("b", { class: v.outcome }, `${MARKS[v.outcome]} ${v.outcome}`), `, value ${v.value}`)),
+      ...group.map((x) => el("p", { class: "facts" }, el("span", {}, `${x.reading} reading: `,
+        el("b", { class: x.outcome }, `${MARKS[x.outcome]} ${x.outcome}`), `, value ${round(x.value)}`))),
       labels.length ? el("ul", { class: "labels" }, ...labels.map((l) => el("li", {},
         el("strong", {}, l.cause), l.native ? ` · ${l.native}` : "",
         l.primary && labels.length > 1 ? " (primary)" : "", l.evidence ? ": " : "",
-        l.evidence ? bdi(l.evidence) : ""))) : "",
-      parts.length ? fold("counts", table({ head: ["part", "value"], numeric: [false, true],
-        rows: parts.map(([k, n]) => [k, String(n)]) })) : "");
+        l.evidence ? bdi(l.evidence) : ""))) : "", counts(group, words));
+  };
+  const round = (x) => (typeof x === "number" ? Math.round(x * 1e6) / 1e6 : x);
+  const counts = (group, words) => {
+    const names = [...new Set(group.flatMap((v) => Object.keys(v.parts || {})))];
+    if (!names.length) return "";
+    const told = (v, name) => (name in (v.parts || {}) ? String(round(v.parts[name])) : "–");
+    return fold("counts", table({
+      head: ["part", ...(group.length > 1 ? group.map((v) => v.reading) : ["value"])],
+      numeric: [false, ...group.map(() => true)],
+      rows: names.map((name) => [words[name] || name, ...group.map((v) => told(v, name))]) }));
   };
 
   const pictures = (from) => (from.pictures || []).filter((p) => p.src)
@@ -285,7 +295,7 @@
     by("detail").replaceChildren(...head(e, d),
       ...(d.cut ? [el("p", { class: "note" }, d.cut)] : []),
       ...(d.reason ? [el("h4", {}, "Why it was not run"), box("error", "reason", d.reason)] : []),
-      ...(d.verdicts.length ? [el("h4", {}, "Verdict"), ...d.verdicts.map(verdict)] : []),
+      ...(d.verdicts.length ? [el("h4", {}, "Verdict"), ...alike(d.verdicts).map(verdict(runs[e.run].words))] : []),
       ...d.views.map(shown),
       el("h4", {}, d.steps.length ? "Steps" : "No step was made"),
       el("ol", { class: "steps" }, ...d.steps.map(step)),

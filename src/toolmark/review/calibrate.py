@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,6 +22,7 @@ Encoder: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
 THRESHOLDS = tuple(round(0.40 + 0.01 * i, 2) for i in range(56))  # 0.40 to 0.95
 SURE = 0.95  # the precision from which a match is called strong
 DRAWS = 2000
+FEW = 20  # pairs of a kind below which a reader is warned
 _COARSE = 5  # every fifth threshold is told and drawn
 _CELLS = 2**21  # of one block of bootstrap draws: bounds memory
 
@@ -50,8 +51,8 @@ class Level:
 class Best:
     """A chosen threshold with its bootstrap interval, and what it reaches with its own.
 
-    `threshold` has no value where no threshold fits, and none at all in some draws: `found` is the
-    share of draws in which one does.
+    A threshold fits that reaches more than nothing; `threshold` has no value where none does, and
+    none at all in some draws: `found` is the share of draws in which one does.
     """
 
     name: str
@@ -177,13 +178,19 @@ def _top(values: Numbers) -> NDArray[np.int64]:
 
 
 def _weak(levels: _Levels) -> tuple[NDArray[np.int64], Numbers]:
-    at = _top(levels[2])
-    return at, _picked(levels[2], at)
+    return _best_of(levels[2])
 
 
 def _youden(levels: _Levels) -> tuple[NDArray[np.int64], Numbers]:
-    at = _top(levels[3])
-    return at, _picked(levels[3], at)
+    return _best_of(levels[3])
+
+
+def _best_of(values: Numbers) -> tuple[NDArray[np.int64], Numbers]:
+    """Return -1 where the greatest value is none above that of calling nothing the same."""
+    at = _top(values)
+    reached = _picked(values, at)
+    fits = reached > 1e-12
+    return np.where(fits, at, -1), np.where(fits, reached, np.nan)
 
 
 def _strong(levels: _Levels) -> tuple[NDArray[np.int64], Numbers]:
@@ -237,17 +244,26 @@ def chosen(found: Sweep) -> Table:
         note=(
             f"{plural(found.n, 'pair')}, {found.n_same} of them the same. Intervals are of the "
             f"bootstrap over pairs, {DRAWS} draws; of equally good thresholds the middle one. "
-            + _doubts(found.best)
+            + " ".join(_doubts(found))
         ),
     )
 
 
-def _doubts(best: Iterable[Best]) -> str:
-    return " ".join(
-        f"In {round(DRAWS * (1 - made.found))} of the draws no threshold met “{made.name}”."
-        for made in best
-        if made.found < 1
-    )
+def _doubts(found: Sweep) -> Iterator[str]:
+    if min(found.n_same, found.n - found.n_same) < FEW:
+        yield f"Few pairs: below {FEW} of each kind a threshold is hardly more than a guess."
+    for made in found.best:
+        if made.threshold.value is None:
+            yield f"No threshold meets “{made.name}”: none is recommended."
+        elif made.found < 1:
+            n = round(DRAWS * (1 - made.found))
+            yield f"In {n} of the draws no threshold met “{made.name}”."
+    for made in found.best[:2]:  # of the strong one the lowest is wanted, wherever it lies
+        if made.threshold.value in (THRESHOLDS[0], THRESHOLDS[-1]):
+            yield (
+                f"“{made.name}” lies at the end of the range, {made.threshold.value:.2f}: "
+                "a better one may lie outside."
+            )
 
 
 def _told(estimate: Estimate) -> str | None:

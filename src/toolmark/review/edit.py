@@ -65,6 +65,8 @@ def _steps(value: Any, tools: Collection[str]) -> Iterator[Fault]:
     if not isinstance(value, list):
         yield Fault(_ROOT, f"expected a list of steps, got {_named(value)}")
         return
+    if not value:
+        yield Fault(_ROOT, "a reference has at least one step: nothing can be aligned with none")
     for i, step in enumerate(value):
         path = f"{_ROOT}[{i}]"
         yield from _keys(step, path, needed=("calls",), known=("step", "calls"))

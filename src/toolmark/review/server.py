@@ -28,6 +28,7 @@ from toolmark.review.edit import BadSteps, Fault
 from toolmark.types import Image
 
 LARGEST_BODY = 4 * 2**20
+_DIGITS = len(str(LARGEST_BODY))
 _LOOPBACK = frozenset(("127.0.0.1", "localhost", "[::1]"))
 _HEADERS = (
     ("Cache-Control", "no-store"),
@@ -189,7 +190,8 @@ class _Handler(BaseHTTPRequestHandler):
         if n is None:
             return _text(404, "nothing here")
         length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdecimal()) or int(length[:12]) > LARGEST_BODY:
+        known = length.isascii() and length.isdecimal() and len(length) <= _DIGITS
+        if not known or int(length) > LARGEST_BODY:
             return _text(413, f"at most {LARGEST_BODY >> 20} MiB, and its length must be told")
         try:
             answer = codec.decode(self.rfile.read(int(length)), Answer)

@@ -25,6 +25,8 @@ def records(
 
     Raises DataError with file and line for anything else that is not a record.
     """
+    if path.exists() and not path.is_file():  # a pipe would be waited on for ever
+        raise DataError(f"{path}: not a file")
     try:
         file = path.open("rb", buffering=BLOCK_BYTES)
     except FileNotFoundError:

@@ -82,17 +82,26 @@ def panels(run: Run) -> dict[str, Panel]:
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
+        raise DataError(
+            f"{path}: cannot be read: {error}; delete it and give toolmark judge again with the "
+            f"same judges: what they said is kept in {LINES} and not asked again"
+        ) from None
 
 
 def counted(run: Run) -> dict[tuple[str, int, str], dict[str, Judgement]]:
     """Return what the panels said, by (task, repeat, kind) and judge: the last word of each.
 
-    Who is no longer on a panel, and what was asked in another form, does not count.
+    Who is no longer on a panel, and what was asked in another form, does not count. Raises
+    DataError with file and line for a value that is none.
     """
     known = panels(run)
     found: dict[tuple[str, int, str], dict[str, Judgement]] = {}
-    for said in run.judgements():
+    for number, said in enumerate(run.judgements(), 1):
+        if said.value is not None and not 0.0 <= said.value <= 1.0:
+            raise DataError(
+                f"{run.path / LINES}, line {number}: value must lie within [0, 1], got "
+                f"{said.value:g}; mend the line, or remove it and give toolmark judge again"
+            )
         panel = known.get(said.kind)
         if panel is not None and said.form == panel.form and said.judge in panel.judges:
             found.setdefault((said.task, said.repeat, said.kind), {})[said.judge] = said

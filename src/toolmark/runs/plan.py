@@ -16,11 +16,14 @@ from toolmark.errors import DataError, UsageError, near
 from toolmark.runs.suite import Suite, Tasks
 from toolmark.types import Record, Sampling, Task
 
+WORLD = ("servers", "cassette")
+
 
 class Plan(Record, frozen=True, kw_only=True):
     """The request. Equal plans have equal hashes, and continue each other's runs.
 
     A knob `seed` is None where the user gave none: what was drawn is in the run's own record.
+    `world` are the hashes of what answers, servers or a recording: other ones make another run.
     """
 
     suite: str
@@ -35,11 +38,17 @@ class Plan(Record, frozen=True, kw_only=True):
     sample: int | None = None
     tasks: str = ""
     tasks_sha256: str = ""
+    world: dict[str, str] = {}
 
     @property
     def hash(self) -> str:
         """Eight hex digits over all of it."""
         return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:8]
+
+
+def world(suite: Suite) -> dict[str, str]:
+    """Return those of a suite's hashes that say what answers in its episodes."""
+    return {name: suite.hashes[name] for name in WORLD if name in suite.hashes}
 
 
 class FileTasks:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,9 @@ from toolmark.types import (
     Attempt,
     Dialect,
     Instrument,
+    Known,
     Model,
+    Noted,
     Reply,
     Request,
     Site,
@@ -37,12 +39,18 @@ from toolmark.types import (
 
 BREAKER = 20  # failures in a row, with no success between, after which the rest is not run
 FATAL = (401, 402, 403, 404)
+PULSE_S = 1.0
 REFUSALS = 5  # other refusals, with no success ever, after which the run stops
 
 
 @dataclass(slots=True)
 class Progress:
-    """What a watcher sees. `value` and `squares` sum the headline reading's values."""
+    """What a watcher sees: first before any question, then after every episode and every second.
+
+    `value` and `squares` sum the headline reading's values; `missing` is what parts of the site
+    lack, by name: the tasks that need them will not be run. `waits` are the reasons of requests
+    that wait to be asked again just now.
+    """
 
     n_planned: int
     n_done_before: int = 0
@@ -51,6 +59,8 @@ class Progress:
     n_scored: int = 0
     value: float = 0.0
     squares: float = 0.0
+    missing: Mapping[str, str] = field(default_factory=dict)
+    waits: Collection[str] = ()
     input_tokens: int = 0
     output_tokens: int = 0
     started: float = field(default_factory=time.monotonic)
@@ -86,11 +96,21 @@ async def execute(
     lines = _afresh(run.path / "scores.jsonl")
     crew = _Crew(folder, suite, model, dialect, lines, progress, watch)
     crew.todo = scoring.missing(run, done)
+    progress.waits = getattr(model, "waits", ())  # a live view
+    progress.missing = dict(suite.missing(task for task, _ in scoring.missing(run, done)))
+    folder.note(missing=progress.missing)
     try:
         for trajectory in run.trajectories():
             crew.count(run.task(trajectory.task), trajectory)
         async with suite.site(Media(run.path / "media")) as site:
-            await _work(crew, site, min(max_connections, progress.n_planned), stop)
+            crew.tell()
+            try:
+                await _work(crew, site, min(max_connections, progress.n_planned), stop)
+            finally:
+                folder.note(
+                    notes=site.notes() if isinstance(site, Noted) else None,
+                    servers=site.known() if isinstance(site, Known) else None,
+                )
         scoring.fill(run, lines)
     finally:
         lines.close()
@@ -224,6 +244,7 @@ class _Crew:
 
 async def _work(crew: _Crew, site: Site, n_workers: int, stop: asyncio.Event | None) -> None:
     workers = [asyncio.create_task(_worker(crew, site)) for _ in range(max(1, n_workers))]
+    pulse = asyncio.create_task(_pulse(crew))
     halt = asyncio.create_task(stop.wait()) if stop is not None else None
     try:
         waiting: set[asyncio.Task[object]] = {*workers} if halt is None else {*workers, halt}
@@ -236,9 +257,16 @@ async def _work(crew: _Crew, site: Site, n_workers: int, stop: asyncio.Event | N
                 finished.result()  # a disk that takes no more ends the run
             waiting -= done
     finally:
-        for running in [*workers, *([halt] if halt is not None else [])]:
+        for running in [*workers, pulse, *([halt] if halt is not None else [])]:
             running.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+        await asyncio.gather(*workers, pulse, return_exceptions=True)
+
+
+async def _pulse(crew: _Crew) -> None:
+    """Let the watcher know that time passes, also while no episode ends."""
+    while True:
+        await asyncio.sleep(PULSE_S)
+        crew.tell()
 
 
 async def _worker(crew: _Crew, site: Site) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+from msgspec import structs
+
 from toolmark.errors import near
 from toolmark.runs.jsonl import Lines, locked, write
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Scorer
-from toolmark.stats.columns import columns
-from toolmark.types import Cause, Estimate, Score, Task, Trajectory, Verdict
+from toolmark.runs.suite import Metric, Scorer
+from toolmark.stats.columns import Columns, columns
+from toolmark.types import Cause, Score, Task, Trajectory, Verdict
 
 CAUSES = get_args(Cause)
 HELD_BYTES = 2**16  # scores are derived: they may be written in blocks
@@ -24,7 +26,8 @@ def judge(scorer: Scorer, task: Task, trajectory: Trajectory) -> Score:
     readings: dict[str, Verdict] = {}
     fault = ""
     try:
-        readings = {name: _sound(v) for name, v in scorer.score(task, trajectory).items()}
+        found = scorer.score(task, trajectory)
+        readings = {name: _sound(found[name]) for name in ordered(found, scorer.readings)}
     except Exception as error:  # a fault of ours must not end a long run, nor pass for the model's
         fault = f"score: {blame(error)}\n{traceback.format_exc()}"
     return Score(
@@ -36,6 +39,12 @@ def judge(scorer: Scorer, task: Task, trajectory: Trajectory) -> Score:
         readings=readings,
         not_run=fault,
     )
+
+
+def ordered(found: Iterable[str], readings: Sequence[str]) -> list[str]:
+    """Return the readings that were found, the headline first."""
+    known = [*readings, *(name for name in found if name not in readings)]
+    return [name for name in known if name in set(found)]
 
 
 def _sound(verdict: Verdict) -> Verdict:
@@ -77,22 +86,27 @@ def anew(run: Run, scorer: Scorer) -> dict[str, Any]:
             task = run.task(trajectory.task)
             if task.kind == "scored":
                 scores.append(judge(known, task, trajectory))
-        fill(run, scores)
+        fill(run, scores, scorer)
     finally:
         scores.close()
     draft.replace(path)
     return summarise(run, scorer)
 
 
-def fill(run: Run, scores: Lines) -> None:
-    """Append a Score without a verdict for every scored episode that was not run."""
+def fill(run: Run, scores: Lines, scorer: Scorer | None = None) -> None:
+    """Append a Score for every scored episode that was not run, and the reason.
+
+    It has no verdict, but for those that the scorer gives of what a file of others lacks.
+    """
     done = run.done()
     if len(done) == run.info.n_episodes:
         return
-    reasons = {(a.task, a.repeat): f"{a.stage}: {a.reason}" for a in run.attempts()}
+    attempts = {(a.task, a.repeat): structs.replace(a, steps=()) for a in run.attempts()}
     for task, repeat in missing(run, done):
         if task.kind == "setup":
             continue
+        last = attempts.get((task.id, repeat))
+        found = scorer.missed(task, last) if scorer and last else {}
         scores.append(
             Score(
                 task=task.id,
@@ -100,7 +114,8 @@ def fill(run: Run, scores: Lines) -> None:
                 repeat=repeat,
                 category=task.category,
                 axes=task.axes,
-                not_run=reasons.get((task.id, repeat), "not reached"),
+                readings={name: _sound(verdict) for name, verdict in found.items()},
+                not_run=f"{last.stage}: {last.reason}" if last else "not reached",
             )
         )
 
@@ -116,7 +131,7 @@ def missing(run: Run, done: set[tuple[str, int]]) -> Iterator[tuple[Task, int]]:
 def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
     """Compute the summary from the scores, write and return it."""
     table = columns(run.scores(), scorer.readings[0])
-    head, *parts = [metric.measure(table) for metric in scorer.metrics(table)]
+    head, *parts = [_fields(metric, table) for metric in scorer.metrics(table)]
     n_run = int(table.run.sum())
     plan = run.info.plan
     summary = {
@@ -127,17 +142,19 @@ def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
         "n_planned": run.info.n_planned,
         "n_run": n_run,
         "n_not_run": run.info.n_planned - n_run,
-        "score": _fields(head),
-        "parts": {part.name: _fields(part) for part in parts},
+        "score": head,
+        "parts": {part["name"]: part for part in parts},
         "reading": scorer.readings[0],
+        "readings": scorer.readings,
         "run_dir": str(run.path),
     }
     write(Path(run.path) / "summary.json", summary)
     return summary
 
 
-def _fields(estimate: Estimate) -> dict[str, Any]:
-    told = {"partial": estimate.partial} if estimate.partial else {}
+def _fields(metric: Metric, table: Columns) -> dict[str, Any]:
+    estimate = metric.measure(table)
+    told = {"partial": estimate.partial, "told": metric.told, "unit": metric.unit}
     return {
         "name": estimate.name,
         "value": estimate.value,
@@ -146,5 +163,5 @@ def _fields(estimate: Estimate) -> dict[str, Any]:
         "n": estimate.n,
         "worst": estimate.worst,
         "best": estimate.best,
-        **told,
+        **{name: value for name, value in told.items() if value},
     }

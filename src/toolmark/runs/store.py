@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -45,7 +45,9 @@ class RunInfo(Record, frozen=True, kw_only=True):
     """What `run.json` holds: `n_setup` of the `n_tasks` are not scored but needed by others.
 
     `created` is UTC; `served` are the models' names by the server, `dropped` the settings that it
-    refused and that were left out.
+    refused and that were left out. Of each part of the site, by name: `missing` is what it lacked
+    when the run was last begun or continued, `notes` what happened to it, `servers` what it said
+    it is, a line for each that was met: name, version, hash of its tools.
     """
 
     format: int
@@ -60,6 +62,9 @@ class RunInfo(Record, frozen=True, kw_only=True):
     versions: dict[str, str] = {}
     served: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    missing: dict[str, str] = {}
+    notes: dict[str, tuple[str, ...]] = {}
+    servers: dict[str, tuple[str, ...]] = {}
 
     @property
     def n_planned(self) -> int:
@@ -250,14 +255,28 @@ class Folder:
             self._lock.__exit__(None, None, None)
             raise
 
-    def note(self, *, served: Iterable[str] = (), dropped: Iterable[str] = ()) -> None:
-        """Add model names by the server, and settings it refused, to `run.json`."""
+    def note(
+        self,
+        *,
+        served: Iterable[str] = (),
+        dropped: Iterable[str] = (),
+        missing: Mapping[str, str] | None = None,
+        notes: Mapping[str, Sequence[str]] | None = None,
+        servers: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """Add to `run.json`; what is missing takes the place of what was missing before."""
         info = self.run.info
-        known = tuple(sorted({*info.served, *served} - {""}))
-        refused = tuple(sorted({*info.dropped, *dropped}))
-        if (known, refused) != (info.served, info.dropped):
-            self.run.info = msgspec.structs.replace(info, served=known, dropped=refused)
-            write(self.path / "run.json", self.run.info)
+        noted = msgspec.structs.replace(
+            info,
+            served=tuple(sorted({*info.served, *served} - {""})),
+            dropped=tuple(sorted({*info.dropped, *dropped})),
+            missing=info.missing if missing is None else dict(missing),
+            notes=_joined(info.notes, notes),
+            servers=_joined(info.servers, servers),
+        )
+        if noted != info:
+            self.run.info = noted
+            write(self.path / "run.json", noted)
 
     def __enter__(self) -> Folder:
         """Return itself."""
@@ -275,6 +294,16 @@ class Folder:
             self.attempts.close()
         finally:
             self._lock.__exit__(None, None, None)
+
+
+def _joined(
+    held: Mapping[str, tuple[str, ...]], told: Mapping[str, Sequence[str]] | None
+) -> dict[str, tuple[str, ...]]:
+    """Return what is told of each part, added to what was told before; nothing twice."""
+    found = dict(held)
+    for name, lines in (told or {}).items():
+        found[name] = tuple(dict.fromkeys((*found.get(name, ()), *lines)))
+    return found
 
 
 def claim(parent: Path, plan: Plan) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -11,6 +11,7 @@ from toolmark.agents.loop import loop
 from toolmark.media import Media
 from toolmark.stats.columns import Columns
 from toolmark.types import (
+    Attempt,
     Chart,
     Dialect,
     Drawing,
@@ -49,7 +50,9 @@ if TYPE_CHECKING:
     from toolmark.runs.store import Run
 
 Opening: TypeAlias = Callable[[Media], AbstractAsyncContextManager[Site]]
+Missing: TypeAlias = Callable[[Iterable[Task]], Mapping[str, str]]
 Scoring: TypeAlias = Callable[[Task, Trajectory], Mapping[str, Verdict]]
+Missed: TypeAlias = Callable[[Task, Attempt], Mapping[str, Verdict]]
 
 
 class Tasks(Protocol):
@@ -66,10 +69,16 @@ class Tasks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Columns of scores to one number with its interval."""
+    """Columns of scores to one number with its interval.
+
+    `name` is what files hold; readers are shown `told` instead where there is one, and `unit`, what
+    its n counts.
+    """
 
     name: str
     measure: Callable[[Columns], Estimate]
+    told: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +91,9 @@ class Scorer:
     of several runs of the suite, by reading and then by the run's name, and returns what only
     shows when they stand beside each other. `gather` is for judging that needs evidence from
     elsewhere, an encoder or judge models: called with the finished run, it returns the `score` to
-    use for all of it; `score` itself then only serves the progress.
+    use for all of it; `score` itself then only serves the progress. `evidence` are tables on what
+    was gathered: who judged, and how far they agree. `missed` gives the verdicts of readings in
+    which an episode counts although it was not run: a file of others that lacks a prediction.
     """
 
     readings: tuple[str, ...]
@@ -94,6 +105,8 @@ class Scorer:
     across: Callable[[Mapping[str, Mapping[str, Columns]]], Sequence[Table | Chart]] = (
         lambda readings: ()
     )
+    evidence: Callable[[Run], Sequence[Table]] = lambda run: ()
+    missed: Missed = lambda task, attempt: {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +117,11 @@ class Suite:
     tools make go into the store that it is given. `media` holds those that the tasks refer to: a
     run keeps copies.
     `dialects`: those it can be asked in, the first is the default. `instruments`: makers of the
-    test models that see the task, called with (task, repeat, options). `hashes`: what was read;
-    `notes`: what its user should know about that.
+    test models that see the task, called with (task, repeat, options). `hashes`: what was read,
+    and under `servers` and `cassette` what answers: a run goes on only where these are the same;
+    `notes`: what its user should know about that. `missing` says, before anything is asked, what
+    each part of the site that these tasks need lacks to run, by the part's name; the first line
+    of it is the lack and what to do, a second may tell whom it concerns.
     """
 
     name: str
@@ -123,6 +139,7 @@ class Suite:
     media: Media | None = None
     agent: Agent = loop
     notes: tuple[str, ...] = ()
+    missing: Missing = lambda tasks: {}
 
     def __iter__(self) -> Iterator[Task]:
         """Go through the tasks."""

@@ -9,6 +9,9 @@ reference code, `paper` as the text, `fair`; docs/m3-metrics.md tells them apart
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from math import isfinite
+from numbers import Real
+from operator import index
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -91,26 +94,42 @@ def trajectory(
     is False for a missing prediction that this reading leaves out of the aggregate. Raises
     UsageError where the arguments do not fit together.
     """
-    truth, made = _calls(truth_steps), _calls(predicted_steps or ())
-    _check(reading, failed, len(made.all))
-    counts = {"total_gt_calls": len(truth.all), "total_pred_calls": len(made.all)}
     missing = predicted_steps is None
+    truth, made = _calls(truth_steps), _calls(() if predicted_steps is None else predicted_steps)
+    _check(reading, weak, strong)
+    places = _places(failed, len(made.all))
+    counts = {"total_gt_calls": len(truth.all), "total_pred_calls": len(made.all)}
     lot: dict[str, Any] = {"rounds": made.n_steps, "counted": reading == "fair" or not missing}
     if not truth.all or not made.all:
         alike = not truth.all and not made.all and not missing
         return counts | _without(truth, perfect=alike) | lot
     table = _table(truth.all, made.all, similarity, reading, tools)
-    barred = frozenset(failed) if reading == "fair" else frozenset()
+    barred = places if reading == "fair" else frozenset()
     matches = _matched(truth, made, table, weak, reading, barred)
     return counts | _measures(truth, made, matches, strong, reading) | lot
 
 
-def _check(reading: str, failed: Collection[int], n_made: int) -> None:
+def _check(reading: Reading, weak: Any, strong: Any) -> None:
     if reading not in _READINGS:
         raise UsageError(f"no reading {reading!r}{near(reading, _READINGS)}")
-    beyond = [at for at in failed if not 0 <= at < n_made]
+    for name, value in (("weak", weak), ("strong", strong)):
+        # nan compares as smaller with nothing: all pairs would be lost in silence
+        if not isinstance(value, Real) or not isfinite(value):
+            raise UsageError(f"{name}={value!r}: expected a finite number")
+
+
+def _places(failed: Collection[int], n_made: int) -> frozenset[int]:
+    """Return the numbers of the failed calls. Raises UsageError for what numbers no made call."""
+    try:
+        found = frozenset(map(index, failed))
+    except TypeError:
+        raise UsageError(
+            f"failed={failed!r:.80}: expected the numbers of made calls, from 0"
+        ) from None
+    beyond = [at for at in sorted(found) if not 0 <= at < n_made]
     if beyond:
         raise UsageError(f"failed={beyond[0]} is no made call: there are {n_made}, from 0")
+    return found
 
 
 def _calls(steps: Steps) -> _Calls:
@@ -126,6 +145,8 @@ def _calls(steps: Steps) -> _Calls:
 
 def _unread(steps: Steps) -> UsageError:
     """Return what is wrong with steps that cannot be read."""
+    if not isinstance(steps, (list, tuple)):
+        return UsageError(f'expected a list of steps {{"calls": [...]}}, got {steps!r:.80}')
     for number, step in enumerate(steps):
         held = (step.get("calls") or ()) if hasattr(step, "get") else None
         if not isinstance(held, (list, tuple)):
@@ -169,14 +190,37 @@ def _table(
             write = similarity.text
         elif reading == "paper":
             write = paper_text(tools)
-        similarity = similarity([write(call) for call in truth], [write(call) for call in made])
-    table = np.asarray(similarity, dtype=np.float32)
+        left = _written(truth, write, "truth")
+        similarity = similarity(left, _written(made, write, "prediction"))
+    try:
+        table = np.asarray(similarity, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"similarity: expected rows of numbers, {len(truth)} x {len(made)}: {error}"
+        ) from None
     if table.shape != (len(truth), len(made)):
         raise UsageError(
             f"similarity is {' x '.join(map(str, table.shape))}; expected {len(truth)} calls of "
             f"the truth x {len(made)} made calls"
         )
     return table
+
+
+def _written(
+    calls: Sequence[Mapping[str, Any]], write: Callable[[Mapping[str, Any]], str], side: str
+) -> list[str]:
+    """Return the texts of calls. Raises UsageError for arguments that no JSON can hold."""
+    found = []
+    for number, call in enumerate(calls):
+        try:
+            found.append(write(call))
+        except RecursionError:
+            raise UsageError(f"call {number} of the {side}: arguments nested too deep") from None
+        except (TypeError, ValueError) as error:
+            raise UsageError(
+                f"call {number} of the {side}: arguments are no JSON: {error}"
+            ) from None
+    return found
 
 
 def _given(call: Mapping[str, Any]) -> str:

@@ -92,7 +92,9 @@ def _settle(name: str, make: Callable[..., Suite], given: Mapping[str, Any]) -> 
     settled: dict[str, Any] = {}
     for knob, value in given.items():
         if knob not in known:
-            raise UsageError(f"suite {name!r} has no knob {knob!r}{near(knob, known)}")
+            close = near(knob, known).partition("; known")[0]
+            told = f"suite {name!r} has no knob {knob!r}{close}"
+            raise UsageError(f"{told}; known: {', '.join(known)}")
         settled[knob] = _read(knob, kinds[knob], value)
     return settled
 

@@ -12,7 +12,8 @@ import json
 import os
 import weakref
 from bisect import insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
@@ -22,13 +23,14 @@ from msgspec.structs import replace
 
 from toolmark import codec
 from toolmark.errors import DataError, UsageError, WorldError
-from toolmark.media import Media
-from toolmark.types import Call, Message, Result, Tool
+from toolmark.media import Media, named
+from toolmark.types import Call, Message, Part, Result, Text, Tool
 
 HIDDEN = "***"
+MEDIA = ".media"
 SHORTEST = 4  # letters of a secret: hiding shorter ones would tear every text apart
 Arguments: TypeAlias = dict[str, Any] | str
-Kind: TypeAlias = Literal["call", "open", "tools", "opening", "state"]
+Kind: TypeAlias = Literal["call", "open", "tools", "opening", "state", "head"]
 
 
 class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -49,13 +51,28 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 class Open(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How an episode's world was: what it takes at once, whether it opens, has a workspace.
 
-    `needed` is the digest of the states that it started from.
+    `needed` is the digest of the states that it started from, `instance` that of what its task
+    holds: generated tasks have equal ids in every run.
     """
 
     at_once: int = 1
     opener: bool = False
     workspace: bool = False
     needed: str = ""
+    instance: str = ""
+
+
+class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What was recorded: the tasks of which suite, made with which seed and knobs."""
+
+    suite: str
+    seed: int | None = None
+    knobs: dict[str, Any] = {}
+
+    def __str__(self) -> str:
+        """Return it as it is asked for."""
+        seed = () if self.seed is None else (f"--seed {self.seed}",)
+        return " ".join((self.suite, *seed, *(f"-T {k}={_word(v)}" for k, v in self.knobs.items())))
 
 
 class Take:
@@ -82,13 +99,16 @@ class Take:
         match line.kind:
             case "call":
                 result = msgspec.convert(line.result, Result)
+                _check(result.parts)
                 insort(self._answers.setdefault(question, []), (*at, result), key=_place)
                 insort(self._order.setdefault(server(line.tool), []), (*at, question), key=_place)
             case "tools":
                 tools = msgspec.convert(line.result, tuple[Tool, ...])
                 insort(self._tools, (*at, tools), key=_place)
             case "opening":
-                self.openings[question] = msgspec.convert(line.result, tuple[Message, ...])
+                said = msgspec.convert(line.result, tuple[Message, ...])
+                _check(part for message in said for part in message.parts)
+                self.openings[question] = said
             case "state":
                 self.states.append(line.result)
             case "open":
@@ -126,9 +146,14 @@ class Cassette:
     """
 
     def __init__(self, path: Path, secrets: tuple[str, ...] = ()) -> None:
+        if path.suffix == MEDIA:
+            raise UsageError(
+                f"{path}: {MEDIA} is the name of the folder of pictures; call it .jsonl"
+            )
         self.path = path
-        self.media = Media(path.with_suffix(".media"))
-        self._forms = _forms(secrets)
+        self.heads: list[Head] = []
+        self.media = Media(path.with_suffix(MEDIA))
+        self._forms = dict.fromkeys(forms(secrets), HIDDEN)
         self._answers: dict[str, Any] = {}
         self._takes: dict[str, dict[int, Take]] = {}
         self._size = 0
@@ -168,6 +193,12 @@ class Cassette:
         takes[take.number] = take
         return take
 
+    def head(self, head: Head) -> None:
+        """Write what is recorded from here on, unless the file says it already."""
+        written = codec.encode(Line("", "", msgspec.to_builtins(head), kind="head"))
+        if msgspec.convert(_line(written).result, Head) not in self.heads:
+            self._write(written)
+
     def keep(self, line: Line) -> None:
         """Write a line, and answer from it from now on.
 
@@ -177,13 +208,10 @@ class Cassette:
         try:
             result = codec.loads(said.decode())
             line = replace(line, arguments=self.hidden(line.arguments), result=result)
-            written = codec.encode(line)
-            kept = _line(written)
+            self._write(codec.encode(line))
         except codec.BadJson as error:
             text = f"{self.path}: cannot keep an answer of {line.tool}: {error}"
             raise WorldError(text) from None
-        self._append(written + b"\n")
-        self._take_up(kept)
 
     def hidden(self, value: Any) -> Any:
         """Return plain values without the secrets, whole numbers that are one included."""
@@ -192,7 +220,15 @@ class Cassette:
     def _key(self, tool: str, arguments: Mapping[str, Any]) -> str:
         return key(tool, self.hidden(codec.plain(dict(arguments))))
 
+    def _write(self, written: bytes) -> None:
+        kept = _line(written)
+        self._append(written + b"\n")
+        self._take_up(kept)
+
     def _take_up(self, line: Line) -> None:
+        if line.kind == "head":
+            self.heads.append(msgspec.convert(line.result, Head))
+            return
         if not line.task:
             self._answers.setdefault(key(line.tool, line.arguments), line.result)
             return
@@ -260,6 +296,45 @@ def _line(data: bytes) -> Line:
     return msgspec.convert(codec.loads(data.decode()), Line)
 
 
+def heads(path: Path) -> list[Head]:
+    """Return what a file says that it holds, without reading what it holds."""
+    try:
+        with path.open("rb") as file:
+            lines = [
+                line for line in iter(lambda: file.readline(_LONGEST), b"") if b'"head"' in line
+            ]
+    except OSError as error:
+        raise DataError(f"{path}: cannot read: {error.strerror}") from None
+    found = []
+    for line in lines:
+        with suppress(ValueError, msgspec.ValidationError):  # named when all of it is read
+            told = _line(line)
+            if told.kind == "head":
+                found.append(msgspec.convert(told.result, Head))
+    return found
+
+
+def check(path: Path, head: Head) -> None:
+    """Raise UsageError where a file says what it holds, and the tasks of this run are not in it."""
+    held = heads(path)
+    if held and (head.suite, head.seed) not in {(one.suite, one.seed) for one in held}:
+        raise UsageError(
+            f"{path}: not a recording of {head}; it holds {', '.join(map(str, held))}: "
+            "give the suite and --seed of the recording"
+        )
+
+
+def _check(parts: Iterable[Part]) -> None:
+    """Raise ValueError where a picture or a sound could not be found by its name."""
+    for part in parts:
+        if not isinstance(part, Text) and not named(part.sha256):
+            raise ValueError(f"not a SHA-256: {part.sha256[:80]!r}")
+
+
+def _word(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 def server(tool: str) -> str:
     """Return the server of a tool, "" where the name has none."""
     name, slash, _ = tool.partition("/")
@@ -299,12 +374,15 @@ def swapped(value: Any, forms: Mapping[str, str]) -> Any:
             return value
 
 
-def _forms(secrets: tuple[str, ...]) -> dict[str, str]:
-    """Return the secrets as they may stand in a text: as they are, in JSON, in an address."""
-    forms = {
+def forms(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Return secrets as they may stand in a text: as they are, in JSON, in an address.
+
+    The longest first. Those of less than four letters are left out.
+    """
+    found = {
         form
         for secret in secrets
         if len(secret) >= SHORTEST
-        for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe=""))
+        for form in (secret, json.dumps(secret)[1:-1], quote(secret, "", errors="surrogatepass"))
     }
-    return dict.fromkeys(sorted(forms, key=lambda form: (-len(form), form)), HIDDEN)
+    return tuple(sorted(found, key=lambda form: (-len(form), form)))

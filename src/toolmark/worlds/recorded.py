@@ -10,18 +10,20 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from msgspec.structs import replace
+
 from toolmark.errors import UsageError, WorldError
 from toolmark.media import Media
-from toolmark.types import Call, Message, Result, Site, Task, Tool, World
+from toolmark.types import Call, Known, Message, Noted, Result, Site, Task, Tool, World
 from toolmark.worlds import cassette as tapes
 from toolmark.worlds import taped
-from toolmark.worlds.cassette import Cassette, Open, Take
+from toolmark.worlds.cassette import Cassette, Head, Open, Take
 from toolmark.worlds.holder import Holder
 from toolmark.worlds.taped import PLACE, Tape, Taped
 
@@ -38,7 +40,9 @@ class Recorded:
     that no take answers is a WorldError. `auto` goes live there, and records. `media` is the store
     that the run's messages refer to, by default the cassette's own. The answers of a `stateful`
     server count only if all it was asked before was the same, in the same order; a final state
-    only if these servers (all, where none is named) were asked no more and no less.
+    only if these servers (all, where none is named) were asked no more and no less. `instance`
+    returns what of a task its world rests on, as plain values: takes of the same id with another
+    one are not its own (None: they are). `head` is written before what is recorded.
     """
 
     def __init__(
@@ -49,6 +53,8 @@ class Recorded:
         mode: Mode = "replay",
         media: Media | None = None,
         stateful: Collection[str] = (),
+        instance: Callable[[Task], Any] | None = taped.held,
+        head: Head | None = None,
     ) -> None:
         if site is None and mode != "replay":
             raise UsageError(f"mode {mode!r} needs a site to record; without one use 'replay'")
@@ -57,24 +63,32 @@ class Recorded:
         self.mode = mode
         self.media = media or cassette.media
         self.stateful = frozenset(stateful)
+        self.instance = instance
+        self.head = head
         self._opened: Counter[str] = Counter()
+
+    def notes(self) -> Mapping[str, Sequence[str]]:
+        """Return what has happened to the parts of the live site."""
+        return self.site.notes() if self.site and isinstance(self.site, Noted) else {}
+
+    def known(self) -> Mapping[str, Sequence[str]]:
+        """Return what the parts of the live site say they are."""
+        return self.site.known() if self.site and isinstance(self.site, Known) else {}
 
     @asynccontextmanager
     async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[World]:
         """Give an episode its world: a live one that is recorded, or a recording."""
-        digest = taped.digest(needed)
-        takes = [] if self.mode == "record" else self._takes(task.id, digest)
+        takes = [] if self.mode == "record" else self._takes(task, needed)
         if self.site is not None and not takes and self.mode != "replay":
             async with self.site.world(task, needed) as live:
-                tape = Tape(self.cassette, self.media, task.id)
+                taping = self.taping(task, needed, live, taped.home(live))
                 try:
-                    yield Taped(tape, live, taped.home(live), digest)
+                    yield taping
                 finally:
-                    tape.take.running = False
+                    taping.tape.take.running = False
             return
         if not takes:
-            after = " after these states of the tasks it needs" if digest else ""
-            raise WorldError(f"{self.cassette.path} holds no recording of task {task.id}{after}")
+            raise WorldError(self._absent(task, needed))
         with tempfile.TemporaryDirectory(prefix="toolmark-") as room:
             played = Played(self, task, needed, takes, Path(room))
             try:
@@ -82,20 +96,53 @@ class Recorded:
             finally:
                 await played.leave()
 
-    def _takes(self, task: str, digest: str) -> list[Take]:
+    def taping(
+        self, task: Task, needed: Mapping[str, Any], live: World, seen: Path | None
+    ) -> Taped:
+        """Begin a take of the live world; `seen` is the workspace that the model knows."""
+        if self.head is not None:
+            self.cassette.head(self.head)
+        tape = Tape(self.cassette, self.media, task.id)
+        return Taped(
+            tape, live, seen, needed=taped.digest(dict(needed)), instance=self._instance(task)
+        )
+
+    def _instance(self, task: Task) -> str:
+        return "" if self.instance is None else taped.digest(self.instance(task))
+
+    def _takes(self, task: Task, needed: Mapping[str, Any]) -> list[Take]:
         """Return the takes to follow, the k-th one first for the k-th episode of the task.
 
         Those that broke off come last.
         """
+        digest, instance = taped.digest(dict(needed)), self._instance(task)
         takes = [
             take
-            for take in self.cassette.takes(task)
-            if take.opened is not None and take.opened.needed == digest and not take.running
+            for take in self.cassette.takes(task.id)
+            if take.opened is not None
+            and not take.running
+            and take.opened.needed == digest
+            and (self.instance is None or take.opened.instance == instance)
         ]
         whole = [take for take in takes if take.states]
-        first = self._opened[task] % max(1, len(whole))
-        self._opened[task] += 1
+        first = self._opened[task.id] % max(1, len(whole))
+        self._opened[task.id] += 1
         return whole[first:] + whole[:first] + [take for take in takes if not take.states]
+
+    def _absent(self, task: Task, needed: Mapping[str, Any]) -> str:
+        """Say why there is no take to follow."""
+        path, instance = self.cassette.path, self._instance(task)
+        opened = [take.opened for take in self.cassette.takes(task.id) if take.opened is not None]
+        held = ", ".join(map(str, self.cassette.heads))
+        if opened and self.instance is not None and instance not in {o.instance for o in opened}:
+            told = f" (it holds {held})" if held else ""
+            return (
+                f"{path}: task {task.id} was recorded for another instance; "
+                f"give --seed and knobs of the recording{told}, or record it again"
+            )
+        after = " after these states of the tasks it needs" if needed else ""
+        told = f"; it holds {held}" if held else ""
+        return f"{path} holds no recording of task {task.id}{after}{told}"
 
 
 # --- replaying --------------------------------------------------------------------------
@@ -111,7 +158,7 @@ class Played:
         self.task = task
         self.needed = needed
         self.opened = takes[0].opened or Open()
-        self.left = [take for take in takes if take.opened == self.opened]
+        self.left = [take for take in takes if _alike(take.opened, self.opened)]
         self.at_once = self.opened.at_once
         self.workspace = room if self.opened.workspace else None
         self._told = taped.paths(self.workspace, PLACE)
@@ -222,7 +269,7 @@ class Played:
         return found
 
     def _shown(self, said: T) -> T:
-        return taped.copied(said, self.own.cassette.media, self.own.media)
+        return taped.copied(said, self.own.cassette.media, self.own.media, self.task.id)
 
     async def _onward(self, what: str, call: Call | None = None) -> Taped:
         """Return the live world, at the same point. Raises WorldError where there must be none."""
@@ -237,11 +284,9 @@ class Played:
 
     async def _caught_up(self, live: World) -> Taped:
         """Do in the live world what was done so far; the new take holds what the model saw."""
-        tape = Tape(self.own.cassette, self.own.media, self.task.id)
-        world = Taped(tape, live, self.workspace, taped.digest(self.needed))
-        for n, tools in self._offered:
-            tape.n = n
-            tape.tools(tools)
+        world = self.own.taping(self.task, self.needed, live, self.workspace)
+        tape = world.tape
+        await self._offer(tape, live, 0)
         if self._first is not None:
             await getattr(live, "opening")(self._first[0])  # noqa: B009 - not of every World
             tape.keep("opening", self._first[1], asked=taped.question(self._first[0], self._told))
@@ -249,8 +294,16 @@ class Played:
             await live.call(taped.moved(call, world.to))
             asked = tapes.swapped(tapes.arguments(call), self._told)
             tape.keep("call", result, call.name, asked, n)
-        tape.n = len(self._past)
+            await self._offer(tape, live, n + 1)
         return world
+
+    async def _offer(self, tape: Tape, live: World, n: int) -> None:
+        """List the tools where they were listed, so that the live world knows what it has told."""
+        tape.n = n
+        for at, tools in self._offered:
+            if at == n:
+                await live.tools()
+                tape.tools(tools)
 
     def _missing(self, what: str, call: Call | None) -> str:
         head = f"{self.own.cassette.path}: task {self.task.id}: no recorded answer to "
@@ -262,6 +315,10 @@ class Played:
         known = {question[:_SHOWN]: None for take in takes for question in take.questions()}
         near = get_close_matches(asked[:_SHOWN], list(known)[:_COMPARED], n=1, cutoff=0.0)
         return f"{head}{asked[:_SHOWN]}{times}; nearest recorded: {near[0] if near else 'none'}"
+
+
+def _alike(one: Open | None, other: Open) -> bool:
+    return one is not None and replace(one, instance="") == replace(other, instance="")
 
 
 def _one(value: T | None) -> tuple[T] | None:

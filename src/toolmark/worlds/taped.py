@@ -12,8 +12,9 @@ import msgspec
 from msgspec.structs import replace
 
 from toolmark import codec
+from toolmark.errors import DataError, WorldError
 from toolmark.media import Media
-from toolmark.types import Audio, Call, Image, Message, Part, Result, Tool, World
+from toolmark.types import Call, Message, Result, Task, Tool, World
 from toolmark.worlds import cassette as tapes
 from toolmark.worlds.cassette import Cassette, Kind, Line, Open
 
@@ -50,7 +51,9 @@ class Tape:
 class Taped:
     """A live world whose answers are kept. `seen` is the workspace that the model knows."""
 
-    def __init__(self, tape: Tape, live: World, seen: Path | None, needed: str) -> None:
+    def __init__(
+        self, tape: Tape, live: World, seen: Path | None, *, needed: str = "", instance: str = ""
+    ) -> None:
         self.tape = tape
         self.live = live
         self.workspace = seen
@@ -60,7 +63,7 @@ class Taped:
         self._got = paths(actual, PLACE)  # as the world says it -> as it is kept
         self.to = {} if seen == actual else paths(seen, str(actual))
         self._from = {} if seen == actual else paths(actual, str(seen))
-        has = Open(self.at_once, hasattr(live, "opening"), actual is not None, needed)
+        has = Open(self.at_once, hasattr(live, "opening"), actual is not None, needed, instance)
         tape.keep("open", has)
 
     @property
@@ -101,14 +104,19 @@ class Taped:
         return tapes.swapped(state, self._from)
 
     def _kept(self, said: T) -> T:
-        return copied(said, self.tape.media, self.tape.cassette.media)
+        return copied(said, self.tape.media, self.tape.cassette.media, self.tape.task)
 
 
-def digest(needed: Mapping[str, Any]) -> str:
-    """Return what equal starting states have in common; no states, no text."""
-    if not needed:
+def held(task: Task) -> Any:
+    """Return what a world may rest on: all that a task holds but its name and its place."""
+    return msgspec.to_builtins((task.turns, task.tools, task.reference))
+
+
+def digest(value: Any) -> str:
+    """Return what equal plain values, such as starting states, have in common; of none, no text."""
+    if not value:
         return ""
-    text = json.dumps(codec.plain(dict(needed)), sort_keys=True)
+    text = json.dumps(codec.plain(value), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -150,17 +158,14 @@ def moved(call: Call, forms: Mapping[str, str]) -> Call:
     return replace(call, arguments=text)
 
 
-def copied(said: T, old: Media, new: Media) -> T:
-    """Put the media that a result or a message refers to into another store."""
-    if isinstance(said, Result | Message) and old.folder != new.folder:
-        for part in said.parts:
-            _copy(part, old, new)
+def copied(said: T, old: Media, new: Media, task: str) -> T:
+    """Put the media that a result or a message refers to into another store.
+
+    Raises WorldError where they are missing or damaged: that is this task's affair.
+    """
+    if isinstance(said, Result | Message):
+        try:
+            new.take(old, said.parts)
+        except DataError as error:
+            raise WorldError(f"task {task}: {error}") from None
     return said
-
-
-def _copy(part: Part, old: Media, new: Media) -> None:
-    match part:
-        case Image():
-            new.image(old.read(part), part.mime)
-        case Audio():
-            new.audio(old.read(part), part.mime)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from toolmark.agents.loop import loop
 from toolmark.dialects.native import NATIVE
 from toolmark.models.baselines import desk_rows
-from toolmark.models.baselines.desk import Desk
+from toolmark.models.baselines.desk import NOTHING, Desk
 from toolmark.models.baselines.desk_facts import Facts, Table, listed
 from toolmark.models.baselines.desk_kit import Kit
 from toolmark.models.baselines.desk_work import Work, persist, together
@@ -128,6 +128,17 @@ def test_what_the_picture_names_is_changed_and_linked_to_what_the_question_names
     assert "Comet" in played.answer
     assert "41" in played.answer
     assert len(played.steps[0].calls) == 2  # looks at the picture and at the tables at once
+
+
+def test_where_a_form_is_asked_for_the_answer_alone_is_told() -> None:
+    form = "\n\nThe last line has all of it, in the form\nAnswer: {}"
+    with garage() as (office, link):
+        assert play(TRIP + form.format("model, id of the trip"), office).answer == (
+            "Answer: Comet, 41"
+        )
+        assert len(rows(link, "trips")) == 2  # the form is not taken for a part of the work
+    with garage() as (office, _):
+        assert play(TRIP + form.format("model, temperature"), office).answer == NOTHING
 
 
 @pytest.mark.parametrize("scanner", [True, False])

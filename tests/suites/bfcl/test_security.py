@@ -28,7 +28,7 @@ from toolmark.suites.bfcl import suite as bfcl
 from toolmark.types import Reply, Task
 
 LIMIT_S = 120
-EACH = 6  # of 200 entries; all where a category has few, or where every text is to be met
+EACH = 15  # of 200 entries; all where a category has few, or where every text is to be met
 
 FEW = ("live_parallel", "live_parallel_multiple", "live_relevance")
 NESTED = ("multi_turn_", "memory_", "web_search_")

@@ -228,7 +228,7 @@ def load(*, n: int = 2, lost: tuple[str, ...] = ()) -> Suite:
 
     return Suite(
         name="shelves", tasks=[_asked(i) for i in range(n)], scorer=SCORER, site=site,
-        dialects={"native": NATIVE}, knobs={"n": n, "lost": list(lost)},
+        dialects={"native": NATIVE}, knobs={"n": n, "lost": lost},
     )  # fmt: skip
 
 

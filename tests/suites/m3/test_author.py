@@ -15,6 +15,7 @@ import pytest
 from tests.servers import fake
 from tests.suites.m3 import bench
 from tests.suites.m3.bench import Command, Said
+from tests.worlds.mcp.stage import fault
 
 from toolmark.review import truth
 from toolmark.review.episodes import Episodes
@@ -196,6 +197,9 @@ def test_a_judge_that_says_nothing_is_not_run_and_the_attempt_is_kept(
         said = run(toolmark, folder, served, "--limit", 1)
         assert said.code == 1
         assert "1 not run" in said.text and "same command again" in said.text
+        (reason,) = [each.reason for each in Run(folder).attempts()]
+        assert broken == 500 or "the judge j gave no decision" in reason
+        assert not isinstance(broken, str) or broken[:5] in reason
         n = len(served.asked["p"])
         served.models["j"] = judge()
         assert run(toolmark, folder, served, "--limit", 1).code == 0
@@ -323,6 +327,27 @@ def test_another_request_or_a_full_folder_is_refused(tmp_path: Path, toolmark: C
                         "-o", tmp_path / "new")  # fmt: skip
         assert said.code == 2 and "test instrument" in said.err
     assert not (tmp_path / "new").exists()
+
+
+def test_references_are_made_where_there_are_none_and_no_encoder_is_asked_for(
+    tmp_path: Path, toolmark: Command
+) -> None:
+    def calls(body: dict[str, Any]) -> dict[str, Any]:
+        done = any(message["role"] == "tool" for message in body["messages"])
+        return fake.says("It is hi.") if done else fake.calls(("one_echo", '{"text": "hi"}'))
+
+    tasks, servers = tmp_path / "tasks.json", tmp_path / "mcp.json"
+    tasks.write_text('[{"id": "a", "question": "What comes back?"}]')
+    servers.write_text(json.dumps({"mcpServers": {"one": fault()}}))
+    made = tmp_path / "made"
+    with bench.serving(p=calls, j=judge(shorten=lambda body: "no")) as served:
+        words = ["author", "m3", "-m", served["p"], "--judge", served["j"], "-o", str(made)]
+        words += ["-T", f"truths={tasks}", "-T", f"servers={servers}", "-T", "agent=loop"]
+        assert toolmark(*words).code == 0
+    (entry,) = json.loads((made / author.TRUTHS).read_text())
+    assert entry["steps"][0]["calls"] == [{"name": "one/echo", "arguments": {"text": "hi"}}]
+    assert Run(made).info.plan.knobs["similarity"] == "exact"
+    assert Run(made).info.plan.world["servers"]
 
 
 def test_a_task_without_a_reference_is_played_among_all_servers() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -44,26 +45,43 @@ def test_the_last_of_equal_ids_counts_and_is_reported(tmp_path: Path) -> None:
 def test_an_object_by_id_is_read_as_a_list(tmp_path: Path) -> None:
     listed = data.read(write(tmp_path, [entry()]))
     assert data.read(write(tmp_path, {"00010000": entry()})) == listed
+    bare = {key: value for key, value in entry().items() if key != "id"}
+    assert data.read(write(tmp_path, {"00010000": bare})) == listed
 
 
 @pytest.mark.parametrize(
     ("held", "told"),
     [
-        ("[", "truncated"),
-        ("17", "Expected `array`"),
-        ([{"id": "1"}], "question"),
-        ([entry(), entry(steps=[{"calls": [{}]}])], r"`name`.*\$\[1\].steps\[0\].calls\[0\]"),
-        ([entry(id=7)], r"\$\[0\].id"),
-        ("[" * 100_000, "truths.json"),
+        ("[", "line 1, column 2: not JSON, or cut short"),
+        ('[{"id": "1",\n  "question": }]', "line 2, column 15: not JSON"),
+        ("", "line 1, column 1: not JSON"),
+        ("17", r"\$: expected a list of objects with id, question, steps"),
+        ([{"id": "1"}], r"\$\[0\]: .*question"),
+        ([entry(), entry(steps=[{"calls": [{}]}])], r"\$\[1\].steps\[0\].calls\[0\]: .*`name`"),
+        ([entry(id=7)], r"\$\[0\].id: .*write it as a text"),
+        ({"00010000": {**entry(), "steps": 7}}, r'\$\["00010000"\].steps: Expected `array`'),
+        ([entry(image="../x.png")], r"\$\[0\].image: '../x.png': .* inside its folder"),
+        ([entry(image="/x.png")], r"\$\[0\].image: "),
+        ('[{"id": "1", "question": "", "steps": [{"calls": [{"name": "a", "arguments": [NaN]}]}]}]',
+         r"\$\[0\]: holds a number that is not finite"),
+        ([entry(), {"id": "2"}, "text"], r"2 entries cannot be used:.*\$\[1\]: .*\$\[2\]: "),
+        ("[" * 100_000, "too deep"),
+        ([entry(more=json.loads("[" * 300 + "]" * 300))], r"\$\[0\]: nested deeper"),
     ],
 )  # fmt: skip
 def test_what_is_not_as_expected_is_named_with_its_place(
     tmp_path: Path, held: Any, told: str
 ) -> None:
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=f"(?s)truths.json.*{told}"):
         data.read(write(tmp_path, held))
-    with pytest.raises(DataError, match="cannot read"):
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file"):
         data.read(tmp_path / "absent.json")
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(DataError, match="not a file"):
+        data.read(tmp_path / "pipe.json")
 
 
 def test_a_task_has_its_picture_in_sight_and_on_file(tmp_path: Path) -> None:
@@ -80,7 +98,7 @@ def test_a_task_has_its_picture_in_sight_and_on_file(tmp_path: Path) -> None:
     assert (made.category, made.axes) == ("sights", {"hops": "single", "threads": "single"})
     (tmp_path / "images/a.png").unlink()
     absent = data.task(read, "Where?", tmp_path, store, similarity="exact")
-    assert absent.reference["missing"].endswith("images/a.png")
+    assert absent.reference["missing"] == "images/a.png", "no folder: tasks are compared"
     assert absent.turns[0].messages[0].parts == (Text("Where?"),)
 
 

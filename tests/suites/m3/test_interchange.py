@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -20,8 +22,10 @@ from toolmark import codec
 from toolmark.errors import DataError
 from toolmark.media import Media
 from toolmark.runs.store import Run
-from toolmark.suites.m3 import data, interchange, layout, outcome, score
-from toolmark.types import Call, Image, Reply, Result, Step, Task, Text, Trajectory
+from toolmark.stats.columns import Columns, columns
+from toolmark.stats.summary import mean
+from toolmark.suites.m3 import data, interchange, layout, outcome, report, score
+from toolmark.types import Call, Image, Reply, Result, Step, Table, Task, Text, Trajectory
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "m3" / "test_mcp_GT.json"
 MEDIA = Media(Path(mkdtemp(prefix="toolmark-test-")))
@@ -338,6 +342,87 @@ def test_missing_predictions_are_listed_and_not_run(toolmark: Command, tmp_path:
     again = toolmark("score", found["run_dir"], "--json")
     assert again.json["parts"] == found["parts"]
     assert toolmark("report", found["run_dir"]).code == 0
+    readings = _columns(found["run_dir"])
+    assert {name: rows.run.tolist() for name, rows in readings.items()} == {
+        "official": [True, False], "paper": [True, False], "fair": [True, True],
+    }  # fmt: skip
+
+
+def _columns(folder: str) -> dict[str, Columns]:
+    return {name: columns(Run(Path(folder)).scores(), name) for name in score.READINGS}
+
+
+def test_ten_truths_and_three_right_predictions_are_three_tenths_in_the_fair_reading(
+    toolmark: Command, tmp_path: Path
+) -> None:
+    held = [truth(f"000{n}0000") for n in range(10)]
+    truths = _file(tmp_path / "truths.json", held)
+    results = _file(tmp_path / "results.json", held[:3])
+    said = toolmark("import", "m3", results, "--truths", truths, "--similarity", "exact",
+                    "--log-dir", tmp_path / "runs", "--json")  # fmt: skip
+    readings = _columns(said.json["run_dir"])
+    for name, worth in (("official", 1), ("fair", 0.3)):
+        assert mean(readings[name], name).value == pytest.approx(worth)
+        found = {part: report.pooled(readings[name], part).value for part in report.MEASURES}
+        assert found.pop("precision") == 1, "no call was made that nobody asked for"
+        assert found == {part: pytest.approx(worth) for part in found}
+    causes = [str(cause) for cause in readings["fair"].cause if cause]
+    assert causes == ["no_answer"] * 7
+
+
+def test_what_is_not_run_for_another_reason_counts_in_no_reading(
+    toolmark: Command, tmp_path: Path
+) -> None:
+    ids = (ID, "00020000", "00030000", "00040000")
+    held = [truth(id) for id in ids[:2]] + [truth(id, steps=[]) for id in ids[2:]]
+    truths = _file(tmp_path / "truths.json", held)
+    wrong = truth(ids[1], steps=7)
+    results = _file(tmp_path / "results.json", [prediction(), wrong, prediction(ids[2])])
+    said = toolmark("import", "m3", results, "--truths", truths, "--similarity", "exact",
+                    "--log-dir", tmp_path / "runs", "--lenient", "--json")  # fmt: skip
+    assert f"not run: {ids[2]}, {ids[3]}" in said.err, "references without calls"
+    reasons = {each.task: each.reason for each in Run(Path(said.json["run_dir"])).attempts()}
+    assert reasons == {ids[1]: mock.ANY, ids[2]: data.EMPTY, ids[3]: data.EMPTY}
+    assert all(rows.run.sum() == 1 for rows in _columns(said.json["run_dir"]).values())
+
+
+def test_what_no_file_holds_is_not_shown_as_measured(toolmark: Command, tmp_path: Path) -> None:
+    path = _file(tmp_path / "truths.json", [truth(), truth("00020000")])
+    said = toolmark("import", "m3", path, "--truths", path, "--similarity", "exact",
+                    "--log-dir", tmp_path / "runs", "--json")  # fmt: skip
+    readings = _columns(said.json["run_dir"])
+    (work,) = (
+        table for table in report.tables(readings)
+        if isinstance(table, Table) and table.title.startswith("Tokens")
+    )  # fmt: skip
+    cells = {row[0]: row[1] for row in work.rows}
+    assert cells["calls"] == 3
+    for unknown in ("input tokens", "output tokens", "seconds of replies"):
+        assert cells[unknown] is None
+
+
+def test_without_its_encoder_an_import_leaves_nothing(toolmark: Command, tmp_path: Path) -> None:
+    truths = _file(tmp_path / "truths.json", [truth()])
+    results = _file(tmp_path / "results.json", [prediction()])
+    said = toolmark("import", "m3", results, "--truths", truths, "--similarity", "no_such_encoder",
+                    "--log-dir", tmp_path / "runs")  # fmt: skip
+    assert said.code == 2
+    assert said.err.endswith("or --similarity exact, which needs none\n")
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("flag", ["--truths", "results"])
+def test_a_pipe_is_no_file_and_is_not_waited_on(
+    flag: str, toolmark: Command, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    plain = _file(tmp_path / "plain.json", [truth()])
+    results, truths = (
+        (tmp_path / "pipe", plain) if flag == "results" else (plain, tmp_path / "pipe")
+    )
+    said = toolmark("import", "m3", results, "--truths", truths, "--similarity", "exact",
+                    "--log-dir", tmp_path / "runs")  # fmt: skip
+    assert said.code == 1 and "pipe: not a file" in said.err
 
 
 def test_predictions_go_out_as_they_came(toolmark: Command, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import os
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.servers import fake
 from tests.suites.m3 import bench
 from tests.suites.m3.bench import Command, Said
@@ -22,8 +24,8 @@ from toolmark.runs import judging
 from toolmark.runs.store import Run
 from toolmark.suites.m3 import judge, panel
 from toolmark.suites.m3.judge import ATTEMPTS, KINDS
-from toolmark.suites.m3.report import JUDGED
-from toolmark.types import Image, Reply, Result, Text
+from toolmark.suites.m3.report import JUDGED, MEASURES
+from toolmark.types import Image, Judgement, Reply, Request, Result, Text
 
 # --- reading a number -------------------------------------------------------------------
 
@@ -125,14 +127,16 @@ def _says(completion: str, grounding: str = r"\boxed{1}") -> bench.Answer:
 
 def _judge(toolmark: Command, run: Run, served: bench.Endpoint, *more: object) -> Said:
     judges = [word for name in served.models for word in ("-j", served[name])]
-    return toolmark("judge", run.path, *judges, "--max-retries", 0, *more)
+    kinds = () if "--kind" in more else ("--kind", "completion,grounding")
+    return toolmark("judge", run.path, *judges, "--max-retries", 0, *kinds, *more)
 
 
-def _verdict(run: Run, task: str = "00000000") -> dict[str, float]:
+def _verdict(run: Run, task: str = "00000000", reading: str = "official") -> dict[str, float]:
     found = next(score for score in run.scores() if score.task == task)
-    told = [{n: v.parts.get(n) for n in JUDGED} for v in found.readings.values()]
-    assert all(each == told[0] for each in told)
-    return found.readings["official"].parts
+    official, paper, fair = ({n: v.parts.get(n) for n in JUDGED} for v in found.readings.values())
+    assert official == fair
+    assert paper["task_completion"] == fair["task_completion"]
+    return found.readings[reading].parts
 
 
 def test_four_judges_make_one_trimmed_number_per_episode(tmp_path: Path, toolmark: Command) -> None:
@@ -161,6 +165,117 @@ def test_four_judges_make_one_trimmed_number_per_episode(tmp_path: Path, toolmar
     assert summary["task_completion"]["value"] == pytest.approx(0.5)
     assert summary["avg8"]["value"] is not None
     assert len(list(run.judgements())) == 2 * 3 * 4
+
+
+def _stepwise(steps: str) -> bench.Answer:
+    return lambda body: steps if "step by step" in body["messages"][0]["content"] else "0.4"
+
+
+def test_the_paper_reading_is_grounded_step_by_step(tmp_path: Path, toolmark: Command) -> None:
+    run = bench.run(tmp_path)
+    with bench.serving(
+        a=_stepwise(r"\boxed{0, 0}"), b=_stepwise(r"First found. \boxed{[1, 0.5]}"),
+        c=_stepwise(r"\boxed{1.0,1.0}"),
+    ) as served:  # fmt: skip
+        judges = [word for name in served.models for word in ("-j", served[name])]
+        assert toolmark("judge", run.path, *judges).code == 0, "all kinds are asked by default"
+    assert _verdict(run)["information_grounding"] == pytest.approx(0.4)
+    paper = _verdict(run, reading="paper")
+    assert paper["information_grounding"] == pytest.approx(0.75), "the mean of 1 and 0.5"
+    six = [paper[name] for name in MEASURES]
+    assert paper["avg7"] == pytest.approx((sum(six) + 0.75) / 7)
+    asked = next(b for b in served.asked["a"] if "step by step" in b["messages"][0]["content"])
+    shown = bench.material(asked)
+    assert [step["step"] for step in shown["reference"]] == [1, 2]
+    assert set(shown) == {"reference", "steps"}
+
+
+def test_without_its_kind_the_paper_reading_has_no_grounding(
+    tmp_path: Path, toolmark: Command
+) -> None:
+    run = bench.run(tmp_path, n=1)
+    with bench.serving(a=_says("5", "0.5")) as served:
+        _judge(toolmark, run, served)
+    paper = _verdict(run, reading="paper")
+    assert "information_grounding" not in paper and "avg7" not in paper
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (Reply(text="1, 0.5"), "held no box"),
+        (Reply(text=r"\boxed{1}"), "the reference has 2 steps, the box held 1"),
+        (Reply(text=r"\boxed{1, 0, 0}"), "the box held 3"),
+        (Reply(text=r"\boxed{1, 1.5}"), "1.5 does not lie between 0 and 1"),
+        (Reply(text=r"\boxed{1, -0.5}"), "-0.5 does not lie"),
+        (Reply(text=r"\boxed{1, 1/2}"), "held no box"),
+        (Reply(text=r"\boxed{1, }"), "held no box"),
+        (Reply(text=r"\boxed{step 1: 1, step 2: 0}"), "held no box"),
+        (Reply(text=r"\boxed{nan, inf}"), "held no box"),
+        (Reply(text=r"\boxed{1, 1}", stop="refused"), "the reply was refused"),
+    ],
+)
+def test_step_scores_are_read_strictly(reply: Reply, why: str) -> None:
+    values, reason = judge.read_steps(reply, 2, 1.0)
+    assert values == [] and why in reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"\boxed{1, 0.5}", r"\boxed{[1,.5]}", r"\boxed{S1, S2}, that is \boxed{ 1.0 , 0.5 }",
+     r"<think>\boxed{0, 0}</think>\boxed{1, 0.5} rather \boxed{0, 0}"],
+)  # fmt: skip
+def test_the_first_box_of_numbers_holds_the_steps(text: str) -> None:
+    assert judge.read_steps(Reply(text=text), 2, 1.0) == ([1.0, 0.5], "")
+
+
+@pytest.mark.parametrize("piece", ["\\boxed{", "\\boxed ", "9,", "{", " ", "\\boxed{1,"])
+def test_a_flood_of_steps_is_read_at_once(piece: str) -> None:
+    assert judge.read_steps(Reply(text=piece * (2**20 // len(piece))), 2, 1.0)[0] == []
+
+
+class Unasked:
+    """A judge that must not be asked."""
+
+    name = "unasked"
+
+    async def __call__(self, request: Request, /) -> Reply:
+        raise AssertionError("asked")
+
+
+def test_a_reference_without_steps_is_not_asked_about() -> None:
+    bare = replace(bench.task(0), reference={"steps": [{"calls": []}]})
+
+    async def ask() -> Judgement:
+        return await judge.asking()(Unasked(), "steps", bare, bench.trajectory(0))
+
+    said = asyncio.run(ask())
+    assert said.value is None and "no step" in said.reason
+
+
+def test_pairs_without_a_common_episode_are_not_listed(tmp_path: Path, toolmark: Command) -> None:
+    run = bench.run(tmp_path, n=1)
+    with bench.serving(a=_says("5"), b=_says("6"), c=lambda body: 500) as served:
+        said = _judge(toolmark, run, served, "--kind", "completion")
+    apart = said.text[said.text.index("How far judges") :].split("\n\n")[0]
+    _, _, *rows = apart.splitlines()
+    assert len(rows) == 1 and served["c"] not in rows[0]
+
+
+def test_a_report_names_the_judges_and_warns_of_few(tmp_path: Path, toolmark: Command) -> None:
+    run = bench.run(tmp_path, n=2)
+    page = run.path / "report.html"
+    assert toolmark("report", run.path).code == 0
+    assert "Krippendorff" not in page.read_text()
+    assert "from before" not in toolmark("show", run.path).text
+    with bench.serving(a=_says("5"), b=_says("6")) as served:
+        said = _judge(toolmark, run, served)
+    assert "fewer than 3 judges" in said.text
+    assert "report.html tells the scores from before" in said.text
+    assert toolmark("report", run.path).code == 0
+    told = page.read_text().replace("<wbr>", "")
+    assert "Krippendorff" in told and "fewer than 3 judges" in told
+    assert all(served[name] in told for name in "ab")
 
 
 def test_judges_see_the_episode_and_not_the_reference_answer(
@@ -342,7 +457,7 @@ def test_floods_are_cut_and_pictures_are_named() -> None:
 
 def test_forms_tell_kinds_and_pictures_apart() -> None:
     forms = {judge.form(kind, see=see) for kind in KINDS for see in (False, True)}
-    assert len(forms) == 4
+    assert len(forms) == 6
 
 
 @pytest.mark.parametrize(
@@ -397,7 +512,7 @@ def test_a_killed_judge_goes_on_where_it_was(tmp_path: Path, toolmark: Command) 
 
     with bench.serving(a=kills) as served:
         command = [sys.executable, "-m", "toolmark", "judge", str(run.path), "-j", served["a"],
-                   "--max-connections", "1"]  # fmt: skip
+                   "--max-connections", "1", "--kind", "completion,grounding"]  # fmt: skip
         plain = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
         child.append(subprocess.Popen(command, env=plain, stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL))  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from toolmark.suites.m3.outcome import OUTCOMES, Outcome, classify, complies, failed, of
 from toolmark.types import Call, Reply, Result, Step, Text, Tool
@@ -39,8 +40,8 @@ TEXTS: list[tuple[str, Outcome]] = [
     ("Input validation error: 'path' is a required property", "invalid_arguments"),
     ("Error executing tool crop: [Errno 2] No such file or directory: 'a.png'", "not_found"),
     ("Error executing tool crop: Sheet 'Tea' not found", "not_found"),
-    ("Error executing tool crop: division by zero", "server_error"),
-    ("Error executing tool crop", "server_error"),
+    ("Error executing tool crop: division by zero", "tool_error"),
+    ("Error executing tool crop", "tool_error"),
     # the TypeScript SDK, old and new
     ("MCP error -32602: Tool crop not found", "unknown_tool"),
     ("MCP error -32601: Method not found", "unknown_tool"),
@@ -65,8 +66,16 @@ TEXTS: list[tuple[str, Outcome]] = [
     ("Could not find the barcode", "not_found"),
     ("HTTP 429 Too Many Requests", "server_error"),
     ("500 Internal Server Error", "server_error"),
-    ("API key rejected (401)", "server_error"),
-    ("", "server_error"),
+    ("HTTP status: 401", "server_error"),
+    ("no answer within 30 s; the call was cancelled", "server_error"),
+    ("the answer has 99,000,000 bytes; the limit is 16,777,216", "server_error"),
+    ("connect ECONNREFUSED 127.0.0.1:9", "server_error"),
+    # what a tool itself refuses
+    ("Error: Only SELECT queries are allowed for read_query", "tool_error"),
+    ("No QR code found", "not_found"),
+    ("no faces or barcodes were detected in a.png", "not_found"),
+    ("There is no way around it; found nothing", "tool_error"),
+    ("", "tool_error"),
 ]
 
 
@@ -77,15 +86,15 @@ def test_an_errors_text_decides(text: str, outcome: Outcome) -> None:
 
 @pytest.mark.parametrize(("text", "outcome"), [row for row in TEXTS if row[0]])
 def test_the_reference_hosts_prefix_marks_an_error(text: str, outcome: Outcome) -> None:
-    assert classify(GOOD, [CROP], said(f"[Tool error] {text}", is_error=False)) == outcome
+    assert classify(GOOD, [], said(f"[Tool error] {text}", is_error=False)) == outcome
 
 
 @pytest.mark.parametrize(
     ("arguments", "outcome"),
     [
-        ('{"path": "a.png", "x": 1}', "server_error"),
-        ('{"path": "a.png"}', "server_error"),
-        ('{"path": "a.png", "x": 1.0}', "server_error"),
+        ('{"path": "a.png", "x": 1}', "tool_error"),
+        ('{"path": "a.png"}', "tool_error"),
+        ('{"path": "a.png", "x": 1.0}', "tool_error"),
         ('{"x": 1}', "invalid_arguments"),
         ('{"path": "a.png", "x": "1"}', "invalid_arguments"),
         ('{"path": "a.png", "x": -1}', "invalid_arguments"),
@@ -101,7 +110,7 @@ def test_the_reference_hosts_prefix_marks_an_error(text: str, outcome: Outcome) 
 def test_the_schema_explains_a_failure_that_says_nothing(arguments: str, outcome: Outcome) -> None:
     call = Call(name="image/crop", arguments=arguments)
     assert classify(call, [CROP], said("failed")) == outcome
-    expected = "not_executed" if outcome == "server_error" else outcome
+    expected = "not_executed" if outcome == "tool_error" else outcome
     assert classify(call, [CROP], None) == expected
     assert classify(call, [CROP], said("done", is_error=False)) == "success"
 
@@ -143,9 +152,30 @@ def test_no_call_is_an_illegal_format() -> None:
         (Result(), False),
     ],
 )
-def test_an_error_is_marked_or_announces_itself(result: Result, error: bool) -> None:
+def test_an_error_is_marked_or_announces_itself_in_files_of_others(
+    result: Result, error: bool
+) -> None:
     assert failed(result) == error
-    assert (classify(GOOD, [CROP], result) == "success") != error
+    assert (classify(GOOD, [], result) == "success") != error
+    unmarked = structs.replace(CROP, name="sqlite/crop")
+    call = structs.replace(GOOD, name="sqlite/crop")
+    assert (classify(call, [unmarked], result) == "success") != error, "it marks no errors"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error: 404 in the log file is what the user looks for",
+        "Error: Only SELECT queries are allowed",
+        '{"success": false}',
+        '{"error": "none of ours"}',
+        "Unknown tool: crop, says the manual",
+    ],
+)
+def test_in_a_run_of_ones_own_the_servers_mark_decides(text: str) -> None:
+    assert failed(said(text, is_error=False)) and not failed(said(text, False), marked=True)
+    assert classify(GOOD, [CROP], said(text, is_error=False)) == "success"
+    assert classify(GOOD, [CROP], said(text)) != "success"
 
 
 @pytest.mark.parametrize(
@@ -197,4 +227,4 @@ def test_everything_has_exactly_one_outcome(
     found = classify(call, [CROP], result, fault)
     assert found in OUTCOMES
     if result is not None and call is not None:
-        assert (found == "success") != failed(result)
+        assert (found == "success") != result.is_error

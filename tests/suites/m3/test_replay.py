@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.servers import mcp_fault
 from tests.suites.m3.bench import Command
 
@@ -76,7 +77,7 @@ def test_each_call_has_its_outcome_and_is_compared_with_its_record(
     assert [(row.outcome, row.was, row.same) for row in made] == [
         ("success", "success", "equal"),
         ("success", "success", "different"),
-        ("server_error", "server_error", "equal"),
+        ("tool_error", "tool_error", "equal"),
         ("unknown_tool", "success", "different"),
         ("invalid_arguments", "not_found", "different"),
         ("unknown_tool", "unknown_tool", "different"),
@@ -89,7 +90,7 @@ def test_each_call_has_its_outcome_and_is_compared_with_its_record(
     found = said.json
     assert (found["n_trajectories"], found["n_calls"], found["n_lost"]) == (2, 8, 0)
     assert found["outcomes"] == {
-        "unknown_tool": 2, "invalid_arguments": 1, "server_error": 1, "success": 4,
+        "unknown_tool": 2, "invalid_arguments": 1, "tool_error": 1, "success": 4,
     }  # fmt: skip
     assert found["results"] == {"equal": 2, "different": 4, "no record": 2, "not replayed": 0}
     assert found["tools"]["one/echo"] == {
@@ -162,6 +163,18 @@ def test_arguments_are_sent_as_the_published_executor_sends_them(
     assert [row.same for row in rows(out)] == ["equal"] * 3
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+def test_what_is_said_of_equal_results_is_said_where_any_were_compared(
+    toolmark: Command, tmp_path: Path, recorded: bool
+) -> None:
+    held, servers = files(
+        tmp_path, entry("a", [call("one/echo", *(["hi"] if recorded else []), text="hi")])
+    )
+    said = toolmark("replay", held, "--servers", servers, "-o", tmp_path / "again.jsonl")
+    assert said.code == 0
+    assert ("Results are equal where" in said.text) == recorded
+
+
 # --- a run ------------------------------------------------------------------------------
 
 
@@ -177,6 +190,9 @@ def test_a_recorded_run_is_replayed_from_its_recording(toolmark: Command, tmp_pa
                    "-T", "mode=record", "--log-dir", tmp_path / "runs", "--json")  # fmt: skip
     assert run.json["n_run"] == 2, run.err
     path = Path(run.json["run_dir"])
+    part = toolmark("replay", path, "--cassette", tape, "--ids", "b", "--json")
+    assert part.json["path"] == str(path / "replay-part.jsonl") and part.json["n_calls"] == 1
+    assert not (path / "replay.jsonl").exists()
     for source in ("--cassette", tape), ("--servers", servers):
         again = toolmark("replay", path, *source, "--json")
         assert again.code == 0, again.text

@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from toolmark.suites.m3 import score
+from toolmark.suites.m3.report import NO_TOOL, TOOL
 from toolmark.types import Call, Reply, Result, Step, Task, Text, Tool, Trajectory
 
 OK = Result(parts=(Text("fine"),))
@@ -106,6 +107,23 @@ def test_state_and_answer_decide_where_they_are_wanted() -> None:
     assert causes(part, played(*RIGHT, answer="It is 142 or 4.42.")) == ["wrong_answer"]
     assert causes(part, played(*RIGHT, answer="It is 42.")) == []
     assert causes(wanted, played(*RIGHT, state=state)) == ["no_answer"]
+
+
+def test_what_decides_is_the_primary_cause() -> None:
+    wanted = task(expects={"a.txt": {"text": "hello"}}, answers=["forty-two"])
+    assert causes(wanted, played(answer="forty-two", state={}))[0] == "state"
+    assert causes(wanted, played(state={"a.txt": {"text": "hello"}}))[0] == "no_answer"
+    assert causes(wanted, played(ending="steps", state={}))[0] == "over_limit", "why it ended"
+
+
+def test_calls_are_counted_by_tool_and_unknown_tools_together() -> None:
+    made = played((call("a/get", x=1), call("b/put", x=9)), (call("a/get"), call("z/1")),
+                  (call("z/2"),), results=(OK, OK, OK, BAD, BAD))  # fmt: skip
+    parts = score.score(task(), made)["official"].parts
+    assert {name: n for name, n in parts.items() if name.startswith(TOOL)} == {
+        f"{TOOL}success:a/get": 2, f"{TOOL}success:b/put": 1,
+        f"{TOOL}unknown_tool:{NO_TOOL}": 2,
+    }  # fmt: skip
 
 
 def test_similarity_is_what_the_encoder_says() -> None:

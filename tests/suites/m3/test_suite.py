@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import toolmark as tm
 from toolmark.errors import UsageError
-from toolmark.stats.columns import columns
-from toolmark.suites.m3 import paper
-from toolmark.types import Model, Reply, Request, Table
+from toolmark.stats.columns import Columns, columns
+from toolmark.suites.m3 import data, paper
+from toolmark.suites.m3.report import MEASURES, pooled
+from toolmark.types import Chart, Model, Reply, Request, Table
 
 SERVER = Path(__file__).parents[2] / "servers" / "mcp_sdk.py"
 ROOT = Path(__file__).parents[3]
@@ -66,6 +70,34 @@ def test_what_lacks_a_server_or_a_picture_is_not_run_and_the_rest_is_scored(
     assert null["score"]["value"] == 0
 
 
+def test_a_reference_without_calls_is_met_by_nobody(knobs: dict[str, Any], tmp_path: Path) -> None:
+    bare = [entry(f"000{n}0000") for n in range(3)]
+    bare[0]["steps"] = []
+    bare[1]["steps"] = [{"calls": []}]
+    Path(knobs["truths"]).write_text(json.dumps(bare))
+    suite = tm.load("m3", agent="loop", **knobs)
+    assert any("not run: 00000000, 00010000" in note for note in suite.notes)
+    run = tm.run(suite, "test/null", log_dir=tmp_path / "runs")
+    found = run.summary()
+    assert (found["n_run"], found["score"]["value"]) == (1, 0)
+    reasons = {attempt.task: attempt.reason for attempt in run.attempts()}
+    assert reasons.keys() == {"00000000", "00010000"}
+    assert all(data.EMPTY in reason for reason in reasons.values())
+
+
+def test_references_of_one_step_are_told_with_what_they_cost(
+    knobs: dict[str, Any], tmp_path: Path
+) -> None:
+    short = [entry(f"000{n}0000") for n in range(2)]
+    short[0]["steps"] = short[0]["steps"][:1]
+    Path(knobs["truths"]).write_text(json.dumps(short))
+    suite = tm.load("m3", agent="loop", **knobs)
+    (note,) = suite.notes
+    assert "1 of 2 references have one step" in note and "91.7 %" in note
+    found = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs").summary()
+    assert 100 * found["score"]["value"] == pytest.approx(91.7, abs=0.05)
+
+
 def test_a_recorded_run_is_played_without_servers(knobs: dict[str, Any], tmp_path: Path) -> None:
     tape = str(tmp_path / "tape.jsonl")
     live = tm.run(
@@ -82,23 +114,41 @@ def test_a_recorded_run_is_played_without_servers(knobs: dict[str, Any], tmp_pat
     assert live.summary()["score"] == again.summary()["score"]
 
 
-def test_a_run_stands_above_the_rows_of_the_paper(knobs: dict[str, Any], tmp_path: Path) -> None:
+def _tabled(found: Iterable[Table | Chart]) -> dict[str, Table]:
+    return {table.title: table for table in found if isinstance(table, Table)}
+
+
+def _values(table: Table) -> dict[str, Any]:
+    return {str(row[0]): row[1] for row in table.rows}
+
+
+def _rated(rows: Columns, value: float) -> Columns:
+    return replace(rows, parts=rows.parts | {"information_grounding": np.full(len(rows), value)})
+
+
+def test_a_judged_run_stands_among_the_models_of_the_paper(
+    knobs: dict[str, Any], tmp_path: Path
+) -> None:
     suite = tm.load("m3", agent="loop", **knobs)
     run = tm.run(suite, "test/oracle", log_dir=tmp_path)
     readings = {name: columns(run.scores(), name) for name in suite.scorer.readings}
-    board, *_ = (
-        table for table in suite.scorer.tables(readings)
-        if isinstance(table, Table) and table.title.startswith("Leaderboard")
-    )  # fmt: skip
-    assert {len(row) for row in board.rows} == {len(board.head)}
-    own, *printed = board.rows
-    assert own[:2] == ("this run", 1) and own[-1] is None, "not judged yet"
-    assert [row[-1] for row in printed] == sorted(paper.AVERAGE.values(), reverse=True)
-    both = {name: {"a": rows, "b": rows} for name, rows in readings.items()}
-    boards = [table for table in suite.scorer.across(both) if "Leader" in table.title]
-    named = [isinstance(table, Table) and "GPT-5 (paper)" in dict.fromkeys(
-        row[0] for row in table.rows) for table in boards]  # fmt: skip
-    assert named == [reading == "official" for reading in readings]
+    bare = _tabled(suite.scorer.tables(readings))
+    assert not any("paper" in title for title in bare)
+    assert "once it is judged: toolmark judge RUN" in next(iter(bare.values())).note
+    rated = {name: _rated(rows, 0.4) for name, rows in readings.items()}
+    (board,) = (t for name, t in _tabled(suite.scorer.tables(rated)).items() if "paper" in name)
+    own = (sum(pooled(rated["official"], name).value or 0 for name in MEASURES) + 0.4) / 7
+    assert _values(board)["this run"] == pytest.approx(own)
+    assert [value for name, value in board.rows if name != "this run"] == sorted(
+        paper.AVERAGE.values(), reverse=True
+    )
+    both = {name: {"a": rows, "b": readings[name]} for name, rows in rated.items()}
+    boards = _tabled(suite.scorer.across(both))
+    assert [title for title in boards if "Leader" in title] == [
+        f"Leaderboard ({reading})" for reading in readings
+    ]
+    beside = _values(boards[board.title])
+    assert "a" in beside and "b" not in beside
 
 
 class Asks:

@@ -6,16 +6,28 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolmark.errors import DataError
-from toolmark.worlds.mcp.config import BLANK, Launch, Server, launch, missing, parse, read
+from toolmark.worlds.mcp import private
+from toolmark.worlds.mcp.config import (
+    BLANK,
+    Launch,
+    Server,
+    launch,
+    missing,
+    parse,
+    read,
+    secrets,
+)
 
 KEY = "sk-very-private-1234"
 
@@ -183,6 +195,97 @@ def test_keys_are_blanked_and_not_shown() -> None:
         assert not any(secret in shown for secret in (KEY, "needed-9876", "shh-5555"))
 
 
+WIKI, PASSWORD = "wk-7731-AbC", "hunter2hunter2"
+ENVIRON = {"WIKI": WIKI, "DBPW": PASSWORD, "PATH": os.environ["PATH"], "HOME": "/home/me"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "secret"),
+    [
+        ({"url": "http://a", "headers": {"Authorization": "Bearer ${WIKI}"}}, WIKI),
+        ({"url": "http://a", "headers": {"Authorization": f"Bearer {WIKI}"}}, WIKI),
+        ({"url": "http://a", "headers": {"X-Own": f"id=7; session={WIKI}"}}, f"session={WIKI}"),
+        ({"url": "http://a", "headers": {"Cookie": f"a=7; token={WIKI}"}}, WIKI),
+        ({"url": f"http://a/mcp?apiKey={WIKI}"}, WIKI),
+        ({"url": f"http://a/mcp?apiKey={WIKI}&x=1"}, WIKI),
+        ({"url": "http://a/mcp?k=${WIKI}"}, WIKI),
+        ({"url": f"http://me:{PASSWORD}@a/mcp"}, PASSWORD),
+        ({"url": f"https://{WIKI}@a/mcp"}, WIKI),
+        ({"url": "https://a/s/1234abcd5678efgh9012/mcp"}, "1234abcd5678efgh9012"),
+        ({"command": sys.executable, "args": ["--api-key", WIKI]}, WIKI),
+        ({"command": sys.executable, "args": [f"--api-key={WIKI}"]}, WIKI),
+        ({"command": sys.executable, "args": ["--password", PASSWORD]}, PASSWORD),
+        ({"command": sys.executable, "args": ["-e", f"GITHUB_PAT={WIKI}"]}, WIKI),
+        ({"command": sys.executable, "args": ["--header", f"Authorization: Bearer {WIKI}"]}, WIKI),
+        ({"command": sys.executable, "args": ["${WIKI}"]}, WIKI),
+        ({"command": sys.executable, "args": [f"postgres://me:{PASSWORD}@db/x"]}, PASSWORD),
+        ({"command": sys.executable, "args": ["--api-key", "${NONE:-" + WIKI + "}"]}, WIKI),
+        ({"command": sys.executable, "env": {"GITHUB_PAT": "plain"}}, "plain"),
+        ({"command": sys.executable, "env": {"DB_PW": "plain"}}, "plain"),
+        ({"command": sys.executable, "env": {"MY_DSN": "plain"}}, "plain"),
+        ({"command": sys.executable, "env": {"AUTHORIZATION": "plain"}}, "plain"),
+        ({"command": sys.executable, "env": {"ODD": WIKI}}, WIKI),
+        ({"command": sys.executable, "env": {"DB_URL": "postgres://me:${DBPW}@db/x"}}, PASSWORD),
+        ({"command": sys.executable, "env": {"DB_URL": f"mysql://me:{PASSWORD}@db"}}, PASSWORD),
+        ({"command": sys.executable, "env": {"DB": "Server=db;Password=secretive;"}}, "secretive"),
+        ({"command": sys.executable, "env": {"CFG": '{"apiKey": "secretive"}'}}, "secretive"),
+        ({"command": sys.executable, "needs": ["WIKI"]}, WIKI),
+    ],
+)
+def test_a_key_is_hidden_wherever_it_stands(entry: dict[str, Any], secret: str) -> None:
+    server = one(entry)
+    for known in (launch(server, Path("/w"), ENVIRON).clean, cleaned(secrets(server, ENVIRON))):
+        assert known(f"it is {secret}, I say") == f"it is {BLANK}, I say"
+    (unable,) = parse({"mcpServers": {"s": {**entry, "needs": ["NONE", "WIKI"]}}}, "x.json")
+    assert missing(unable, ENVIRON) and secret in secrets(unable, ENVIRON)
+
+
+def cleaned(texts: tuple[str, ...]) -> Callable[[str], str]:
+    return Launch((), {}, "", "", {}, texts).clean
+
+
+def test_what_is_no_key_is_shown() -> None:
+    server = one(
+        {
+            "command": sys.executable,
+            "args": [
+                "--max-tokens", "8080", "--no-auth", "serve", "--root=/usr/share", "${HOME}",
+                "mcp-server-git@2026.7.10",
+            ],
+            "env": {
+                "MODE": "production", "DEBUG": "true", "PORT": "${PORT}", "WHO": "Robin Example",
+                "MAIL": "robin@example.org", "DATE": "1767603600 +0000", "TZ": "Europe/Berlin",
+                "DATA": "${DATA}", "WHERE": "${workspace}/a1b2c3", "PROXY": "http://127.0.0.1:9",
+                "OUT": "./out", "REGION": "eu-west-1", "KEY_FILE": "${workspace}/key.txt",
+                "PYTHONPATH": "/usr/lib:/usr/share", "NONE": "", "DB": "postgres://postgres@db/x",
+            },
+        }
+    )  # fmt: skip
+    assert secrets(server, ENVIRON | {"PORT": "8080", "DATA": "/usr/share"}) == ()
+    page = one({"url": "https://a.example/mcp?mode=fast", "headers": {"Accept": "text/html, a/b"}})
+    assert secrets(page, ENVIRON) == ()
+
+
+def test_a_key_is_hidden_as_json_and_addresses_write_it() -> None:
+    key = 'k"ey/ö-77'
+    server = one({"command": sys.executable, "env": {"A_KEY": key}})
+    clean = launch(server, Path("/w"), ENVIRON).clean
+    for said in (key, json.dumps(key)[1:-1], quote(key, safe="")):
+        assert clean(f"<{said}>") == f"<{BLANK}>"
+
+
+@given(st.text(), st.text())
+@example("KEY", "\ud800\udcff key")
+def test_any_configuration_has_its_secrets_found(name: str, value: str) -> None:
+    server = Server(
+        name="s", command="x", args=(name, value, f"{name}={value}"), env={name: value},
+        headers={name: value}, url=f"http://{value}",
+    )  # fmt: skip
+    found = secrets(server, {})
+    assert len(value) < 4 or name.lower() in private.OPEN or value in found
+    assert all(len(text) >= 4 for text in found)
+
+
 def test_a_longer_key_is_not_half_blanked_by_a_shorter_one() -> None:
     filled = Launch((), {}, "", "", {}, ("abcd-efgh", "abcd"))
     assert filled.clean("abcd-efgh abcd") == f"{BLANK} {BLANK}"
@@ -191,3 +294,9 @@ def test_a_longer_key_is_not_half_blanked_by_a_shorter_one() -> None:
 def test_a_server_survives_the_disk() -> None:
     server = one({"command": "a", "env": {"B": "c"}, "needs": ["D"]})
     assert msgspec.json.decode(msgspec.json.encode(server), type=Server) == server
+
+
+def test_a_pipe_is_no_file_and_is_not_waited_on(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "mcp.json")
+    with pytest.raises(DataError, match=r"mcp\.json: not a file"):
+        read(tmp_path / "mcp.json")

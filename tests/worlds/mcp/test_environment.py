@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from toolmark.errors import DataError, UsageError
 from toolmark.suites.m3.local import servers
@@ -147,6 +148,22 @@ def test_a_file_that_is_not_the_pinned_one_is_not_installed(
     with pytest.raises(DataError, match=r"tiny: pip could not install tiny\.txt: (?s:.)*HASHES"):
         environment.make(pin)
     assert not (environment.place(pin) / "bin" / "tiny").exists()
+
+
+def test_every_environment_is_told_of_as_it_is_made(
+    pin: environment.Pin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "foul.txt").write_text(f"tiny==1 --hash=sha256:{'0' * 64}\n")
+    foul = replace(pin, name="foul", lock=tmp_path / "foul.txt")
+    monkeypatch.setattr(environment, "_own", lambda: {"tiny": pin, "foul": foul})
+    told: list[str] = []
+    assert not environment.made(pin)
+    failed = environment.make_all(["tiny", "foul"], tell=told.append)
+    assert list(failed) == ["foul"]
+    assert environment.made(pin) and not environment.made(foul)
+    counted, names = zip(*(line.partition(":")[0].split() for line in told), strict=True)
+    assert counted == ("1/2", "2/2") and set(names) == {"tiny", "foul"}
+    assert any(re.fullmatch(r"./2 tiny: installed in \d+ s", line) for line in told)
 
 
 def test_another_lock_is_another_environment(pin: environment.Pin) -> None:

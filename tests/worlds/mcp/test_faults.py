@@ -15,8 +15,9 @@ from tests.servers.mcp_fault import PNG
 from tests.worlds.mcp.stage import FAULT, ask, fault, gone, play, site, soon, task
 
 from toolmark.errors import WorldError
-from toolmark.types import Call, Image, Result
-from toolmark.worlds.mcp.site import Hosted
+from toolmark.types import Call, Image, Result, Text
+from toolmark.worlds.mcp.config import parse
+from toolmark.worlds.mcp.site import Hosted, unable
 
 # --- start ------------------------------------------------------------------------------
 
@@ -47,7 +48,41 @@ def test_a_server_that_does_not_start_costs_only_the_tasks_that_need_it(
                     pass
             async with servers.world(task("good"), {}) as world:
                 assert (await ask(world, "good/echo", text="hi")).text == "hi"
-        assert "bad" in servers.notes() or "bad" in servers.missing()
+        lacks = unable(parse({"mcpServers": {"bad": entry}}, "x"), [task("bad")])
+        assert "bad" in {**servers.notes(), **lacks}
+
+    asyncio.run(scene())
+
+
+def test_a_reason_tells_the_cause_in_its_first_line_for_every_server(tmp_path: Path) -> None:
+    names = ("lacks_this", "lacks_that")
+    broken = {
+        name: {"command": sys.executable, "args": ["-c", f"import {name}"]} for name in names
+    }  # each dies with a traceback, whose last line is what counts
+
+    async def scene() -> None:
+        async with site(broken, tmp_path) as servers:
+            with pytest.raises(WorldError) as raised:
+                async with servers.world(task(*names), {}):
+                    pass
+            head, *more = str(raised.value).splitlines()
+            for name in names:
+                assert f"stderr: ModuleNotFoundError: No module named '{name}'" in head
+            assert any("Traceback" in line for line in more)
+
+    asyncio.run(scene())
+
+
+def test_servers_that_lack_the_same_are_told_together(tmp_path: Path) -> None:
+    entries = {name: fault(needs=["NO_SUCH_KEY"]) for name in ("one", "two", "three")}
+
+    async def scene() -> None:
+        async with site(entries, tmp_path) as servers:
+            with pytest.raises(WorldError) as raised:
+                async with servers.world(task(*entries), {}):
+                    pass
+        told = "not set in the environment: NO_SUCH_KEY (3: one, two, three)"
+        assert str(raised.value).endswith(told)
 
     asyncio.run(scene())
 
@@ -283,6 +318,33 @@ def test_a_listing_in_pages_is_read_to_its_end_even_if_it_has_none(tmp_path: Pat
     log = tmp_path / "log"
     play({"a": fault("--pages", "--log", str(log))}, tmp_path, scene)
     assert log.read_text().count("page") <= 6  # a place it was at before ends it
+
+
+def test_a_list_of_tools_has_an_end_in_number_and_in_size(tmp_path: Path) -> None:
+    offered: dict[str, int] = {}
+
+    async def scene(world: Hosted) -> None:
+        for tool in await world.tools():
+            server = tool.name.partition("/")[0]
+            offered[server] = offered.get(server, 0) + 1
+
+    entries = {"many": fault("--many", "5000"), "heavy": fault("--heavy", "5000000")}
+    notes = play(entries, tmp_path, scene).notes()
+    assert offered == {"many": 2000, "heavy": 3}
+    assert "2,000 are offered" in str(notes["many"]) and "3 are offered" in str(notes["heavy"])
+
+
+def test_an_answer_of_very_many_parts_or_values_is_cut(tmp_path: Path) -> None:
+    async def scene(world: Hosted) -> None:
+        parts = (await ask(world, "a/many", parts=100_000)).parts
+        assert len(parts) == 1_001
+        assert isinstance(parts[-1], Text) and "99,000 further parts" in parts[-1].text
+        full = await ask(world, "a/many", values=600_000)
+        assert full.structured is None and "more than 500,000 values" in full.text
+        whole = await ask(world, "a/many", parts=1_000, values=400_000)
+        assert len(whole.parts) == 1_000 and len(whole.structured["of"]) == 400_000
+
+    play({"a": fault()}, tmp_path, scene)
 
 
 def test_pictures_come_back_as_pixels_and_half_letters_are_survived(tmp_path: Path) -> None:

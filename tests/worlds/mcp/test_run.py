@@ -14,10 +14,11 @@ from tests.worlds.mcp.stage import fault
 import toolmark as tm
 from toolmark.dialects.native import Native
 from toolmark.media import Media
+from toolmark.runs.runner import Progress
 from toolmark.runs.suite import Suite
 from toolmark.types import Call, Message, Reply, Request, Task, Text, Turn
 from toolmark.worlds.mcp.config import parse
-from toolmark.worlds.mcp.site import Servers
+from toolmark.worlds.mcp.site import Servers, unable
 
 LATE = {"call_timeout_s": 0.5}
 # server, its entry, the call, and what becomes of the task: an answer, or why it is not run
@@ -33,6 +34,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "errs": (fault(), "wrong", "there is no such page", ""),
     "changes": (fault(), "change", "changed", ""),
     "odd": (fault("--odd-tools"), "bad_schema", "MCP error -32602", ""),
+    "frail": (fault(), "frail", "answered after all", ""),
+    "crowded": (fault(), "many", "[content that cannot be shown]", ""),
     "shared": (fault(stateful=False), "where", "/", ""),
     "good": (fault(), "where", "/workspace", ""),
 }
@@ -56,24 +59,39 @@ class Caller:
         if last.role == "tool":
             return Reply(text=last.text[:100])
         name = request.messages[0].text
-        given = {"size": 50_000_000} if name == "big" else {}
+        given = {
+            "big": {"size": 50_000_000},
+            "frail": {"marker": "/workspace/marker"},
+            "crowded": {"parts": 100_000},
+        }.get(name, {})
         tool = f"{name}/{CASES[name][1]}"
         assert tool in [offered.name for offered in request.tools]
         return Reply(calls=(Call(name=tool, arguments=json.dumps(given), id="c"),))
 
 
-def test_a_run_over_failing_servers_ends_and_says_what_happened(tmp_path: Path) -> None:
+def faults() -> Suite:
+    servers = parse({"mcpServers": {name: entry for name, (entry, *_) in CASES.items()}}, "x")
+
     @asynccontextmanager
     async def site(media: Media) -> AsyncIterator[Servers]:
-        entries = {name: entry for name, (entry, *_) in CASES.items()}
-        async with Servers(parse({"mcpServers": entries}, "x"), media) as servers:
-            yield servers
+        async with Servers(servers, media) as opened:
+            yield opened
 
-    suite = Suite(
+    return Suite(
         name="faults", tasks=[ask(name) for name in CASES], scorer=mini.SCORER, site=site,
-        dialects={"native": Native()},
+        dialects={"native": Native()}, missing=lambda tasks: unable(servers, tasks),
     )  # fmt: skip
-    found = tm.run(suite, Caller(), log_dir=tmp_path)
+
+
+def test_a_run_over_failing_servers_ends_and_says_what_happened(tmp_path: Path) -> None:
+    seen: list[dict[str, str]] = []
+    done: list[int] = []
+
+    def watch(progress: Progress) -> None:
+        seen.append(dict(progress.missing))
+        done.append(progress.n_run + progress.n_not_run)
+
+    found = tm.run(faults(), Caller(), log_dir=tmp_path, watch=watch)
     answers = {trajectory.task: trajectory.answer for trajectory in found.trajectories()}
     reasons = {attempt.task: (attempt.stage, attempt.reason) for attempt in found.attempts()}
     for name, (_, _, answer, reason) in CASES.items():
@@ -83,3 +101,24 @@ def test_a_run_over_failing_servers_ends_and_says_what_happened(tmp_path: Path) 
         else:
             assert answers[name].startswith(answer)
     assert set(answers) | set(reasons) == set(CASES) and not set(answers) & set(reasons)
+
+    # what is lacking is told before the first episode, what happened after the last
+    unmet = "the task that needs it is not run"
+    lacking = {
+        "lacks": f"not set in the environment: NO_SUCH_KEY\n{unmet}: lacks",
+        "absent": f"no such command: no-such-command\n{unmet}: absent",
+    }
+    assert done[0] == 0 and seen[0] == lacking == tm.open_run(found.path).info.missing
+    notes = tm.open_run(found.path).info.notes
+    for name, told in (
+        ("refuses", "no licence found"),
+        ("dies", "exited with code 9"),
+        ("frail", "started again once"),
+        ("odd", "'no_schema' is left out"),
+        ("odd", "'odd/echo' is listed twice"),
+    ):
+        assert told in str(notes[name])
+    assert not notes.keys() & {"good", "shared", "errs", "lacks", "absent"}
+    page = tm.write_report(found, scorer=mini.SCORER).read_text("utf-8").replace("<wbr>", "")
+    for told in ("NO_SUCH_KEY", "no_schema", "started again once", "odd/list_schema()"):
+        assert told in page

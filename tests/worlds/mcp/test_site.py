@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.servers.mcp_fault import PNG
 from tests.worlds.mcp.stage import ask, fault, play, site, task
 
 from toolmark.errors import UsageError, WorldError
 from toolmark.types import Call, Image, Message, Task, Turn
+from toolmark.worlds.mcp.config import parse
 from toolmark.worlds.mcp.keeper import Keeper
-from toolmark.worlds.mcp.site import Hosted
+from toolmark.worlds.mcp.site import Hosted, unable
 
 
 def with_images(images: tuple[Image, ...], /, **reference: Any) -> Task:
@@ -62,10 +64,16 @@ def test_what_is_missing_is_known_before_the_run_and_starts_nothing(tmp_path: Pa
         "good": fault(),
     }
     servers = site(entries, tmp_path)
-    assert servers.missing() == {
-        "key": "not set in the environment: NO_SUCH_KEY",
-        "command": "no such command: no-such-command",
-        "off": "disabled in the configuration",
+    tasks = [
+        replace(task("good", "key", "command"), id="t0"),
+        *(replace(task("key", "nowhere"), id=f"t{i}") for i in range(1, 7)),
+    ]
+    seven = "\n7 tasks that need it are not run: t0, t1, t2, t3, t4 and 2 more"
+    six = "\n6 tasks that need it are not run: t1, t2, t3, t4, t5 and 1 more"
+    assert unable(parse({"mcpServers": entries}, "x"), tasks) == {
+        "key": f"not set in the environment: NO_SUCH_KEY{seven}",
+        "command": "no such command: no-such-command\nthe task that needs it is not run: t0",
+        "nowhere": f"not configured{six}",
     }
 
     async def scene() -> None:
@@ -106,6 +114,20 @@ def test_a_model_sees_one_folder_whatever_its_real_place(tmp_path: Path) -> None
             assert (await ask(world, "a/echo", text=text)).text == text
 
     play({"a": fault()}, tmp_path, scene)
+
+
+def test_the_folder_of_shared_servers_has_one_name_too(tmp_path: Path) -> None:
+    async def scene(world: Hosted) -> None:
+        assert (await ask(world, "all/where")).text == "/shared"
+        said = await ask(world, "all/write", path="/shared/x.txt", text="see /workspace/y")
+        assert said.text == "written: /shared/x.txt"
+        assert (world.site.shared / "x.txt").read_text() == f"see {world.workspace}/y"
+        await ask(world, "own/write", path="/workspace/z.txt", text="see /shared/x.txt")
+        assert (world.workspace / "z.txt").read_text() == "see /shared/x.txt"
+        for other in ("/shareds/x", "/home/shared", "/shared.txt", "/shared/a /workspace/b"):
+            assert (await ask(world, "all/echo", text=other)).text == other
+
+    play({"own": fault(), "all": fault(stateful=False)}, tmp_path, scene)
 
 
 def test_pictures_of_a_task_lie_in_its_workspace(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from toolmark.models.baselines import desk_facts, desk_text, desk_time
+from toolmark.models.baselines import desk_answer, desk_facts, desk_text, desk_time
 from toolmark.models.baselines import desk_rows as rows
 from toolmark.models.baselines.desk_facts import Facts, Table
 from toolmark.models.baselines.desk_kit import Kit
@@ -45,7 +45,7 @@ class Desk:
             for results in _heard(request.messages):
                 calls = played.send(results)
         except StopIteration as end:
-            return Reply(text="\n".join(dict.fromkeys(end.value)) or NOTHING)
+            return Reply(text=end.value[0])
         at = sum(bool(message.calls) for message in request.messages)
         named = [replace(call, id=f"call_{at}_{n}") for n, call in enumerate(calls)]
         return Reply(calls=tuple(named))
@@ -67,18 +67,15 @@ def _heard(messages: Sequence[Message]) -> list[list[str]]:
 
 
 def work(question: str, kit: Kit) -> Work:
-    """Look, read, write; what was found and done is the end."""
-    facts = Facts(question)
+    """Look, read, write; what there is to say is the end."""
+    asked, fields = desk_answer.split(question)
+    facts = Facts(asked)
     yield from look(kit, facts)
     yield from read(kit, facts)
     told = yield from together([act(kit, facts) for act in _ACTS])
-    links = [link for link in facts.links() if link.seen]
-    told += [f"{link.table.name}: {_line(link.row)}" for link in links[:12]]
-    return [*told, f"The picture says: {' '.join((facts.seen.strip(), *facts.codes))}"]
-
-
-def _line(row: desk_facts.Row) -> str:
-    return ", ".join(f"{column} {value}" for column, value in row.items())
+    if not fields:
+        return [desk_answer.whole(facts, told)]
+    return [desk_answer.filled(fields, facts, told) or NOTHING]
 
 
 # --- looking ------------------------------------------------------------------------------

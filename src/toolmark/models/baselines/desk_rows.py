@@ -43,14 +43,14 @@ def sentences(text: str) -> list[str]:
 
 def change(kit: Kit, facts: Facts) -> Work:
     """Set or mark what the picture's record has, and add the row that is asked for."""
-    queries: list[str] = []
+    found: list[tuple[str, Row]] = []
     for sentence in sentences(facts.question):
-        queries += _updates(sentence, facts) + _inserts(sentence, facts)
-    calls = [kit.call("write query insert update", query=query) for query in queries]
+        found += _updates(sentence, facts) + _inserts(sentence, facts)
+    calls = [kit.call("write query insert update", query=query) for query, _ in found]
     made = [call for call in calls if call]
     if made:
         yield from persist(kit, made)
-    return queries
+    return [row for _, row in found]
 
 
 def create(kit: Kit, facts: Facts) -> Work:
@@ -71,22 +71,22 @@ def create(kit: Kit, facts: Facts) -> Work:
     if call and more:
         yield from persist(kit, [call])
         yield from persist(kit, [more])
-    return [query]
+    return [row]
 
 
-def _updates(sentence: str, facts: Facts) -> list[str]:
+def _updates(sentence: str, facts: Facts) -> list[tuple[str, Row]]:
     links = [link for link in facts.links() if link.table.kind == "rows"]
-    queries = []
+    found = []
     for column, wanted in _SET.findall(sentence):
         own = next((one for one in links if one.seen and column in one.row), None)
         if own is not None:
             rest = [one for one in links if one is not own]
-            queries.append(_update(own, column, _meant(wanted, column, facts, rest)))
+            found.append(_update(own, column, _meant(wanted, column, facts, rest)))
     for word in _MARK.findall(sentence):
         own, column = _stated(word, [one for one in links if one.seen])
         if own is not None:
-            queries.append(_update(own, column, word))
-    return queries
+            found.append(_update(own, column, word))
+    return found
 
 
 def _stated(word: str, links: Sequence[Link]) -> tuple[Link | None, str]:
@@ -107,11 +107,12 @@ def _meant(wanted: str, column: str, facts: Facts, links: Sequence[Link]) -> Any
     return facts.look(column, links)
 
 
-def _inserts(sentence: str, facts: Facts) -> list[str]:
+def _inserts(sentence: str, facts: Facts) -> list[tuple[str, Row]]:
     for word in _ADD.findall(sentence):
         table = next((one for one in facts.tables if norm(one.name) == norm(word)), None)
         if table is not None and table.kind == "rows" and table.rows:
-            return [_insert(table.name, filled(table, facts))]
+            row = filled(table, facts)
+            return [(_insert(table.name, row), row)]
     return []
 
 
@@ -121,10 +122,12 @@ def _insert(table: str, row: Row) -> str:
     return f"INSERT INTO {named(table)} ({columns}) VALUES ({cells})"
 
 
-def _update(link: Link, column: str, wanted: Any) -> str:
+def _update(link: Link, column: str, wanted: Any) -> tuple[str, Row]:
+    """Return the query that sets a column of a record, and the record as it then is."""
     table, key = link.table.name, link.table.key
     where = f"{named(key)} = {literal(link.row[key])}"
-    return f"UPDATE {named(table)} SET {named(column)} = {literal(wanted)} WHERE {where}"
+    query = f"UPDATE {named(table)} SET {named(column)} = {literal(wanted)} WHERE {where}"
+    return query, {**link.row, column: wanted}
 
 
 def named(name: str) -> str:
@@ -161,7 +164,7 @@ def append(kit: Kit, facts: Facts) -> Work:
     call = kit.call("write range", path=table.place, sheet=table.name, at=at, rows=cells)
     if call:
         yield from persist(kit, [call])
-    return [", ".join(f"{name}: {_shown(cell)}" for name, cell in row.items())]
+    return [row]
 
 
 def _number(text: str) -> float | None:
@@ -171,10 +174,6 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return worth if math.isfinite(worth) else None
-
-
-def _shown(cell: Any) -> str:
-    return f"{cell:.2f}" if isinstance(cell, float) else str(cell)
 
 
 # --- values -------------------------------------------------------------------------------

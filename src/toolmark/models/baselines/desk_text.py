@@ -36,7 +36,7 @@ def form(kit: Kit, facts: Facts) -> Work:
     call = kit.call("write file", path=path, content=f"{line}\n")
     if call:
         yield from persist(kit, [call], path)
-    return [f"{path}: {line}"]
+    return [{"file": path, "line": line}]
 
 
 def place(facts: Facts, name: str) -> str:
@@ -81,14 +81,12 @@ def put(kit: Kit, facts: Facts) -> Work:
     if not edits:
         return []
     calls = [
-        kit.call("edit file", path=path, edits=[{"oldText": old, "newText": new}])
-        for path, old, new in edits
+        kit.call("edit file", path=path, edits=[{"oldText": key + old, "newText": key + new}])
+        for path, key, old, new in edits
     ]
     yield [call for call in calls if call]
-    yield from commit(kit, facts, [path for path, _, _ in edits], code)
-    return [
-        f"{code}: {PurePosixPath(path).name}: {old} before, {new} now" for path, old, new in edits
-    ]
+    yield from commit(kit, facts, [path for path, *_ in edits], code)
+    return [{"file": path, "value before": old, "value now": new} for path, _, old, new in edits]
 
 
 def chosen(facts: Facts) -> str:
@@ -101,8 +99,8 @@ def chosen(facts: Facts) -> str:
     return found[0] if found else ""
 
 
-def _edits(facts: Facts, code: str) -> Iterator[tuple[str, str, str]]:
-    """Go through path, old and new text of all values that the code's own text says are to be."""
+def _edits(facts: Facts, code: str) -> Iterator[tuple[str, str, str, str]]:
+    """Go through path, key, old and new value of all that the code's own text says is to be."""
     told = [text for path, text in facts.texts.items() if PurePosixPath(path).stem == code]
     for name, key, wanted in (found for text in told for found in _TO_BE.findall(f"{text}\n")):
         path = facts.find(name)
@@ -110,7 +108,7 @@ def _edits(facts: Facts, code: str) -> Iterator[tuple[str, str, str]]:
             rf"^({re.escape(key)}\s*[=:]\s*)(\S+)$", facts.texts.get(path, ""), re.MULTILINE
         )
         if held:
-            yield path, held[0], f"{held[1]}{wanted}"
+            yield path, held[1], held[2], wanted
 
 
 def commit(kit: Kit, facts: Facts, paths: Sequence[str], code: str) -> Work:

@@ -44,7 +44,8 @@ def convert(kit: Kit, facts: Facts) -> Work:
     ready = [call for call in writes if call]
     if ready:
         yield from persist(kit, ready, desk_text.place(facts, "x"))
-    return [f"{who}: {span}" for who, span in sorted(spans.items(), key=lambda one: one[1])]
+    first = sorted(spans.items(), key=lambda one: one[1])
+    return [{"name": who, "HH:MM": span} for who, span in first]
 
 
 def name(link: Link) -> str:

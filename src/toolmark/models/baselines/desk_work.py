@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Sequence
 from pathlib import PurePosixPath
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from toolmark.models.baselines.desk_kit import Kit
 from toolmark.types import Call
 
 _FAILED = re.compile(r"\s*(?:\w* ?error\b|ENOENT|EACCES|parent directory|no such|failed)", re.I)
 
-# yields calls to be made at once, is sent the texts of their results, ends with what is to be told
-Work: TypeAlias = Generator[list[Call], list[str], list[str]]
+# yields calls to be made at once, is sent the texts of their results, ends with what is to be told:
+# the rows that were made, or as they are now
+Work: TypeAlias = Generator[list[Call], list[str], list[Any]]
 
 
 def together(pieces: Sequence[Work]) -> Work:
     """Do the work of all pieces round by round: the calls of a round are made at once."""
-    told: list[list[str]] = [[] for _ in pieces]
+    told: list[list[Any]] = [[] for _ in pieces]
     waiting: dict[int, list[Call]] = {}
 
     def go(at: int, results: list[str] | None) -> None:
@@ -36,7 +37,7 @@ def together(pieces: Sequence[Work]) -> Work:
         for at, calls in current:
             go(at, results[: len(calls)])
             results = results[len(calls) :]
-    return [line for lines in told for line in lines]
+    return [one for some in told for one in some]
 
 
 def persist(kit: Kit, calls: list[Call], path: str = "") -> Work:

@@ -204,9 +204,9 @@ class Setting:
         if searches:
             found |= dict.fromkeys(WEB, searches)
         if not encoders.installed():
-            found["memory_vector"] = "memory_vector needs an encoder: pip install 'toolmark[embed]'"
+            found["memory_vector"] = _lacks("memory_vector needs an encoder", "embed")
         if not util.find_spec("rank_bm25"):
-            found["memory_kv"] = "memory_kv searches by words: pip install 'toolmark[bfcl]'"
+            found["memory_kv"] = _lacks("memory_kv searches by words", "bfcl")
         return {name: why for name, why in found.items() if name in self.categories}
 
 
@@ -277,7 +277,7 @@ def _no_search(search: str) -> str:
     """Return why this cannot answer searches, "" if it can."""
     kind, _, place = search.partition(":")
     if not all(util.find_spec(name) for name in ("bs4", "markdownify")):
-        return "web search reads pages: pip install 'toolmark[bfcl]'"
+        return _lacks("web search reads pages", "bfcl")
     match kind:
         case "serpapi" | "record" if not os.environ.get(KEY):
             return f"web search with {kind} needs {KEY}; -T search= can be {CHOICES}"
@@ -315,3 +315,7 @@ async def _engine(search: str) -> AsyncIterator[Any]:
         yield Recorded(Cassette(Path(place), (key,)), web) if kind == "record" else web
     finally:
         await client.close()
+
+
+def _lacks(what: str, extra: str) -> str:
+    return f"{what}: pip install '.[{extra}]' in the checkout"

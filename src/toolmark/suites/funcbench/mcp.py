@@ -64,7 +64,7 @@ def parts(task: Task, trajectory: Trajectory) -> dict[str, float]:
 def require() -> None:
     """Raise UsageError where the protocol is not installed."""
     if util.find_spec("mcp") is None:
-        raise UsageError("MCP is an extra: pip install 'toolmark[m3]'")
+        raise UsageError("MCP is an extra: pip install '.[m3]' in the checkout")
 
 
 def _levels(truth: Truth) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import socket
 import sys
 import tempfile
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,10 @@ class Remote:
         except WorldError as error:
             told = self.shelf.told()
             raise WorldError(f"{error}; stderr: {told}" if told else str(error)) from None
+
+    def notes(self) -> Mapping[str, Sequence[str]]:
+        """Return what happened to the server."""
+        return self.servers.notes()
 
 
 class Wired:

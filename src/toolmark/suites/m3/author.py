@@ -7,10 +7,8 @@ of `author.jsonl`. The folder is a run of the condensed trajectories, so that pe
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,14 +16,14 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from toolmark import codec
-from toolmark.errors import DataError, EndpointError, WorldError
+from toolmark.errors import EndpointError, WorldError
 from toolmark.media import Media
 from toolmark.runs.jsonl import Lines, records
 from toolmark.runs.judging import Door, together
 from toolmark.runs.runner import Progress, Watcher
 from toolmark.runs.store import Folder, Run
 from toolmark.runs.suite import Suite
-from toolmark.suites.m3 import condense, judge, layout, referee
+from toolmark.suites.m3 import condense, interchange, judge, layout, referee
 from toolmark.types import (
     Attempt,
     Dialect,
@@ -44,6 +42,7 @@ LINES = "author.jsonl"
 TRUTHS = "truths.json"
 KEYS = ("id", "image", "type", "question", "steps", "final_reply")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_QUOTED = 200  # characters of what a judge said
 
 _HINT = """
 
@@ -96,7 +95,7 @@ def opened(task: Task) -> Task:
     """Return a task as it is played: without a reference, every server may be needed."""
     reference = task.reference
     if isinstance(reference, Mapping) and not reference.get("steps"):
-        left = {key: value for key, value in reference.items() if key != "servers"}
+        left = {key: value for key, value in reference.items() if key not in ("servers", "steps")}
         return replace(task, reference=left)
     return task
 
@@ -238,7 +237,7 @@ class _Work:
             part = replace(part, text=said.text, reason=said.reason, usage=said.usage)
             if said.accept is None:
                 self.judging.failed(said.reason)
-                return part
+                return replace(part, reason=self._mute(said))
             self.judging.passed()
             if not said.accept:
                 return replace(part, outcome="rejected")
@@ -260,6 +259,12 @@ class _Work:
             unfit=found.unfit,
             usage=judge.total([Reply(usage=part.usage), Reply(usage=found.usage)]),
         )
+
+    def _mute(self, said: referee.Said) -> str:
+        """Say which judge gave no decision, and what it said instead."""
+        name = getattr(self.judge, "name", "") or type(self.judge).__name__
+        told = f"it said {said.text[:_QUOTED]!r}" if said.text.strip() else "it said nothing"
+        return codec.escape(f"the judge {name} gave no decision: {said.reason}; {told}")
 
     async def _play(self, task: Task, number: int, reason: str) -> Trajectory:
         asked = opened(_hinted(task, reason))
@@ -334,7 +339,7 @@ def _condensed(decision: Decision) -> Trajectory:
 def publish(run: Run) -> Path | None:
     """Write `truths.json`, the accepted references in the published layout; None without any.
 
-    An old file is replaced by a whole one. Raises DataError.
+    An old file is replaced by a whole one. Raises UsageError.
     """
     media = Media(run.path / "media")
     entries: dict[str, dict[str, Any]] = {}
@@ -343,17 +348,10 @@ def publish(run: Run) -> Path | None:
     if not entries:
         return None
     ranked = [entries[task.id] for task in run.tasks() if task.id in entries]
-    text = json.dumps(ranked, ensure_ascii=False, indent=1) + "\n"
+    # half a pair of surrogates is no Unicode: no reader of the layout would take it
+    whole = _SURROGATE.sub("\ufffd", json.dumps(ranked, ensure_ascii=False))
     path = run.path / TRUTHS
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        # half a pair of surrogates is no Unicode: no reader of the layout could take it
-        draft.write_text(_SURROGATE.sub("\ufffd", text), encoding="utf-8", newline="\n")
-        draft.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
-        raise DataError(f"{path}: cannot write: {error.strerror}") from None
+    interchange.write(path, json.loads(whole))
     return path
 
 

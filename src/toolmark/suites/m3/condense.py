@@ -47,7 +47,8 @@ def events(trajectory: Trajectory) -> list[Event]:
     found = []
     for number, step in enumerate(trajectory.steps):
         for call, result in zip(step.calls, step.results, strict=False):
-            if not outcome.failed(result):
+            marked = outcome.marks(call.name, trajectory.tools)
+            if not outcome.failed(result, marked=marked):
                 name, arguments = codec.restore(call.name), judge.arguments(call.arguments)
                 said = "\n".join((codec.restore(result.text), *_leaves(result.structured)))
                 found.append(Event(number, name, arguments, said, call, result))

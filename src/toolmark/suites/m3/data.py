@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from toolmark import codec
 from toolmark.errors import DataError
 from toolmark.media import Media
+from toolmark.suites.m3 import interchange
+from toolmark.suites.m3.interchange import Problem
 from toolmark.types import Image, Limits, Message, Part, Task, Text, Turn
 from toolmark.worlds.mcp.site import SHOWN
 
@@ -28,10 +29,15 @@ KINDS = (
     "crypto", "stocks", "cars", "lessons", "packages",
 )  # fmt: skip
 LIMITS = Limits(steps=20)
+_IDS = 20  # that are named
 
 _MIMES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
-_MAX_BYTES = 256 * 2**20
-T = TypeVar("T")
+EMPTY = "its reference has no calls: nothing can be aligned with it"
+_OUTSIDE = "a picture's name must stay inside its folder"
+_ODD = (
+    "holds a number that is not finite or has more than 64 bits, or half a character: "
+    "write it as a text"
+)
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +54,11 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A task, a reference trajectory or a prediction."""
+    """A task, a reference trajectory or a prediction.
+
+    `answers` are none in the published files: where a task of one's own names some, the final reply
+    must tell each of them, and that decides whether it is correct.
+    """
 
     id: str
     question: str
@@ -57,39 +67,42 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str = ""
     steps: tuple[Stage, ...] = ()
     final_reply: str = ""
+    answers: tuple[str, ...] = ()
 
 
 def read(path: Path) -> tuple[list[Entry], list[str]]:
     """Return the entries of a file by their first appearance, and the ids that stand there twice.
 
     Of entries with one id the last one counts, as in the reference code. Raises DataError with
-    the JSON path of what is not as expected.
+    the line, or with the JSON path of everything that is not as expected.
     """
     found: dict[str, Entry] = {}
     twice: list[str] = []
-    for entry in _entries(path):
+    problems: list[Problem] = []
+    for where, row in interchange.entries(path, "id, question, steps"):
+        entry = _entry(row, where)
+        if isinstance(entry, Problem):
+            problems.append(entry)
+            continue
         if entry.id in found:
             twice.append(entry.id)
         found[entry.id] = entry
+    if problems:
+        raise DataError(interchange.listed(path, problems))
     return list(found.values()), twice
 
 
-def _entries(path: Path) -> Iterable[Entry]:
+def _entry(row: Any, where: str) -> Entry | Problem:
+    entry = interchange.shaped(row, Entry, where)
+    if isinstance(entry, Problem):
+        return entry
+    if _leaves(entry.image):
+        return Problem(f"{where}.image", f"{entry.image!r}: {_OUTSIDE}")
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise DataError(f"{path}: larger than {_MAX_BYTES >> 20} MiB")
-        data = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: cannot read: {error.strerror}") from None
-    keyed = data.lstrip()[:1] == b"{"
-    try:
-        if keyed:
-            return codec.decode(data, dict[str, Entry]).values()
-        return codec.decode(data, list[Entry])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(
-            f"{path}: {error}; expected a list of objects with id, question, steps"
-        ) from None
+        kept = msgspec.json.decode(msgspec.json.encode(entry), type=Entry) == entry
+    except (OverflowError, UnicodeEncodeError):
+        kept = False
+    return entry if kept else Problem(where, _ODD)
 
 
 # --- tasks ------------------------------------------------------------------------------
@@ -117,11 +130,12 @@ def flags(steps: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def plain(steps: Iterable[Stage]) -> list[dict[str, Any]]:
-    """Return steps as they are published, of plain JSON values."""
-    return [
+    """Return steps as they are published, of plain JSON values; none where no step has a call."""
+    made = [
         {"calls": [{"name": call.name, "arguments": call.arguments} for call in step.calls]}
         for step in steps
     ]
+    return made if any(step["calls"] for step in made) else []
 
 
 def task(
@@ -138,12 +152,17 @@ def task(
         "servers": servers(steps),
         "similarity": similarity,
     }
+    if entry.answers:
+        reference["answers"] = list(entry.answers)
     parts: list[Part] = [Text(question)]
     if entry.image:
-        shown = picture(folder, entry.image, media)
+        try:
+            shown = picture(folder, entry.image, media)
+        except DataError as error:
+            raise DataError(f"task {entry.id!r}: {error}") from None
         name = PurePosixPath(entry.image).name
         if shown is None:
-            reference["missing"] = str(folder / entry.image)
+            reference["missing"] = entry.image  # not its folder: tasks are compared by content
         else:
             parts = [Text(told(question, name)), shown]
             reference["images"] = (name,)
@@ -169,10 +188,9 @@ def picture(folder: Path, name: str, media: Media) -> Image | None:
 
     Raises DataError for a name that leads out of the folder.
     """
-    inside = PurePosixPath(name)
-    if inside.is_absolute() or ".." in inside.parts or "\0" in name:
-        raise DataError(f"{name!r}: a picture's name must stay inside its folder")
-    path = folder / inside
+    if _leaves(name):
+        raise DataError(f"{name!r}: {_OUTSIDE}")
+    path = folder / name
     mime = _MIMES.get(path.suffix.lower())
     if mime is None or not path.is_file():
         return None
@@ -180,6 +198,37 @@ def picture(folder: Path, name: str, media: Media) -> Image | None:
         return media.image(path.read_bytes(), mime)
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}") from None
+
+
+def _leaves(name: str) -> bool:
+    inside = PurePosixPath(name)
+    return inside.is_absolute() or ".." in inside.parts or "\0" in name
+
+
+def notes(tasks: Iterable[Task]) -> list[str]:
+    """Return what is to be said of references: those without calls, and those of one step."""
+    listed = list(tasks)
+    empty = [task.id for task in listed if not task.reference["steps"]]
+    sizes = [len(task.reference["steps"]) for task in listed if task.reference["steps"]]
+    told = []
+    if empty:
+        told.append(
+            f"references without calls, nothing can be aligned with them, not run: {named(empty)}"
+        )
+    if single := sizes.count(1):
+        most = 1 - single / len(sizes) / 6
+        told.append(
+            f"{single} of {len(sizes)} references have one step: the official reading gives their "
+            f"order 0, and so nobody more than {100 * most:.1f} % alignment; fair does not "
+            "(docs/m3-metrics.md)"
+        )
+    return told
+
+
+def named(ids: Sequence[str]) -> str:
+    """Return the first ids of a list, and how many more there are."""
+    more = f" and {len(ids) - _IDS} more" if len(ids) > _IDS else ""
+    return ", ".join(ids[:_IDS]) + more
 
 
 def repeated(twice: Sequence[str], path: Path) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -22,6 +22,8 @@ from toolmark.errors import DataError, UsageError
 
 LISTS = ("data", "items", "results", "predictions")  # keys under which a file may hold its list
 _MAX_BYTES = 512 * 2**20
+_NUMBERED = "Expected `str`, got `int`"
+T = TypeVar("T")
 
 
 class Problem(NamedTuple):
@@ -89,11 +91,11 @@ def read(path: Path, *, last: bool = False) -> Rows:
     code. Raises DataError for a file that is no list of entries at all.
     """
     rows = Rows(path)
-    for where, entry in _entries(path):
-        wrong = _wrong(entry, where)
-        if wrong is not None:
-            rows.problems.append(wrong)
-            _bar(rows, entry, str(wrong))
+    for where, entry in entries(path, "id, steps, final_reply"):
+        found = shaped(entry, _Entry, where)
+        if isinstance(found, Problem):
+            rows.problems.append(found)
+            _bar(rows, entry, str(found))
             continue
         id: str = entry["id"]
         if id in rows.found and not last:
@@ -116,15 +118,17 @@ def _bar(rows: Rows, entry: Any, why: str) -> None:
         rows.bad[id] = why
 
 
-def _wrong(entry: Any, where: str) -> Problem | None:
+def shaped(entry: Any, kind: type[T], where: str) -> T | Problem:
+    """Return an entry as a struct of this kind, or what is wrong with it, by its JSON path."""
     if _deep(entry):
         return Problem(where, f"nested deeper than {codec.MAX_DEPTH}")
     try:
-        msgspec.convert(entry, _Entry)
+        return msgspec.convert(entry, kind)
     except msgspec.ValidationError as error:
-        said, at, place = str(error).partition(" - at `$")
-        return Problem(where + place.rstrip("`") if at else where, said)
-    return None
+        said, _, place = str(error).partition(" - at `$")
+        place = place.rstrip("`")
+        mend = "; write it as a text" if place == ".id" and said == _NUMBERED else ""
+        return Problem(where + place, said + mend)
 
 
 def _deep(entry: Any) -> bool:
@@ -139,10 +143,11 @@ def _deep(entry: Any) -> bool:
     return False
 
 
-def _entries(path: Path) -> Iterator[tuple[str, Any]]:
+def entries(path: Path, fields: str) -> Iterator[tuple[str, Any]]:
     """Go through the entries with their JSON paths: of a list, of an object by id, or inside one.
 
-    An entry of an object by id has that id where it says none itself.
+    An entry of an object by id has that id where it says none itself. Raises DataError, with line
+    and column, for what is no such file; `fields` are named as what was expected.
     """
     found = _loaded(path)
     root = "$"
@@ -157,13 +162,13 @@ def _entries(path: Path) -> Iterator[tuple[str, Any]]:
             named = {"id": id, **entry} if isinstance(entry, dict) else entry
             yield f"$[{json.dumps(id)}]", named
     else:
-        raise DataError(f"{path}: $: expected a list of objects with id, steps, final_reply")
+        raise DataError(f"{path}: $: expected a list of objects with {fields}")
 
 
 def _loaded(path: Path) -> Any:
     try:
         if not path.is_file():
-            raise DataError(f"{path}: not a file")
+            raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
         size = path.stat().st_size
         if size > _MAX_BYTES:
             raise DataError(f"{path}: {size} bytes; the limit is {_MAX_BYTES}")
@@ -191,12 +196,12 @@ def match(rows: Rows, known: Collection[str]) -> list[str]:
 def listed(path: Path, problems: Iterable[Problem]) -> str:
     """Return all problems of a file as one text."""
     lines = [f"  {problem}" for problem in problems]
-    return "\n".join([f"{path}: {len(lines)} entries cannot be scored:", *lines])
+    return "\n".join([f"{path}: {len(lines)} entries cannot be used:", *lines])
 
 
-def write(path: Path, entries: Iterable[dict[str, Any]]) -> None:
+def write(path: Path, made: Iterable[dict[str, Any]]) -> None:
     """Write entries as the published files are: one list. Raises UsageError."""
-    text = json.dumps(list(entries), ensure_ascii=False, indent=2) + "\n"
+    text = json.dumps(list(made), ensure_ascii=False, indent=2) + "\n"
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         # a lone surrogate has no UTF-8; in JSON it is written as its escape

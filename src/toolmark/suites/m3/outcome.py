@@ -1,6 +1,8 @@
 """What came of a call, by rule from what happened (arXiv 2511.17729, section 5.4).
 
-The reference has a language model read the stored results; here the rules are in a table.
+The reference has a language model read the stored results; here the rules are in a table. Whether
+a call failed says the server, by `isError`; only in files of others, and of servers that are known
+not to mark their errors, the text of a result is read for it.
 """
 
 from __future__ import annotations
@@ -17,14 +19,15 @@ from toolmark import codec
 from toolmark.types import Call, Result, Step, Tool
 
 Outcome: TypeAlias = Literal[
-    "illegal_format", "unknown_tool", "invalid_arguments", "not_found", "server_error", "success",
-    "not_executed",
+    "illegal_format", "unknown_tool", "invalid_arguments", "not_found", "tool_error",
+    "server_error", "success", "not_executed",
 ]  # fmt: skip
 OUTCOMES: dict[Outcome, str] = {
     "illegal_format": "no call could be read",
     "unknown_tool": "there is no such tool",
     "invalid_arguments": "the arguments are not what the tool takes",
     "not_found": "what the call asks for does not exist",
+    "tool_error": "the tool answered with an error",
     "server_error": "the server failed",
     "success": "the call succeeded",
     "not_executed": "over a limit, not executed",
@@ -68,12 +71,28 @@ _SAYS: tuple[tuple[Outcome, re.Pattern[str]], ...] = (
             r"\bno such (?:file|directory|table|column|key|sheet|entity)",
             r"\b(?:does not|doesn't|do not) exist\b",
             r"\b(?:could not|cannot|can't|unable to) (?:be found|find)\b",
+            r"\bno (?:[\w/-]+ ){1,4}(?:(?:was|were|has been|have been) )?(?:found|detected)\b",
             r"\b404\b",
             r"\bENOENT\b",
             r"-32002\b",
         ),
     ),
+    (
+        "server_error",
+        _any(
+            r"-32(?:603|000|001|099)\b",
+            r"\bno answer within\b|\bbytes; the limit is\b",
+            r"\btime[ds]?[ -]?out\b",
+            r"\binternal (?:server )?error\b",
+            r"\b(?:http|status|code|error)[ :=]{1,3}(?:401|403|429|5\d\d)\b",
+            r"\b(?:too many requests|rate limit|service unavailable|bad gateway)\b",
+            r"\b(?:connection|server) (?:was )?(?:refused|reset|closed|lost|aborted|crashed)\b",
+            r"\bECONN(?:REFUSED|RESET|ABORTED)\b",
+        ),
+    ),
 )
+# of the servers of m3-local those that answer an error as any text: {"error": ...}, "Error: ..."
+UNMARKED = frozenset(("barcode", "powerpoint", "sqlite"))
 # how results that are not marked as errors announce that they are
 _ANNOUNCED = _any(
     r"\[tool[ _]error\]", r"error executing tool\b", r"mcp error -\d", "unknown tool:"
@@ -92,12 +111,12 @@ def classify(
     """
     if call is None or (fault and result is None):
         return "illegal_format"
-    if result is not None and not failed(result):
+    known = tuple(tools)
+    if result is not None and not failed(result, marked=marks(call.name, known)):
         return "success"
     arguments = _arguments(call)
     if arguments is None:
         return "illegal_format"
-    known = tuple(tools)
     named = [tool for tool in known if tool.name == call.name]
     if not named and (known or result is None):
         return "unknown_tool"
@@ -108,7 +127,7 @@ def classify(
         return "invalid_arguments"
     if result is None:
         return "not_executed"
-    return said or "server_error"
+    return said or "tool_error"
 
 
 def of(step: Step, tools: Sequence[Tool]) -> tuple[Outcome, ...]:
@@ -120,10 +139,19 @@ def of(step: Step, tools: Sequence[Tool]) -> tuple[Outcome, ...]:
     return (*calls, classify(None, tools, None, step.fault)) if step.fault else calls
 
 
-def failed(result: Result) -> bool:
-    """Tell whether a result is an error: marked as one, or announcing itself as one."""
-    if result.is_error:
-        return True
+def marks(name: str, tools: Sequence[Tool]) -> bool:
+    """Tell whether an error of this tool is marked as one: in a run of one's own, as a rule."""
+    return bool(tools) and name.partition("/")[0] not in UNMARKED
+
+
+def failed(result: Result, *, marked: bool = False) -> bool:
+    """Tell whether a result is an error: marked as one, or announcing itself as one.
+
+    Where errors are `marked`, all other results are good, whatever they say: a log may begin with
+    "Error:", and a record may hold `"success": false`.
+    """
+    if result.is_error or marked:
+        return result.is_error
     text = result.text[:_READ].lstrip()
     if _ANNOUNCED.match(text) or (len(result.text) <= _BRIEF and _ERROR.match(text)):
         return True

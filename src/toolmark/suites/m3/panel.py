@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -71,14 +72,20 @@ def combined(values: Sequence[float], n_asked: int) -> float | None:
     return trimmed(values)
 
 
-def judged(run: Run) -> dict[tuple[str, int], dict[str, float]]:
-    """Return the judged parts of each episode that has any, by (task, repeat)."""
+Parts: TypeAlias = dict[str, float]
+
+
+def judged(run: Run, readings: Sequence[str]) -> dict[tuple[str, int], dict[str, Parts]]:
+    """Return the judged parts of each episode that has any, by (task, repeat), then by reading."""
     known = judging.panels(run)
-    parts: dict[tuple[str, int], dict[str, float]] = {}
+    parts: dict[tuple[str, int], dict[str, Parts]] = {}
     for (task, repeat, kind), said in judging.counted(run).items():
         number = _number(said.values(), known[kind]) if kind in KINDS else None
-        if number is not None:
-            parts.setdefault((task, repeat), {})[KINDS[kind].part] = number
+        if number is None:
+            continue
+        for reading in KINDS[kind].readings or readings:
+            mine = parts.setdefault((task, repeat), {}).setdefault(reading, {})
+            mine[KINDS[kind].part] = number
     return parts
 
 
@@ -145,6 +152,7 @@ def tables(found: Sequence[Findings]) -> list[Table]:
         (kind.kind, pair.a, pair.b, pair.n, pair.difference)
         for kind in found
         for pair in kind.pairs
+        if pair.n
     ]
     made = [
         Table(
@@ -153,7 +161,8 @@ def tables(found: Sequence[Findings]) -> list[Table]:
             rows=tuple((k.kind, k.n, k.n_not_run, k.mean, k.difference, k.alpha) for k in found),
             note="The number of an episode is the mean without the least and the greatest of more "
             "than two judges; it takes three judges, or all where fewer were asked. Difference: "
-            "mean absolute difference over pairs of judges. Alpha: Krippendorff's, for intervals.",
+            "mean absolute difference over pairs of judges. Alpha: Krippendorff's, for intervals."
+            + _doubt(found),
         ),
         Table(
             title="Judges",
@@ -165,6 +174,21 @@ def tables(found: Sequence[Findings]) -> list[Table]:
         head = ("kind", "judge", "other judge", "both", "mean difference")
         made.append(Table(title="How far judges are apart", head=head, rows=tuple(pairs)))
     return made
+
+
+def _doubt(found: Sequence[Findings]) -> str:
+    few = [kind.kind for kind in found if len(kind.judges) < QUORUM]
+    if not few:
+        return ""
+    return (
+        f" Warning, {', '.join(few)}: fewer than {QUORUM} judges; nothing outvotes one that errs."
+    )
+
+
+def evidence(run: Run) -> list[Table]:
+    """Return who judged a run and how far they agreed; nothing of a run that nobody judged."""
+    kinds = [kind for kind in KINDS if kind in judging.panels(run)]
+    return tables(findings(run, kinds)) if kinds else []
 
 
 def _row(judge: Judge) -> tuple[str | int | float | None, ...]:

@@ -34,39 +34,54 @@ AVERAGE = {
 """Table 2, last column; the row of Gemini 2.5 Flash Lite agrees with a mean of eight."""
 
 READING = "official"
-_COLUMN = report.AVERAGES["avg7"]
+_TITLE = "Beside the paper's models"
 _NOTE = (
-    " The paper's rows give its average of 7 only, over its own servers, live, and four judges. "
-    "A run has that average once it is judged: toolmark judge."
+    "Official reading. The paper's models were asked over its own servers, live, and rated by four "
+    "judges."
 )
+_UNJUDGED = "The paper's models stand beside a run once it is judged: toolmark judge RUN."
 
 
 def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
-    """Return the tables of a run, its row of the leaderboard above the paper's after the first."""
+    """Return the tables of a run, its average among the paper's after the first."""
     first, *rest = report.tables(readings) or (None,)
-    if first is None:
+    if not isinstance(first, Table):
         return ()
-    return [first, _beside(report.board(READING, {"this run": readings[READING]})), *rest]
+    found = _beside({"this run": readings[READING]})
+    return [*([first, *found] if found else [_noted(first)]), *rest]
 
 
 def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
-    """Return what shows over several runs, the paper's rows below the reading that it uses."""
-    title = report.leaderboard(READING)
+    """Return what shows over several runs, the paper's averages after the reading that they use."""
+    made: list[Table | Chart] = []
+    for each in report.across(readings):
+        if not isinstance(each, Table) or each.title != report.leaderboard(READING):
+            made.append(each)
+            continue
+        found = _beside(readings[READING])
+        made += [each, *found] if found else [_noted(each)]
+    return made
+
+
+def _noted(table: Table) -> Table:
+    return replace(table, note=f"{table.note} {_UNJUDGED}")
+
+
+def _beside(runs: Mapping[str, Columns]) -> list[Table]:
+    """Return the averages of runs and of the paper's models, the best first; none unjudged."""
+    own = {name: report.pooled(rows, "avg7").value for name, rows in runs.items()}
+    known = {name: value for name, value in own.items() if value is not None}
+    if not known:
+        return []
+    every: dict[str, float] = known | {
+        f"{model} (paper)": value for model, value in AVERAGE.items()
+    }
     return [
-        _beside(made) if isinstance(made, Table) and made.title == title else made
-        for made in report.across(readings)
+        Table(
+            title=_TITLE,
+            head=("run", report.AVERAGES["avg7"]),
+            rows=tuple((name, every[name]) for name in sorted(every, key=every.__getitem__)[::-1]),
+            note=_NOTE,
+            heat=1,
+        )
     ]
-
-
-def _beside(board: Table) -> Table:
-    head, own = board.head, board.rows
-    if _COLUMN not in head:
-        head, own = (*head, _COLUMN), tuple((*row, None) for row in own)
-    at = head.index(_COLUMN)
-    blank = (None,) * (len(head) - 2)
-    printed = (
-        (f"{model} (paper)", *blank[: at - 1], value, *blank[at - 1 :])
-        for model, value in AVERAGE.items()
-    )
-    return replace(board, head=head, rows=(*own, *printed), note=board.note + _NOTE,
-                   heat=len(head) - 2)  # fmt: skip

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from toolmark import fetch
 from toolmark.agents.executor import Executor
 from toolmark.agents.loop import loop
 from toolmark.dialects.native import NATIVE
 from toolmark.dialects.prompt import Prompt
 from toolmark.dialects.staged import STAGED
-from toolmark.errors import DataError, UsageError, near
+from toolmark.errors import UsageError, near
 from toolmark.media import Media
 from toolmark.runs.suite import Agent
-from toolmark.types import Dialect, Site, Task
-from toolmark.worlds.cassette import Cassette
-from toolmark.worlds.mcp import config
+from toolmark.types import Dialect, Image, Known, Noted, Site, Task, World
+from toolmark.worlds import cassette as tapes
+from toolmark.worlds.cassette import Cassette, Head
+from toolmark.worlds.mcp import config, identity
 from toolmark.worlds.mcp.config import Server
-from toolmark.worlds.mcp.site import Servers
+from toolmark.worlds.mcp.site import Servers, unable
 from toolmark.worlds.recorded import Mode, Recorded
 
 MODES = ("replay", "record", "auto")
@@ -41,11 +43,25 @@ def dialects(name: str) -> dict[str, Dialect]:
     return {"native": NATIVE, "prompt": Prompt()}
 
 
+def start(task: Task) -> Any:
+    """Return what the servers' answers to a task rest on: its pictures, and the files it has.
+
+    Not how it is asked or scored: one recording serves every agent, prompt and encoder.
+    """
+    said = [part for turn in task.turns for message in turn.messages for part in message.parts]
+    held = task.reference if isinstance(task.reference, Mapping) else {}
+    pictures = [part.sha256 for part in said if isinstance(part, Image)]
+    return [pictures, *(held.get(key) for key in ("images", "files", "repository"))]
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """Where episodes take place: among servers, on tape, or both.
 
-    `prepare` fills a fresh workspace, `state` reads what is scored at its end.
+    `prepare` fills a fresh workspace, `state` reads what is scored at its end. `check` raises
+    WorldError for a task that cannot be played, before anything is opened for it, on tape too.
+    `head` is what the tasks are made of: a tape that holds others is refused. `instance` tells what
+    of a task its recording rests on; None follows any recording of its id.
     """
 
     servers: tuple[Server, ...]
@@ -53,12 +69,31 @@ class Stage:
     mode: str = "replay"
     prepare: Callable[[Task, Path], None] | None = None
     state: Callable[[Task, Path], Any] | None = None
+    check: Callable[[Task], None] | None = None
+    head: Head | None = None
+    instance: Callable[[Task], Any] | None = start
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise UsageError(f"no mode {self.mode!r}{near(self.mode, MODES)}")
         if self.cassette and self.mode == "replay" and not Path(self.cassette).is_file():
             raise UsageError(f"{self.cassette}: no such cassette; -T mode=record makes one")
+        if self.cassette and self.mode == "replay" and self.head is not None:
+            tapes.check(Path(self.cassette), self.head)
+
+    def missing(self, tasks: Iterable[Task]) -> dict[str, str]:
+        """Return what the servers that these tasks need lack to run; a tape may do without them."""
+        return {} if self.cassette and self.mode != "record" else unable(self.servers, tasks)
+
+    def hashes(self) -> dict[str, str]:
+        """Return the hashes of what answers: the servers' configuration, a tape that is replayed.
+
+        A tape that is recorded on changes with every episode, so it does not count.
+        """
+        found = {"servers": identity.digest(self.servers)} if self.servers else {}
+        if self.cassette and self.mode == "replay":
+            found["cassette"] = fetch.digest(Path(self.cassette))
+        return found
 
     @asynccontextmanager
     async def site(self, media: Media) -> AsyncIterator[Site]:
@@ -68,22 +103,40 @@ class Stage:
             if not (self.cassette and self.mode == "replay"):
                 servers = Servers(self.servers, media, prepare=self.prepare, state=self.state)
                 live = await stack.enter_async_context(servers)
-            if not self.cassette:
-                assert live is not None
-                yield live
-                return
-            secrets = {text for server in self.servers for text in _secrets(server)}
-            yield Recorded(
-                live,
-                Cassette(Path(self.cassette), tuple(sorted(secrets))),
-                mode=cast(Mode, self.mode),
-                media=media,
-                stateful=[server.name for server in self.servers if server.stateful],
-            )
+            site = live if live is not None and not self.cassette else self._recorded(live, media)
+            yield site if self.check is None else Checked(site, self.check)
+
+    def _recorded(self, live: Site | None, media: Media) -> Recorded:
+        secrets = {text for server in self.servers for text in config.secrets(server)}
+        return Recorded(
+            live,
+            Cassette(Path(self.cassette), tuple(sorted(secrets))),
+            mode=cast(Mode, self.mode),
+            media=media,
+            stateful=[server.name for server in self.servers if server.stateful],
+            instance=self.instance,
+            head=self.head,
+        )
 
 
-def _secrets(server: Server) -> Sequence[str]:
-    try:
-        return config.launch(server, Path("/")).secrets
-    except DataError:  # a server that cannot be started says nothing that could be recorded
-        return ()
+class Checked:
+    """A site that takes only the tasks that pass; `check` raises WorldError for the others."""
+
+    def __init__(self, site: Site, check: Callable[[Task], None]) -> None:
+        self.site = site
+        self.check = check
+
+    @asynccontextmanager
+    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[World]:
+        """Give the task its world, if it passes."""
+        self.check(task)
+        async with self.site.world(task, needed) as world:
+            yield world
+
+    def notes(self) -> Mapping[str, Sequence[str]]:
+        """Return what has happened to the parts of the site."""
+        return self.site.notes() if isinstance(self.site, Noted) else {}
+
+    def known(self) -> Mapping[str, Sequence[str]]:
+        """Return what the parts of the site say they are."""
+        return self.site.known() if isinstance(self.site, Known) else {}

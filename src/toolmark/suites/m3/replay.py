@@ -44,6 +44,7 @@ from toolmark.worlds import cassette
 
 Same: TypeAlias = Literal["equal", "different", "no record", "not replayed"]
 SAME: tuple[Same, ...] = ("equal", "different", "no record", "not replayed")
+_COMPARED = "Results are equal where a model would have seen the same text and pictures."
 _EARLIER = "an earlier call could not be replayed"
 
 
@@ -149,7 +150,7 @@ def past(task: Task, made: Trajectory, imported: bool, configured: Collection[st
         for done in step
         if done.was != "unknown_tool"
     }
-    reference = dict(task.reference)
+    reference = {key: value for key, value in task.reference.items() if key != "steps"}
     known = {*configured, *reference.get("servers", ()), *reached}
     known.update(cassette.server(tool.name) for tool in offered)
     named = (cassette.server(done.call.name) for step in steps for done in step)
@@ -327,7 +328,7 @@ class Tally:
             title="Calls executed again, by server and tool",
             head=("server", "tool", "calls", *names, *kinds),
             rows=tuple(rows),
-            note="Results are equal where a model would have seen the same text and pictures.",
+            note=_COMPARED if self.same["equal"] or self.same["different"] else "",
         )
         known = [name for name in outcome.OUTCOMES if self.now[name] or self.then[name]]
         by_outcome = Table(

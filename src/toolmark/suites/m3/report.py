@@ -1,4 +1,4 @@
-"""Tables of a run: alignment by reading, by kind of task, call outcomes, tokens and steps.
+"""Tables of a run: alignment by kind of task, call outcomes, tools, tokens and steps.
 
 Alignment is pooled over calls, as published: matched calls over all calls of the truths, every
 other measure weighted by the calls of its truth. Rows that were not run are in no number here.
@@ -6,6 +6,7 @@ other measure weighted by the calls of its truth. Rows that were not run are in 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,19 +33,49 @@ JUDGED = {"task_completion": "task completion", "information_grounding": "inform
 AVERAGES = {"avg6": "average of 6", "avg7": "average of 7", "avg8": "average of 8"}
 AVERAGED = {"avg7": ("information_grounding",), "avg8": tuple(JUDGED)}
 AXES = {"hops": "hops", "threads": "calls at once"}
-_WEIGHTED = (
-    "Pooled over calls, with 95 % intervals over tasks. Average of 6: of these six; of 7: with "
-    "information grounding, as the paper's leaderboard; of 8: with task completion too."
+TOOL = "tool:"  # parts of a verdict: tool:OUTCOME:NAME, how many calls of a tool came to what
+NO_TOOL = "(no such tool)"
+MISSED = "missed"  # a part: 1 of a prediction that a file of others lacks
+_POOLED = (
+    "Recall to merge purity are pooled over calls, with 95 % intervals over tasks. Average of 6: "
+    "of these six; of 7: with information grounding, as the paper's leaderboard; of 8: with task "
+    "completion too."
 )
 
 
 def metrics(columns: Columns) -> Sequence[Metric]:
     """Return the headline, success where tasks have a final state or an answer, then the parts."""
-    names = [*MEASURES, *(name for name in (*JUDGED, *AVERAGES) if _has(columns, name))]
-    parts = [Metric(name, partial(pooled, name=name)) for name in names]
-    if _has(columns, "success"):
-        return [Metric("success", lambda rows: mean(rows, "success")), *parts]
-    return [Metric("alignment", lambda rows: mean(rows, "alignment")), *parts]
+    parts = [
+        Metric(name, partial(pooled, name=name), told, _unit(name))
+        for name, told in _names(columns).items()
+    ]
+    if not _has(columns, "success"):
+        return [Metric("alignment", partial(mean, name="alignment"), unit="episodes"), *parts]
+    success = Metric("success", partial(mean, name="success"), unit="episodes")
+    return [success, *_successes(columns), *parts]
+
+
+def _unit(name: str) -> str:
+    """Return what the n of a measure counts."""
+    if name == "precision":
+        return "calls made"
+    return "reference calls" if name in MEASURES else "episodes"
+
+
+def _successes(columns: Columns) -> Iterator[Metric]:
+    """Go through success by kind of task, where there are several."""
+    kinds = _found(columns.category)
+    for kind in kinds if len(kinds) > 1 else ():
+        measure = partial(_success, kind=kind)
+        yield Metric(f"success/{kind}", measure, f"success, {kind}", "episodes")
+
+
+def _success(columns: Columns, kind: str) -> Estimate:
+    return mean(columns.where(columns.category == kind), f"success/{kind}")
+
+
+def _found(groups: Vector) -> list[str]:
+    return [str(group) for group in dict.fromkeys(groups) if group]
 
 
 def _has(columns: Columns, part: str) -> bool:
@@ -57,12 +88,15 @@ def pooled(columns: Columns, name: str) -> Estimate:
     if name == "recall":
         return share(name, columns.part("n_matched"), truth, columns.item)
     if name == "precision":
-        return share(name, columns.part("n_matched"), made, columns.item)
+        found = share(name, columns.part("n_matched"), made, columns.item)
+        # calls were asked for and none were made: 0, as in align.aggregate, not unknown
+        return found if found.n or not np.nansum(truth) else Estimate(name=name, value=0.0)
     if name in MEASURES:
         return share(name, columns.part(name) * truth, truth, columns.item)
     if name in AVERAGES:
         return Estimate(name=name, value=_average(columns, name), n=int(columns.run.sum()))
-    value = columns.part(name)  # of an episode without enough judges there is none
+    # of an episode without enough judges there is none; what was never done is worth nothing
+    value = np.where(columns.part(MISSED) == 1, 0.0, columns.part(name))
     return mean(replace(columns, value=value, run=columns.run & ~np.isnan(value)), name)
 
 
@@ -82,20 +116,19 @@ def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     first = next(iter(readings.values()))
     if not first.run.any():
         return ()
-    made: list[Table | Chart] = [_alignment(readings), *_kinds(first), *_slices(first)]
-    return [*made, _outcomes({"": first}), _work({"": first}), _stack({"calls": first})]
+    made: list[Table | Chart] = [_alignment(first), *_kinds(first), *_slices(first)]
+    return [*made, _outcomes({"": first}), *_tools(first), _work({"": first}),
+            _stack({"calls": first})]  # fmt: skip
 
 
-def _alignment(readings: Mapping[str, Columns]) -> Table:
-    names = _names(next(iter(readings.values())))
+def _alignment(columns: Columns) -> Table:
+    """Return the measures of the headline; a page that has them already keeps the note only."""
+    found = {told: pooled(columns, name) for name, told in _names(columns).items()}
     return Table(
         title="Alignment with the reference trajectories",
-        head=("reading", *names.values()),
-        rows=tuple(
-            (reading, *(figures.share(pooled(rows, name)) for name in names))
-            for reading, rows in readings.items()
-        ),
-        note=_WEIGHTED,
+        head=("measure", "value", "low", "high", "n"),
+        rows=tuple((told, x.value, x.low, x.high, x.n) for told, x in found.items()),
+        note=_POOLED,
     )
 
 
@@ -105,26 +138,34 @@ def _names(columns: Columns) -> dict[str, str]:
 
 
 def _kinds(columns: Columns) -> Iterator[Table]:
-    yield from _by("Alignment by kind of task", "kind", columns, columns.category)
+    yield from _by("kind of task", columns, columns.category)
 
 
 def _slices(columns: Columns) -> Iterator[Table]:
     for axis, told in AXES.items():
-        yield from _by(f"Alignment by {told}", told, columns, columns.axis(axis))
+        yield from _by(told, columns, columns.axis(axis))
 
 
-def _by(title: str, head: str, columns: Columns, groups: Vector) -> Iterator[Table]:
+def _by(told: str, columns: Columns, groups: Vector) -> Iterator[Table]:
     """Return a row per group; nothing where there is one group only."""
-    found = list(dict.fromkeys(group for group in groups if group))
+    found = _found(groups)
     if len(found) < 2:
         return
     names = _names(columns)
-    rows: list[tuple[str | int | None, ...]] = []
+    averages = [name for name in AVERAGES if name in names]
+    names = {name: told for name, told in names.items() if name not in averages[:-1]}  # the fullest
+    headline = "success" if _has(columns, "success") else "alignment"
+    rows: list[tuple[str | int | float | None, ...]] = []
     for group in found:
         part = columns.where(np.asarray(groups) == group)
-        cells = (figures.share(pooled(part, name)) for name in names)
-        rows.append((str(group), int(part.run.sum()), *cells))
-    yield Table(title=title, head=(head, "n", *names.values()), rows=tuple(rows))
+        cells = (pooled(part, name).value for name in names)
+        rows.append((group, int(part.run.sum()), figures.share(mean(part, headline)), *cells))
+    yield Table(
+        title=f"{headline.capitalize()} by {told}",
+        head=(told, "episodes", f"{headline} [95 % interval]", *names.values()),
+        rows=tuple(rows),
+        heat=len(names),
+    )
 
 
 # --- calls and tokens -------------------------------------------------------------------
@@ -135,21 +176,41 @@ def _counted(columns: Columns, outcome: str) -> float:
 
 
 def _outcomes(runs: Mapping[str, Columns]) -> Table:
-    rows: list[tuple[str | float | None, ...]] = []
+    rows: list[tuple[str | None, ...]] = []
     for outcome, told in OUTCOMES.items():
-        cells: list[str | float | None] = []
+        cells: list[str | None] = []
         for columns in runs.values():
             total = sum(_counted(columns, name) for name in OUTCOMES)
             n = _counted(columns, outcome)
-            cells += [int(n), figures.percent(n / total) if total else None]
+            cells.append(f"{int(n)} ({figures.percent(n / total)})" if total else None)
         rows.append((told, *cells))
-    heads = [word for name in runs for word in (f"{name} calls".strip(), f"{name} share".strip())]
     return Table(
         title="What became of calls",
-        head=("outcome", *heads),
+        head=("outcome", *(name or "calls" for name in runs)),
         rows=tuple(rows),
         note="Decided by rule from what happened. A reply whose calls could not be read counts as "
         "one call of illegal format.",
+    )
+
+
+def _tools(columns: Columns) -> Iterator[Table]:
+    """Return the calls by server and tool; nothing where no call was executed."""
+    counts: dict[str, Counter[str]] = {}
+    for part in columns.parts:
+        if part.startswith(TOOL):
+            came_to, _, tool = part.removeprefix(TOOL).partition(":")
+            counts.setdefault(tool, Counter())[came_to] += int(np.nansum(columns.part(part)))
+    if not counts:
+        return
+    met = [name for name in OUTCOMES if any(found[name] for found in counts.values())]
+    rows: list[tuple[str | int, ...]] = []
+    for tool, found in sorted(counts.items()):
+        server, _, name = tool.rpartition("/")
+        rows.append((server, name, found.total(), *(found[each] for each in met)))
+    yield Table(
+        title="Calls by server and tool",
+        head=("server", "tool", "calls", *(name.replace("_", " ") for name in met)),
+        rows=tuple(rows),
     )
 
 
@@ -227,6 +288,6 @@ def board(reading: str, runs: Mapping[str, Columns]) -> Table:
         title=leaderboard(reading),
         head=("run", "n", *names.values()),
         rows=tuple(rows),
-        note=_WEIGHTED.replace(", with 95 % intervals over tasks", ""),
+        note=_POOLED.replace(", with 95 % intervals over tasks", ""),
         heat=len(names),
     )

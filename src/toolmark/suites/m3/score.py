@@ -6,6 +6,7 @@ alone is correct when every call of it was made, and its value is the mean of th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -15,17 +16,28 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from toolmark import codec, encoder
-from toolmark.errors import UsageError
+from toolmark.errors import DataError, UsageError
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scoring
-from toolmark.score import align, answer
-from toolmark.suites.m3 import outcome, panel
-from toolmark.suites.m3.local import state
-from toolmark.suites.m3.report import AVERAGED, MEASURES
-from toolmark.types import Cause, Label, Task, Tool, Trajectory, Verdict
+from toolmark.score import align
+from toolmark.suites.m3 import data, outcome, panel
+from toolmark.suites.m3.local import reply, state
+from toolmark.suites.m3.report import AVERAGED, MEASURES, MISSED, NO_TOOL, TOOL
+from toolmark.types import (
+    Attempt,
+    Cause,
+    Label,
+    Task,
+    Tool,
+    Trajectory,
+    Usage,
+    Verdict,
+)
 
 READINGS: tuple[align.Reading, ...] = ("official", "paper", "fair")
 EXACT = "exact"
+IMPORT = "import"  # the stage of what a file of others lacks, and the reason
+NO_PREDICTION = "no prediction"
 _SHOWN = 200
 _ENDINGS: dict[str, tuple[Cause, str]] = {
     "over_long": ("over_long", "the conversation no longer fits the model"),
@@ -39,6 +51,7 @@ _CAUSES: dict[outcome.Outcome, Cause] = {
     "unknown_tool": "unknown_tool",
     "invalid_arguments": "wrong_type",
     "not_found": "wrong_value",
+    "tool_error": "response",
     "server_error": "response",
     "not_executed": "over_limit",
 }
@@ -58,7 +71,13 @@ class Made(NamedTuple):
 
 
 def score(task: Task, trajectory: Trajectory, similar: Similar | None = None) -> dict[str, Verdict]:
-    """Judge one episode; calls are as similar as `similar` says, or equal or not."""
+    """Judge one episode; calls are as similar as `similar` says, or equal or not.
+
+    Raises DataError for a reference without calls that nothing else decides: it would be met by
+    whatever is done.
+    """
+    if not task.reference["steps"] and not _wanted(task):
+        raise DataError(f"task {task.id!r}: {data.EMPTY}")
     offered = trajectory.tools or task.tools
     made = calls(trajectory, offered)
     truth = task.reference["steps"]
@@ -113,11 +132,10 @@ def _faults(task: Task, trajectory: Trajectory) -> Iterator[Label]:
     for told in state.check(reference.get("expects", {}), trajectory.state or {}):
         yield _label("state", "state", told)
     said = codec.restore(trajectory.answer)
-    wanted = reference.get("answers", ())
-    missing = [text for text in wanted if answer.fair(said, [text]) is None]
-    if missing:
+    wrong = reply.check(said, reference.get("answers", ()), reference.get("rivals", ()))
+    if wrong:
         cause: Cause = "wrong_answer" if said.strip() else "no_answer"
-        yield _label(cause, "answer", f"the answer lacks {', '.join(map(repr, missing))}")
+        yield _label(cause, "answer", "; ".join(wrong))
 
 
 def _wanted(task: Task) -> bool:
@@ -150,16 +168,45 @@ def _verdict(
 def _counts(trajectory: Trajectory, made: Made, found: Mapping[str, Any]) -> dict[str, float]:
     met = [*made.outcomes, *made.others]
     counts = {f"outcome:{name}": float(met.count(name)) for name in outcome.OUTCOMES}
-    return counts | {
+    for (tool, said), n in _by_tool(made).items():
+        counts[f"{TOOL}{said}:{tool}"] = float(n)
+    counts |= {
         "n_truth": float(found["total_gt_calls"]),
         "n_made": float(found["total_pred_calls"]),
         "n_matched": float(found["matched"]),
         "n_steps": float(len(made.steps)),
         "n_replies": float(len(trajectory.steps)),
-        "tokens_in": float(trajectory.usage.input),
-        "tokens_out": float(trajectory.usage.output),
-        "latency_s": trajectory.latency_s,
     }
+    usage = trajectory.usage
+    if usage != Usage():  # else nobody counted: files of others, endpoints that do not tell
+        counts |= {"tokens_in": float(usage.input), "tokens_out": float(usage.output)}
+    if trajectory.latency_s:
+        counts["latency_s"] = trajectory.latency_s
+    return counts
+
+
+def missed(task: Task, attempt: Attempt) -> dict[str, Verdict]:
+    """Return the verdict on a prediction that a file of others lacks: worth nothing, in `fair`.
+
+    What was not run for any other reason has none.
+    """
+    if (attempt.stage, attempt.reason) != (IMPORT, NO_PREDICTION):
+        return {}
+    found = align.trajectory(task.reference["steps"], None, align.exact(), reading="fair")
+    parts = {name: float(found[name]) for name in MEASURES}
+    parts |= {"avg6": 0.0, "alignment": 0.0, MISSED: 1.0}
+    parts |= {"n_truth": float(found["total_gt_calls"]), "n_made": 0.0, "n_matched": 0.0}
+    label = Label(cause="no_answer", native="missing", evidence=NO_PREDICTION, primary=True)
+    return {"fair": Verdict(outcome="incorrect", value=0.0, parts=parts, labels=(label,))}
+
+
+def _by_tool(made: Made) -> Counter[tuple[str, outcome.Outcome]]:
+    """Count executed calls by tool and outcome; tools that do not exist are taken together."""
+    flat = [call["name"] for step in made.steps for call in step["calls"]]
+    return Counter(
+        (NO_TOOL if said == "unknown_tool" else name[:_SHOWN], said)
+        for name, said in zip(flat, made.outcomes, strict=True)
+    )
 
 
 # --- why --------------------------------------------------------------------------------
@@ -168,10 +215,11 @@ def _counts(trajectory: Trajectory, made: Made, found: Mapping[str, Any]) -> dic
 def _labels(
     task: Task, trajectory: Trajectory, made: Made, found: Mapping[str, Any], faults: list[Label]
 ) -> Iterator[Label]:
-    """Go through what went wrong, first what ended the episode, then calls, then the outcome."""
+    """Go through what went wrong: what ended the episode, then what decides, then the calls."""
     if trajectory.ending in _ENDINGS:
         cause, why = _ENDINGS[trajectory.ending]
         yield _label(cause, trajectory.ending, why)
+    yield from faults
     yield from _lacking(task.reference["steps"], made, found)
     flat = [call for step in made.steps for call in step["calls"]]
     for call, said in zip(flat, made.outcomes, strict=True):
@@ -179,7 +227,6 @@ def _labels(
             yield _label(_CAUSES[said], said, f"{call['name']}: {outcome.OUTCOMES[said]}")
     for said in dict.fromkeys(made.others):
         yield _label(_CAUSES[said], said, outcome.OUTCOMES[said])
-    yield from faults
 
 
 def _lacking(
@@ -205,14 +252,14 @@ def _lacking(
 # --- the encoder ------------------------------------------------------------------------
 
 
-def check(similarity: str) -> None:
+def check(similarity: str, *, flag: str = "-T similarity=") -> None:
     """Raise UsageError, before anything is asked, where judging would lack its encoder."""
     if similarity == EXACT:
         return
     try:
         encoder.load(similarity)
     except UsageError as error:
-        raise UsageError(f"{error}; or -T similarity={EXACT}, which needs none") from None
+        raise UsageError(f"{error}; or {flag}{EXACT}, which needs none") from None
 
 
 def gather(run: Run) -> Scoring:
@@ -233,19 +280,20 @@ def gather(run: Run) -> Scoring:
     rows = {}
     for name, asked in wanted.items():
         rows[name] = dict(zip(asked, encoder.load(name)(list(asked)), strict=True))
-    return partial(_judged, partial(_known, rows), panel.judged(run))
+    return partial(_judged, partial(_known, rows), panel.judged(run, READINGS))
 
 
 def _judged(
     scoring: Scoring,
-    known: Mapping[tuple[str, int], Mapping[str, float]],
+    known: Mapping[tuple[str, int], Mapping[str, panel.Parts]],
     task: Task,
     trajectory: Trajectory,
 ) -> dict[str, Verdict]:
-    """Add what judges said to every reading, and the averages that take it in."""
+    """Add what judges said for each reading, and the averages that take it in."""
     verdicts = dict(scoring(task, trajectory))
-    said = known.get((task.id, trajectory.repeat), {})
+    judged = known.get((task.id, trajectory.repeat), {})
     for reading, verdict in verdicts.items():
+        said = judged.get(reading, {})
         parts = {**verdict.parts, **said}
         for average, more in AVERAGED.items():
             if all(name in said for name in more):

@@ -9,8 +9,9 @@ from toolmark import fetch
 from toolmark.errors import UsageError, WorldError
 from toolmark.media import Media
 from toolmark.runs.suite import Scorer, Suite
-from toolmark.suites.m3 import data, instruments, paper, play, report, score
+from toolmark.suites.m3 import data, instruments, panel, paper, play, report, score
 from toolmark.types import Sampling, Task
+from toolmark.worlds.cassette import Head
 from toolmark.worlds.mcp import config
 
 SCORER = Scorer(
@@ -20,6 +21,8 @@ SCORER = Scorer(
     tables=paper.tables,
     gather=score.gather,
     across=paper.across,
+    missed=score.missed,
+    evidence=panel.evidence,
 )
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -62,18 +65,20 @@ def load(
     store = Media(fetch.cache() / "media")
     found, notes = _tasks(Path(truths), tasks, images, store, fuzzy=fuzzy, similarity=similarity)
     known = config.read(Path(servers)) if servers else ()
+    stage = play.Stage(known, cassette, mode, check=check, head=Head(data.SUITE))
     files = [Path(name) for name in (truths, tasks) if name]
     return Suite(
         name=data.SUITE,
         tasks=found,
         scorer=SCORER,
-        site=play.Stage(known, cassette, mode, prepare=prepare).site,
+        site=stage.site,
+        missing=stage.missing,
         dialects=play.dialects(agent),
         agent=play.agent(agent),
         knobs=knobs,
         sampling=Sampling(temperature=0.7) if agent == "executor" else Sampling(),
         instruments={"oracle": instruments.oracle, "faulty": instruments.faulty},
-        hashes={path.name: fetch.digest(path) for path in files},
+        hashes={path.name: fetch.digest(path) for path in files} | stage.hashes(),
         media=store,
         notes=notes,
     )
@@ -102,11 +107,13 @@ def _tasks(
     absent = sum("missing" in task.reference for task in made)
     if absent:
         notes.append(f"{absent} tasks lack their picture below {folder} and will not be run")
-    return made, tuple(filter(None, notes))
+    return made, tuple(filter(None, [*notes, *data.notes(made)]))
 
 
-def prepare(task: Task, workspace: Path) -> None:
-    """Refuse an episode whose picture is missing."""
+def check(task: Task) -> None:
+    """Refuse an episode whose picture is missing, or whose reference has no calls."""
+    if not task.reference.get("steps", True):  # whoever makes references plays without any
+        raise WorldError(data.EMPTY)
     missing = task.reference.get("missing")
     if missing:
         raise WorldError(f"the picture is missing: {missing}")

@@ -1,7 +1,8 @@
 """Which servers there are: the `mcpServers` JSON of other hosts, read into frozen records.
 
-A value may hold `${NAME}` or `${NAME:-default}` from the environment, and `${workspace}`. Errors
-name the file and the place in it, never a value: what stands there may be a key.
+A value may hold `${NAME}` or `${NAME:-default}` from the environment, `${workspace}`, and
+`${config_dir}`, the folder of the file. Errors name the file and the place in it, never a value:
+what stands there may be a key.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,13 +22,13 @@ from msgspec import Struct
 
 from toolmark.errors import DataError, ToolmarkError
 from toolmark.types import Record
-from toolmark.worlds.mcp import confine, environment
+from toolmark.worlds import cassette
+from toolmark.worlds.mcp import confine, environment, private
 
 _KEYS = ("mcpServers", "servers")
-_HOLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+HOLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_PLACES = ("workspace", "config_dir")
 _NAME = re.compile(r"[^/\s]+")
-_PRIVATE = re.compile("key|token|secret|passw|auth(?!or)|credential", re.IGNORECASE)
-_SHORTEST_SECRET = 4  # shorter ones would blank ordinary words
 _INHERITED = (
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
     "USER",
@@ -42,7 +43,8 @@ class Server(Record, frozen=True, kw_only=True):
     whether the server can go on after its process died, that is, keeps nothing in memory that
     later calls rest on. `needs`: environment variables without which it cannot run. `confined`: it
     may write to its workspace alone, where the system can see to that (`confine`); then `network`
-    says whether it has one. `serial`: it cannot bear two calls at a time.
+    says whether it has one. `serial`: it cannot bear two calls at a time. `folder`: that of the
+    configuration file, empty where it was not read from one.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Server(Record, frozen=True, kw_only=True):
     serial: bool = False
     start_timeout_s: float = 30.0
     call_timeout_s: float = 60.0
+    folder: str = ""
 
     def __repr__(self) -> str:
         """Show the name alone: a traceback must not show keys."""
@@ -93,6 +96,8 @@ class _Entry(Struct, frozen=True, kw_only=True):
 
 def read(path: Path) -> tuple[Server, ...]:
     """Read a configuration file. Raises DataError with file, line or place, and what is wrong."""
+    if path.exists() and not path.is_file():  # a pipe would be waited on for ever
+        raise DataError(f"{path}: not a file")
     try:
         text = path.read_text("utf-8")
     except OSError as error:
@@ -113,7 +118,10 @@ def read(path: Path) -> tuple[Server, ...]:
 
 
 def parse(found: Any, where: str, *, folder: Path | None = None) -> tuple[Server, ...]:
-    """Check a configuration that was read already. A relative `cwd` is taken from `folder`."""
+    """Check a configuration that was read already.
+
+    A relative `cwd`, and a relative command with a slash, are taken from `folder`.
+    """
     if not isinstance(found, dict):
         raise DataError(f"{where}: expected an object with the key mcpServers, not {_kind(found)}")
     keys = [key for key in _KEYS if key in found]
@@ -141,7 +149,7 @@ def _server(name: str, written: Any, where: str, folder: Path | None) -> Server:
         entry = msgspec.convert(written, _Entry)
     except msgspec.ValidationError as error:
         raise DataError(f"{where}: {_told(error, written)}") from None
-    pinned = _checked(entry, where)
+    pinned = _checked(entry, where, folder)
     fields = {
         key: getattr(entry, key)
         for key in _Entry.__struct_fields__
@@ -151,7 +159,8 @@ def _server(name: str, written: Any, where: str, folder: Path | None) -> Server:
     cwd = entry.cwd
     if cwd and folder is not None and not cwd.startswith("${"):
         cwd = str((folder / cwd).resolve())
-    return Server(name=name, pinned=pinned, stateful=stateful, cwd=cwd, **fields)
+    home = "" if folder is None else str(folder.resolve())
+    return Server(name=name, pinned=pinned, stateful=stateful, cwd=cwd, folder=home, **fields)
 
 
 def _told(error: msgspec.ValidationError, written: Mapping[str, Any]) -> str:
@@ -161,7 +170,7 @@ def _told(error: msgspec.ValidationError, written: Mapping[str, Any]) -> str:
     return text if " - at " in text else f"{text} - at `$`"
 
 
-def _checked(entry: _Entry, where: str) -> str:
+def _checked(entry: _Entry, where: str, folder: Path | None) -> str:
     """Return the name of the pinned environment, if it is one; raise where the entry is at odds."""
     ways = [key for key in ("command", "url", "python", "npm") if getattr(entry, key)]
     if len(ways) != 1:
@@ -177,6 +186,8 @@ def _checked(entry: _Entry, where: str) -> str:
     for key, text in _texts(entry):
         if "\0" in text:
             raise DataError(f"{where}.{key}: holds a NUL character")
+        if "${config_dir}" in text and folder is None:
+            raise DataError(f"{where}.{key}: ${{config_dir}} has no meaning: there is no file")
     return entry.python or entry.npm
 
 
@@ -220,7 +231,7 @@ class Launch:
     secrets: tuple[str, ...] = field(repr=False)
 
     def clean(self, text: str) -> str:
-        """Return the text with every secret blanked."""
+        """Return the text with every secret of four letters or more blanked."""
         for secret in self.secrets:
             if secret in text:
                 text = text.replace(secret, BLANK)
@@ -234,8 +245,8 @@ def missing(server: Server, environ: Mapping[str, str] = os.environ) -> str:
     holes = [
         found[1]
         for _, text in _texts(server)
-        for found in _HOLE.finditer(text)
-        if found[1] != "workspace" and found[2] is None
+        for found in HOLE.finditer(text)
+        if found[1] not in _PLACES and found[2] is None
     ]
     lacking = [name for name in dict.fromkeys((*server.needs, *holes)) if not environ.get(name)]
     if lacking:
@@ -243,42 +254,60 @@ def missing(server: Server, environ: Mapping[str, str] = os.environ) -> str:
     try:
         launch(server, Path(os.sep), environ)
     except ToolmarkError as error:
-        return str(error)
+        return str(error).removeprefix(f"{server.pinned}: ")
     return ""
 
 
 def launch(server: Server, workspace: Path, environ: Mapping[str, str] = os.environ) -> Launch:
     """Fill the placeholders and find the command. Raises DataError where that is impossible."""
-
-    def filled(text: str) -> str:
-        return _HOLE.sub(lambda hole: _value(hole, workspace, environ), text)
-
+    fill = filled(server, workspace, environ)
     env = {name: environ[name] for name in (*_INHERITED, *server.needs) if name in environ}
-    env.update((name, filled(text)) for name, text in server.env.items())
-    headers = {name: filled(text) for name, text in server.headers.items()}
+    env.update((name, fill(text)) for name, text in server.env.items())
     return Launch(
-        argv=_confined(server, _argv(server, filled, env), workspace),
+        argv=_confined(server, _argv(server, fill, env), workspace),
         env=env,
-        cwd=filled(server.cwd) or str(workspace),
-        url=filled(server.url),
-        headers=headers,
-        secrets=_secrets(server, environ, env, headers),
+        cwd=fill(server.cwd) or str(workspace),
+        url=fill(server.url),
+        headers={name: fill(text) for name, text in server.headers.items()},
+        secrets=secrets(server, environ),
     )
 
 
-def _value(hole: re.Match[str], workspace: Path, environ: Mapping[str, str]) -> str:
-    if hole[1] == "workspace":
-        return str(workspace)
-    return environ.get(hole[1]) or hole[2] or ""
+def filled(
+    server: Server, workspace: Path, environ: Mapping[str, str] = os.environ
+) -> Callable[[str], str]:
+    """Return what fills the placeholders of a server's texts."""
+    places = {"workspace": str(workspace), "config_dir": server.folder}
+
+    def value(hole: re.Match[str]) -> str:
+        return places.get(hole[1]) or environ.get(hole[1]) or hole[2] or ""
+
+    return lambda text: HOLE.sub(value, text)
 
 
-def _argv(server: Server, filled: Any, env: Mapping[str, str]) -> tuple[str, ...]:
-    args = [filled(text) for text in server.args]
+def stray(server: Server) -> str:
+    """Return the argument that names a file beside the configuration; the server cannot see it.
+
+    Empty where there is none. A relative path is one of the workspace, where servers start.
+    """
+    if not server.folder or server.cwd:
+        return ""
+    for text in server.args:
+        plain = text and not text.startswith("-") and "${" not in text and not os.path.isabs(text)
+        if plain and os.path.isfile(os.path.join(server.folder, text)):
+            return text
+    return ""
+
+
+def _argv(server: Server, fill: Callable[[str], str], env: Mapping[str, str]) -> tuple[str, ...]:
+    args = [fill(text) for text in server.args]
     if server.url:
         return ()
     if server.pinned:
         return (*environment.command(server.pinned), *args)
-    command = filled(server.command)
+    command = fill(server.command)
+    if os.sep in command and server.folder:
+        command = os.path.join(server.folder, command)  # an absolute one stays as it is
     found = shutil.which(command, path=env.get("PATH"))
     if found is None and not (os.sep in command and "${workspace}" in server.command):
         raise DataError(f"no such command: {server.command}")
@@ -291,13 +320,33 @@ def _confined(server: Server, argv: tuple[str, ...], workspace: Path) -> tuple[s
     return confine.wrapped(argv, workspace, network=server.network)
 
 
-def _secrets(
-    server: Server, environ: Mapping[str, str], env: Mapping[str, str], headers: Mapping[str, str]
-) -> tuple[str, ...]:
-    """Return what must not be shown, longest first: needed, in a header, or named like a key."""
-    foreign = {found[1] for _, text in _texts(server) for found in _HOLE.finditer(text)}
-    private = {name for name in foreign if _PRIVATE.search(name)}
-    values = {environ.get(name, "") for name in private.union(server.needs).difference(_INHERITED)}
-    values.update(headers.values())
-    values.update(env[name] for name in server.env if _PRIVATE.search(name))
-    return tuple(sorted((v for v in values if len(v) >= _SHORTEST_SECRET), key=len, reverse=True))
+def secrets(server: Server, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return what must not be shown, longest first, also as it stands in JSON or in an address.
+
+    That is what the environment fills in or the server needs, but for paths and flags; headers;
+    and what is named, or looks, like a key in `env`, `args` and `url`. Texts of less than four
+    letters are not among it. The server need not be able to run.
+    """
+    fill = filled(server, Path("${workspace}"), environ)
+
+    def found() -> Iterator[str]:
+        for name, default in _foreign(server):
+            yield from private.of_variable(name, environ.get(name, ""))
+            yield from private.of_entry(name, default)
+        for name, text in server.env.items():
+            if name not in _INHERITED:
+                yield from private.of_entry(name, fill(text))
+        for name, text in server.headers.items():
+            yield from private.of_header(name, fill(text))
+        yield from private.of_arguments([fill(text) for text in server.args])
+        yield from private.of_text(fill(server.url))
+
+    # places in the workspace are no secrets, and are written so in recordings
+    return cassette.forms(text for text in found() if "${workspace}" not in text)
+
+
+def _foreign(server: Server) -> Iterator[tuple[str, str]]:
+    """Go through the variables that the server is given, but for everyday ones: name, default."""
+    holes = [hole for _, text in _texts(server) for hole in HOLE.finditer(text)]
+    given = [(name, "") for name in server.needs] + [(hole[1], hole[2] or "") for hole in holes]
+    return ((name, default) for name, default in given if name not in (*_INHERITED, *_PLACES))

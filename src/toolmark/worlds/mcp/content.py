@@ -19,21 +19,43 @@ from toolmark.types import Part, Result, Text, Tool
 
 _MEDIUM = re.compile(r"(image|audio)/[A-Za-z0-9.+-]{1,60}")
 _SHOWN = 120
+_PARTS = 1_000  # of one result; small ones cost far more in memory than the bytes they came in
+_VALUES = 500_000  # of structured content
 
 
 def result(said: Mapping[str, Any], media: Media) -> Result:
     """Return the Result of a tools/call answer.
 
     Structured content is kept beside the parts; a server that sends nothing else has it shown as
-    JSON text.
+    JSON text. What has too many parts or values is cut off, and says so.
     """
     content = said.get("content")
     items = content if isinstance(content, list) else []
-    parts = tuple(_part(item, media) for item in items)
-    structured = plain(said.get("structuredContent"))
+    parts = tuple(_part(item, media) for item in items[:_PARTS])
+    if len(items) > _PARTS:
+        parts += (_note(f"{len(items) - _PARTS:,} further parts are left out"),)
+    structured = said.get("structuredContent")
+    if _crowded(structured):
+        parts += (_note(f"structured content of more than {_VALUES:,} values is left out"),)
+        structured = None
+    structured = plain(structured)
     if not parts and structured is not None:
         parts = (Text(json.dumps(structured, ensure_ascii=False)),)
     return Result(parts=parts, structured=structured, is_error=said.get("isError") is True)
+
+
+def _crowded(value: Any) -> bool:
+    """Tell whether there are too many values in a value; looks no further than that."""
+    waiting = [value]
+    n = 0
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, list | dict):
+            n += len(inner)
+            if n > _VALUES:
+                return True
+            waiting.extend(inner.values() if isinstance(inner, dict) else inner)
+    return False
 
 
 def failed(text: str) -> Result:

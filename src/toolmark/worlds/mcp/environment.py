@@ -17,9 +17,10 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 import venv
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -173,20 +174,40 @@ def make(one: Pin) -> Path:
     return folder
 
 
-def make_all(names: Iterable[str], *, at_once: int = 2) -> dict[str, str]:
-    """Make several environments; return why for those that cannot be had, by name."""
+def made(one: Pin) -> bool:
+    """Tell whether an environment is there."""
+    return _ready(one, place(one))
+
+
+def make_all(
+    names: Iterable[str], *, at_once: int = 2, tell: Callable[[str], None] = lambda line: None
+) -> dict[str, str]:
+    """Make several environments; return why for those that cannot be had, by name.
+
+    `tell` is called with a line for each, as soon as it is there or given up.
+    """
 
     def attempt(one: Pin) -> str:
+        begun_s = time.monotonic()
         try:
             make(one)
         except DataError as error:
             return str(error)
+        took[one.name] = time.monotonic() - begun_s
         return ""
 
     wanted = [pin(name) for name in names]
+    took: dict[str, float] = {}
+    failed: dict[str, str] = {}
     with ThreadPoolExecutor(at_once) as pool:
-        said = dict(zip((one.name for one in wanted), pool.map(attempt, wanted), strict=True))
-    return {name: why for name, why in said.items() if why}
+        running = {pool.submit(attempt, one): one.name for one in wanted}
+        for n, done in enumerate(as_completed(running), 1):
+            name = running[done]
+            if why := done.result():
+                failed[name] = why
+            said = "could not be installed" if why else f"installed in {took[name]:.0f} s"
+            tell(f"{n}/{len(wanted)} {name}: {said}")
+    return {one.name: failed[one.name] for one in wanted if one.name in failed}
 
 
 @contextmanager

@@ -30,11 +30,25 @@ class Ledger:
         self.wasted_s = 0.0
         self.why = ""
         self.notes: list[str] = []
+        self.n_restarts = 0
+        self.met: list[str] = []
 
     def note(self, text: str) -> None:
         """Keep a note for the report, once, up to a limit."""
         if text not in self.notes and len(self.notes) < _NOTES:
             self.notes.append(text)
+
+    def meet(self, said: str) -> None:
+        """Keep what the server says it is, once, up to a limit."""
+        if said not in self.met and len(self.met) < _NOTES:
+            self.met.append(said)
+
+    def told(self) -> tuple[str, ...]:
+        """Return the notes, and how often it had to be started again."""
+        if not self.n_restarts:
+            return tuple(self.notes)
+        times = "once" if self.n_restarts == 1 else f"{self.n_restarts} times"
+        return (*self.notes, f"started again {times} after it had ended")
 
     async def start(self, workspace: Path) -> Session:
         """Start a process, as soon as few enough others are starting. Raises WorldError."""
@@ -140,8 +154,7 @@ class Keeper:
     def _count(self) -> None:
         """Count a restart. Raises WorldError when a server of one episode has had its one."""
         self.n_restarts += 1
-        if not self.server.stateful:
-            return
-        if not self.server.restart or self.n_restarts > 1:
+        if self.server.stateful and (not self.server.restart or self.n_restarts > 1):
             why = self.ledger.notes[-1] if self.ledger.notes else "it stopped between two calls"
             raise WorldError(f"MCP server {self.server.name!r} is lost: {why}")
+        self.ledger.n_restarts += 1

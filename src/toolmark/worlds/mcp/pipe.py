@@ -110,13 +110,21 @@ class Pipe:
         self.write, self._outbox = anyio.create_memory_object_stream[SessionMessage](0)
 
     def told(self) -> str:
-        """Say how the process ended, if it has, and what it said last."""
+        """Say how the process ended, if it has, and what it said last.
+
+        The first line ends in the last one of each output, where the cause mostly stands; below it
+        comes what was said before.
+        """
         code = self.process.returncode
         parts = [] if code is None else [_ending(code)]
+        before = []
         for name, tail in (("stderr", self.errors), ("stdout", self.junk)):
-            if text := tail.decode("utf-8", "replace").strip():
-                parts.append(f"{name}: {text}")
-        return "; ".join(parts)
+            *earlier, last = tail.decode("utf-8", "replace").strip().splitlines() or [""]
+            if last:
+                parts.append(f"{name}: {last.strip()}")
+            if earlier:
+                before.append("\n".join([f"{name} before that:", *earlier]))
+        return "\n".join(["; ".join(parts), *before])
 
     def kill(self) -> None:
         """Kill the process and all it started, now."""

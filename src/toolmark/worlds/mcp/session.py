@@ -7,6 +7,7 @@ its own; calls come from any task.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import ssl
 from collections.abc import AsyncIterator
@@ -28,12 +29,14 @@ from toolmark import __version__
 from toolmark.codec import escape
 from toolmark.errors import WorldError
 from toolmark.worlds.mcp import pipe
-from toolmark.worlds.mcp.config import Server, launch
+from toolmark.worlds.mcp.config import Server, launch, stray
 
 _PING_S = 5.0
 _STOP_S = 10.0
 _PAGES = 100
+_TOOLS = 2_000  # no model is offered more, and each is kept
 _REASON_CHARS = 3000
+_ABOUT_CHARS = 100
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LOST = (
     "Connection closed",
@@ -54,13 +57,18 @@ class Refused(Exception):
 
 
 class Session:
-    """One life of a server. `tools` are as listed last; `stale` says that they have changed."""
+    """One life of a server. `listed` are its tools as listed last, `cut` what is not among them.
+
+    `stale` says that they have changed.
+    """
 
     def __init__(self, server: Server, workspace: Path) -> None:
         self.server = server
         self.launch = launch(server, workspace)
         self.listed: list[Any] = []
+        self.cut = ""
         self.stale = False
+        self.about = ("", "")  # the name and version that it goes by
         self._pipe: pipe.Pipe | None = None
         self._wire: JSONRPCDispatcher[Any] | None = None
         self._task: asyncio.Task[None] | None = None
@@ -142,6 +150,11 @@ class Session:
                 raise Refused(text) from None
             raise Refused(f"MCP error {error.code}: {text}") from None
 
+    def heard(self) -> str:
+        """Return what the server has printed beside the protocol, and how it ended, if it has."""
+        told = self._pipe.told() if self._pipe is not None else ""
+        return escape(self.launch.clean(told)[:_REASON_CHARS]).strip()
+
     # --- the server's own task ---
 
     async def _live(self) -> None:
@@ -151,7 +164,8 @@ class Session:
             async with ClientSession(
                 dispatcher=self._wire, message_handler=self._notice, client_info=about
             ) as session:
-                await session.initialize()
+                told = (await session.initialize()).server_info
+                self.about = (self._short(told.name), self._short(told.version))
                 self.listed = await self._list()
                 self._ready.set()
                 await self._end.wait()
@@ -200,15 +214,26 @@ class Session:
         return await self._wire.send_raw_request(method, params, CallOptions())
 
     async def _list(self) -> list[Any]:
-        """Read all pages of the tools as they are: the SDK refuses a list for one bad entry."""
+        """Read all pages of the tools as they are: the SDK refuses a list for one bad entry.
+
+        All pages together are held to what a single one may have.
+        """
+        self.cut = ""
         found: list[Any] = []
+        size = 0
         cursors: set[str] = set()
         params: dict[str, Any] | None = None
         for _ in range(_PAGES):
             page = await self._ask("tools/list", params)
             listed = page.get("tools")
-            found.extend(listed if isinstance(listed, list) else [])
+            tools = listed if isinstance(listed, list) else []
             cursor = page.get("nextCursor")
+            size += len(json.dumps([tools, cursor], ensure_ascii=False, separators=(",", ":")))
+            room = _TOOLS - len(found) if size <= pipe.LIMIT_BYTES else 0
+            found.extend(tools[:room])
+            if room < len(tools):
+                self.cut = f"it lists too many tools, or too large ones: {len(found):,} are offered"
+                break
             if not isinstance(cursor, str) or cursor in cursors:
                 break
             cursors.add(cursor)
@@ -245,12 +270,21 @@ class Session:
         if task.cancelled() or (error := task.exception()) is None:
             return self._said("ended at its start")
         status = f" (HTTP status {self._status})" if self._status else ""
-        return self._said(f"did not start: {'; '.join(_reasons(error))}{status}")
+        hint = ""
+        if file := stray(self.server):
+            hint = (
+                f" ({file} lies beside the configuration, but servers start in the workspace: "
+                f"write ${{config_dir}}/{file})"
+            )
+        return self._said(f"did not start: {'; '.join(_reasons(error))}{status}{hint}")
 
     def _said(self, what: str) -> str:
         told = self._pipe.told() if self._pipe is not None else ""
         text = f"MCP server {self.server.name!r} {what}" + (f"; {told}" if told else "")
         return escape(self.launch.clean(text)[:_REASON_CHARS])
+
+    def _short(self, text: str) -> str:
+        return escape(self.launch.clean(text)[:_ABOUT_CHARS])
 
     def _kill(self) -> None:
         if self._pipe is not None:

@@ -2,7 +2,7 @@
 
 Every episode has a folder of its own. A model sees it as `/workspace`, whatever its real place is:
 paths in calls are turned into real ones, and real ones in results back, so that two runs of the
-same episode read the same.
+same episode read the same. So it is with `/shared`, where the shared servers are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -21,17 +21,19 @@ import msgspec
 from msgspec.structs import replace
 
 from toolmark import codec
-from toolmark.errors import DataError, UsageError, WorldError
+from toolmark.errors import DataError, UsageError, WorldError, alike
 from toolmark.media import Media
 from toolmark.types import Call, Image, Result, Task, Text, Tool, World
-from toolmark.worlds.mcp import content
+from toolmark.worlds.mcp import config, content, identity
 from toolmark.worlds.mcp.config import Server
 from toolmark.worlds.mcp.keeper import Keeper, Ledger
 from toolmark.worlds.mcp.session import Refused
 
 SHOWN = "/workspace"
-_SHOWN = re.compile(r"(?<![\w.~-])/workspace(?![\w.~-])")
+SHARED = "/shared"  # the folder of the servers that all episodes share
+_PLACE = re.compile(r"(?<![\w.~-])/(?:workspace|shared)(?![\w.~-])")
 _NAME = re.compile(r"[\w][\w .()+-]{0,199}")
+_NAMED = 5  # ids of tasks that are not run for want of a server
 _SUFFIX = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
 
@@ -63,13 +65,14 @@ class Servers:
         self._kits: dict[bytes, tuple[Tool, ...]] = {}
         self._home: Path | None = None
 
-    def missing(self) -> dict[str, str]:
-        """Return what each server that cannot run lacks, by server; nothing is started for it."""
-        return {name: known.missing for name, known in self._ledgers.items() if known.missing}
-
     def notes(self) -> dict[str, tuple[str, ...]]:
         """Return what happened to servers so far: failed starts, deaths, tools left out."""
-        return {name: tuple(known.notes) for name, known in self._ledgers.items() if known.notes}
+        told = {name: known.told() for name, known in self._ledgers.items()}
+        return {name: notes for name, notes in told.items() if notes}
+
+    def known(self) -> dict[str, tuple[str, ...]]:
+        """Return what each server that was started says it is: name, version, hash of its tools."""
+        return {name: tuple(known.met) for name, known in self._ledgers.items() if known.met}
 
     async def __aenter__(self) -> Self:
         """Make the folder that all workspaces are in."""
@@ -105,20 +108,26 @@ class Servers:
             finally:
                 shutil.rmtree(workspace, ignore_errors=True)
 
+    @property
+    def shared(self) -> Path:
+        """The folder of the servers that all episodes share."""
+        assert self._home is not None
+        return self._home / "shared"
+
     def kit(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
         """Return the one tuple that equals this one: models encode each tuple once."""
         return self._kits.setdefault(msgspec.json.encode(tools), tools)
 
     def _needed(self, task: Task) -> list[Ledger]:
-        enabled = [name for name, known in self._ledgers.items() if not known.server.disabled]
-        names = list(dict.fromkeys(_reference(task).get("servers", enabled)))
-        reasons = [
-            f"{name}: {self._ledgers[name].missing if name in self._ledgers else 'not configured'}"
+        names = _names(task, [known.server for known in self._ledgers.values()])
+        lacking = {
+            name: self._ledgers[name].missing if name in self._ledgers else "not configured"
             for name in names
             if name not in self._ledgers or self._ledgers[name].missing
-        ]
-        if reasons:
-            raise WorldError(f"MCP servers that the task needs cannot run: {'; '.join(reasons)}")
+        }
+        if lacking:
+            told = alike(lacking)
+            raise WorldError(f"MCP servers that the task needs cannot run: {told}")
         return [self._ledgers[name] for name in names]
 
     def _keeper(self, ledger: Ledger, workspace: Path) -> Keeper:
@@ -126,10 +135,8 @@ class Servers:
             return Keeper(ledger, workspace)
         name = ledger.server.name
         if name not in self._shared:
-            assert self._home is not None
-            folder = self._home / "shared"
-            folder.mkdir(exist_ok=True)
-            self._shared[name] = Keeper(ledger, folder)
+            self.shared.mkdir(exist_ok=True)
+            self._shared[name] = Keeper(ledger, self.shared)
         return self._shared[name]
 
     def _fill(self, task: Task, workspace: Path) -> None:
@@ -152,6 +159,35 @@ class Servers:
             self.prepare(task, workspace)
 
 
+def unable(servers: Sequence[Server], tasks: Iterable[Task]) -> dict[str, str]:
+    """Return what the servers that these tasks need lack to run, by server.
+
+    A second line says which tasks need it. Nothing is started for it.
+    """
+    wanted: dict[str, dict[str, None]] = {}
+    for task in tasks:
+        for name in _names(task, servers):
+            wanted.setdefault(name, {})[task.id] = None
+    known = {server.name: server for server in servers}
+    found: dict[str, str] = {}
+    for name, ids in wanted.items():
+        if why := config.missing(known[name]) if name in known else "not configured":
+            found[name] = f"{why}\n{_unmet(list(ids))}"
+    return found
+
+
+def _unmet(ids: Sequence[str]) -> str:
+    rest = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    head = "the task that needs it is" if len(ids) == 1 else f"{len(ids)} tasks that need it are"
+    return f"{head} not run: {', '.join(ids[:_NAMED])}{rest}"
+
+
+def _names(task: Task, servers: Sequence[Server]) -> list[str]:
+    """Return the servers that a task needs: those that it names, else all that are enabled."""
+    enabled = [server.name for server in servers if not server.disabled]
+    return list(dict.fromkeys(_reference(task).get("servers", enabled)))
+
+
 def _reference(task: Task) -> Mapping[str, Any]:
     return task.reference if isinstance(task.reference, Mapping) else {}
 
@@ -163,7 +199,14 @@ async def _started(keepers: Sequence[Keeper]) -> None:
         if not isinstance(fault, WorldError):
             raise fault
     if faults:
-        raise WorldError("; ".join(dict.fromkeys(map(str, faults))))
+        raise WorldError(_together(dict.fromkeys(map(str, faults))))
+
+
+def _together(reasons: Iterable[str]) -> str:
+    """Return several reasons as one: their first lines side by side, what more they say below."""
+    parts = [reason.partition("\n") for reason in reasons]
+    heads = "; ".join(head for head, _, _ in parts)
+    return "\n".join([heads, *(rest for _, _, rest in parts if rest)])
 
 
 class Hosted:
@@ -204,7 +247,7 @@ class Hosted:
             return content.failed(arguments)
         session = await keeper.session()
         try:
-            said = await keeper.call(codec.restore(name), self._inward(arguments))
+            said = await keeper.call(codec.restore(name), self._inward(arguments, keeper))
         except Refused as refused:
             return self._outward(content.failed(str(refused)), session.launch.clean)
         return self._outward(content.result(said, self.site.media), session.launch.clean)
@@ -221,32 +264,35 @@ class Hosted:
         if name in self._listed and not keeper.stale:
             return self._listed[name]
         tools: dict[str, Tool] = {}
-        clean = (await keeper.session()).launch.clean
-        for said in await keeper.tools():
+        listed = await keeper.tools()
+        session = await keeper.session()
+        clean = session.launch.clean
+        if session.cut:
+            keeper.ledger.note(session.cut)
+        for said in listed:
             tool = content.tool(name, said)
             if isinstance(tool, str):
-                keeper.ledger.note(tool)
+                keeper.ledger.note(clean(tool))
             elif tool.name in tools:
-                keeper.ledger.note(f"tool {tool.name!r} is listed twice; the first is offered")
+                told = f"tool {tool.name!r} is listed twice; the first is offered"
+                keeper.ledger.note(clean(told))
             else:
                 tools[tool.name] = self._outward_tool(tool, clean)
+        if name not in self._listed:  # what it lists later, it lists for what was done to it
+            keeper.ledger.meet(identity.met(*session.about, tuple(tools.values())))
         self._listed[name] = tools
         return tools
 
-    def _inward(self, value: Any) -> Any:
+    def _inward(self, value: Any, keeper: Keeper) -> Any:
         """Put the real folder where the model wrote the one it sees."""
-        match value:
-            case str():
-                return _SHOWN.sub(lambda _: str(self.workspace), value)
-            case list():
-                return [self._inward(item) for item in value]
-            case dict():
-                return {key: self._inward(item) for key, item in value.items()}
-            case _:
-                return value
+        places = {SHOWN: str(self.workspace)}
+        if not keeper.server.stateful:
+            places[SHARED] = str(keeper.workspace)
+        return _mapped(value, lambda text: _PLACE.sub(lambda at: places.get(at[0], at[0]), text))
 
     def _shown(self, text: str, clean: Callable[[str], str]) -> str:
-        return clean(text.replace(str(self.workspace), SHOWN))
+        text = text.replace(str(self.workspace), SHOWN)
+        return clean(text.replace(str(self.site.shared), SHARED))
 
     def _outward(self, result: Result, clean: Callable[[str], str]) -> Result:
         """Put the folder that the model sees where the real one stands, and blank secrets."""
@@ -261,7 +307,10 @@ class Hosted:
         )
 
     def _outward_tool(self, tool: Tool, clean: Callable[[str], str]) -> Tool:
-        """Do the same to a tool: a schema's defaults may hold paths and keys too."""
+        """Do the same to a tool: a schema's defaults may hold paths and keys too.
+
+        Its name stays: by another one it could not be called.
+        """
         return replace(
             tool,
             description=self._shown(tool.description, clean),

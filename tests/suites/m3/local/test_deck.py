@@ -5,10 +5,14 @@ from __future__ import annotations
 import io
 import random
 import re
+from pathlib import Path
 
 import pytest
+from PIL import Image
 from pptx import Presentation
+from pptx.util import Inches
 
+from toolmark.suites.m3.local import state
 from toolmark.suites.m3.local.families import deck
 from toolmark.suites.m3.local.item import Item, Template
 
@@ -39,3 +43,26 @@ def test_the_change_has_a_sign_and_one_decimal(seed: int) -> None:
     line = item.expects["review.pptx"]["slides"][-1][1].splitlines()[0]
     assert re.fullmatch(r"Change: [+-]\d+\.\d %", line)
     assert item.answer[0] in line
+
+
+def test_only_the_very_picture_at_its_width_is_the_exhibit(tmp_path: Path) -> None:
+    item = deck.exhibit(random.Random(3))
+    dot = io.BytesIO()
+    Image.new("RGB", (3, 3)).save(dot, "PNG")
+
+    def wrong(picture: bytes, wide: float) -> list[str]:
+        made = Presentation(io.BytesIO(item.files["atlas.pptx"]))
+        wanted = item.expects["atlas.pptx"]
+        for slide, texts, placed in zip(
+            made.slides, wanted["slides"], wanted["placed"], strict=True
+        ):
+            slide.placeholders[1].text = texts[1]
+            if placed:
+                slide.shapes.add_picture(io.BytesIO(picture), 0, 0, width=Inches(wide))
+        made.save(str(tmp_path / "atlas.pptx"))
+        return state.check(item.expects, state.snapshot(tmp_path))
+
+    assert wrong(item.picture, 4) == []
+    assert wrong(item.picture, 3.5)
+    assert wrong(dot.getvalue(), 4)
+    assert wrong(dot.getvalue(), 0.1)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import io
 import random
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 import zxingcpp
 from PIL import Image
 
+from toolmark.suites.m3.local import state
 from toolmark.suites.m3.local.families import labels
 from toolmark.suites.m3.local.item import Item
+from toolmark.suites.m3.local.servers import DATABASE
 
 
 @pytest.mark.parametrize("template", labels.TEMPLATES)
@@ -34,3 +39,22 @@ def test_what_is_lent_was_in_and_its_loan_comes_last(seed: int) -> None:
     assert [row[0] for row in rows] == sorted({row[0] for row in rows})
     assert str(rows[-1][0]) == item.answer[1]
     assert rows[-1][3] > max(row[3] for row in rows[:-1])
+
+
+@pytest.mark.parametrize(
+    ("columns", "right"),
+    [("ean, supplier, pieces, batch", True), ("a, b, c, d", False),
+     ("ean, supplier, batch, pieces", False)],
+)  # fmt: skip
+def test_a_table_of_other_columns_is_not_the_one_asked_for(
+    columns: str, right: bool, tmp_path: Path
+) -> None:
+    item = labels.recall(random.Random(4))
+    (tmp_path / DATABASE).write_bytes(item.files[DATABASE])
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as link:
+        link.execute(f"CREATE TABLE recalls ({columns})")
+        for _, given in item.steps[-1]:
+            named = given["query"].replace("(ean, supplier, pieces, batch) ", "")
+            link.execute(named)
+        link.commit()
+    assert (state.check(item.expects, state.snapshot(tmp_path)) == []) is right

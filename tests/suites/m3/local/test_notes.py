@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from toolmark.suites.m3.local import state
 from toolmark.suites.m3.local.families import notes
 from toolmark.suites.m3.local.item import Item
 from toolmark.suites.m3.local.servers import GRAPH
@@ -17,6 +18,14 @@ SEEDS = range(12)
 
 def graph(item: Item) -> list[dict[str, Any]]:
     return [json.loads(line) for line in item.files[GRAPH].splitlines()]
+
+
+def lines(item: Item) -> list[dict[str, Any]]:
+    """Return the graph as it must be, observations as plain lists."""
+    return [
+        {**one, "observations": one["observations"]["unordered"]}
+        for one in item.expects[GRAPH]["json"]["unordered"]
+    ]
 
 
 def holding(item: Item, text: str) -> list[str]:
@@ -40,12 +49,33 @@ def test_what_is_looked_for_is_found_in_one_place(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_change_of_a_customer_leaves_the_others_alone(seed: int) -> None:
     item = notes.change(random.Random(seed))
-    before, after = graph(item), item.expects[GRAPH]["json"]
+    before, after = graph(item), lines(item)
     pairs = zip(before, after, strict=True)
     ((old, new),) = [pair for pair in pairs if pair[0] != pair[1]]
     assert old["name"] == new["name"] == item.answer[0]
     gone, come = (set(one["observations"]) for one in (old, new))
     assert [text[:7] for text in (*(gone - come), *(come - gone))] == ["phone: ", "phone: "]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_where_the_new_number_stands_is_left_open_but_not_what_else_is_there(seed: int) -> None:
+    item = notes.change(random.Random(seed))
+    wanted = {GRAPH: item.expects[GRAPH]}
+    told, name = lines(item), item.answer[0]
+    (place,) = (at for at, one in enumerate(told) if one["name"] == name)
+    number, plan, phone = told[place]["observations"]
+
+    def wrong(*observations: str, start: int = 0) -> list[str]:
+        changed = [*told[:place], {**told[place], "observations": [*observations]}]
+        found = [*changed, *told[place + 1 :]]
+        return state.check(wanted, {GRAPH: {"json": [*found[start:], *found[:start]]}})
+
+    assert wrong(number, plan, phone) == wrong(number, phone, plan) == []
+    assert wrong(phone, number, plan, start=2) == []
+    assert wrong(number, plan)
+    assert wrong(number, plan, phone, phone)
+    assert wrong(number, plan, "phone: 0300 1", phone)
+    assert wrong(number, number, phone)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import random
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
+from toolmark.media import Media
+from toolmark.suites.m3.local import state, suite
 from toolmark.suites.m3.local.families import repo
 from toolmark.suites.m3.local.item import Item
 from toolmark.suites.m3.local.servers import REPOSITORY
@@ -82,3 +86,22 @@ def test_only_the_request_tells_what_to_fall_back_to(seed: int) -> None:
     subjects = [subject for subject, _ in item.repository if f" {key} of the " in subject]
     assert [text for text in subjects if path[7:-4] in text][-1].startswith(item.answer[0])
     assert not item.repository[-1][0].startswith(item.answer[0])
+
+
+@pytest.mark.parametrize("first", ["branch", "commit"])
+def test_a_release_that_is_made_on_the_old_branch_does_not_pass(first: str, tmp_path: Path) -> None:
+    item = repo.release(random.Random(5))
+    task = suite.task(item, "repo", 0, 5, "exact", Media(tmp_path / "media"))
+    work = tmp_path / "work"
+    work.mkdir()
+    suite.prepare(task, work)
+    home, wanted = work / REPOSITORY, item.expects[REPOSITORY]
+    for path, text in wanted["files"].items():
+        (home / path).write_text(text)
+    commit = ("commit", "--all", "--message", wanted["log"][0])
+    branch = ("checkout", "-b", wanted["branch"])
+    for words in (branch, commit) if first == "branch" else (commit, branch):
+        who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        subprocess.run(["git", "-C", home, *who, *words], check=True, capture_output=True)
+    wrong = state.check(item.expects, state.snapshot(work))
+    assert bool(wrong) is (first == "commit"), wrong

@@ -109,9 +109,12 @@ def test_formula_that_was_worked_out_gives_its_value(tmp_path: Path) -> None:
 def test_deck_gives_texts_and_pictures_of_each_slide(tmp_path: Path) -> None:
     Image.new("RGB", (20, 10), "red").save(tmp_path / "p.png")
     _deck(tmp_path / "d.pptx", tmp_path / "p.png")
+    digest = hashlib.sha256((tmp_path / "p.png").read_bytes()).hexdigest()
+    size = [round(20 / 72, 3), round(10 / 72, 3)]  # a pixel is a point where nothing else is said
     assert snapshot(tmp_path)["d.pptx"] == {
         "slides": [["Plan", "Open\nBuild"], ["left", "right", "deep"]],
         "pictures": [0, 2],
+        "placed": [[], [{"sha256": digest, "size_in": size}] * 2],
     }
 
 
@@ -155,6 +158,7 @@ def test_repository_gives_history_branches_files_and_what_is_dirty(tmp_path: Pat
         "log": ["Change 1", "Change 0"],
         "branch": "main",
         "branches": ["main", "side"],
+        "tips": {"main": "Change 1", "side": "Change 1"},
         "files": {"notes.md": "two\n", "sub/é.bin": {"size_bytes": 2}},
         "dirty": ["new.txt", "notes.md"],
     }
@@ -173,8 +177,8 @@ def test_change_of_equal_length_in_the_same_moment_is_dirty(tmp_path: Path) -> N
 def test_repository_without_commits_and_the_workspace_itself_as_one(tmp_path: Path) -> None:
     _git(tmp_path, "init", "--quiet", "--initial-branch=main")
     (tmp_path / "a.txt").write_text("a")
-    empty = {"log": [], "branch": "main", "branches": [], "files": {}, "dirty": ["a.txt"]}
-    assert snapshot(tmp_path)["."] == empty
+    empty = {"log": [], "branch": "main", "branches": [], "tips": {}, "files": {}}
+    assert snapshot(tmp_path)["."] == {**empty, "dirty": ["a.txt"]}
 
 
 def test_texts_json_and_other_files(tmp_path: Path) -> None:
@@ -209,6 +213,8 @@ def test_picture_gives_size_colour_and_hash(tmp_path: Path, kind: str) -> None:
     assert found["size"] == [40, 30]
     assert not found["grey"]
     assert found["mean"] == pytest.approx([200, 40, 40], abs=6)
+    assert len(found["tiles"]) == 36
+    assert all(tile == pytest.approx([200, 40, 40], abs=6) for tile in found["tiles"])
     assert found["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     Image.new("L", (40, 30), 90).save(path)
     assert snapshot(tmp_path)[path.name]["grey"]
@@ -631,3 +637,31 @@ def test_long_codes_differ_in_their_last_digit() -> None:
     assert check({"a": 1}, {"a": "1e999999999"})
     assert check({"a": 0}, {"a": "NaN"})
     assert check({"a": 1}, {"a": 10**5000})
+
+
+@given(st.permutations(["a", "b", "b", {"n": 1}, ["x"]]))
+def test_without_an_order_the_same_items_are_wanted_and_no_others(found: list[Any]) -> None:
+    wanted = {"a": {"unordered": ["b", {}, "a", "b", ["x"]]}}
+    assert check(wanted, {"a": found}) == []
+    assert check(wanted, {"a": [*found, "c"]})
+    assert check(wanted, {"a": found[1:]})
+    assert check(wanted, {"a": ["c" if one == "b" else one for one in found]})
+    assert check(wanted, {"a": "abb"})
+
+
+@pytest.mark.parametrize(
+    ("found", "right"),
+    [
+        ([[1, 2], [3, 4]], True),
+        ([[3, 0], [3, "5.9"]], True),
+        ([[1, 2], [3, 6.1]], False),
+        ([[1, 2]], False),
+        ([[1, 2], [3, None]], False),
+        ([[1, 2], [3, True]], False),
+        ([1, 2, 3, 4], False),
+        ("1234", False),
+    ],
+)
+def test_what_is_near_is_no_further_off_than_is_said(found: Any, right: bool) -> None:
+    wanted = {"a": {"near": [[1, 2], [3, 4]], "within": 2}}
+    assert (check(wanted, {"a": found}) == []) is right

@@ -19,7 +19,9 @@ class Item:
     calls of a step need nothing of each other, a later step needs an earlier one. Paths in them
     are below `/workspace`. `files` are put into the workspace first, by path; `repository` makes
     it a git repository of commits (subject, files), oldest first. `expects` is the state that must
-    hold at the end, see `state.check`; `answer` the texts that the final reply must hold.
+    hold at the end, see `state.check`. `answer` are the parts that the answer must hold, see
+    `reply.check`, `form` tells the model how its line with them is to look, and `rivals` are what a
+    guess might name in their place.
     """
 
     template: str
@@ -27,8 +29,10 @@ class Item:
     picture: bytes
     name: str
     steps: Sequence[Calls]
-    expects: Mapping[str, Any] = field(default_factory=dict)
-    answer: tuple[str, ...] = ()
+    expects: Mapping[str, Any]
+    form: str
+    answer: tuple[str, ...]
+    rivals: tuple[str, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     repository: Sequence[tuple[str, Mapping[str, str]]] = ()
 

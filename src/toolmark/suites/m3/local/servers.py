@@ -8,6 +8,7 @@ each of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from toolmark import fetch as store
@@ -74,14 +75,23 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def fetch() -> str:
+SIZE = "all of them take about 1.1 GB and a minute or two"
+
+
+def fetch(tell: Callable[[str], None] = lambda line: None) -> str:
     """Install every server that can be; say where they are and what the system still lacks.
 
-    What could be installed stays. Raises DataError with the reason for each server that could not.
+    What could be installed stays; `tell` is called with a line before, and one for each. Raises
+    DataError with the reason for each server that could not.
     """
     known = environment.pins()
-    failed = environment.make_all(known)
     notes = [absent for one in known.values() if (absent := environment.lacking(one))]
+    new = [name for name, one in known.items() if not environment.made(one)]
+    if new:
+        tell(f"{len(new)} of {len(known)} servers are to be installed in {store.cache()}; {SIZE}")
+        for note in notes:
+            tell(note)
+    failed = environment.make_all(new, tell=tell)
     if failed:
         done = ", ".join(name for name in known if name not in failed) or "none"
         why = "\n".join(f"  {text}" for text in failed.values())

@@ -14,11 +14,12 @@ from toolmark import fetch, seeds
 from toolmark.errors import UsageError, WorldError, near
 from toolmark.media import Media
 from toolmark.runs.suite import Scorer, Suite
-from toolmark.suites.m3 import data, instruments, play, report, score
+from toolmark.suites.m3 import data, instruments, panel, play, report, score
 from toolmark.suites.m3.local import servers, state
 from toolmark.suites.m3.local.families import FAMILIES
 from toolmark.suites.m3.local.item import Item, Template
 from toolmark.types import Limits, Message, Task, Text, Turn
+from toolmark.worlds.cassette import Head
 from toolmark.worlds.mcp import config, confine
 
 SCORER = Scorer(
@@ -28,11 +29,16 @@ SCORER = Scorer(
     tables=report.tables,
     gather=score.gather,
     across=report.across,
+    evidence=panel.evidence,
 )
 SUITE = "m3-local"
 LIMITS = Limits(steps=25)
 READERS = ("ocr", "barcode")  # on offer everywhere, for models that cannot see
 _INSTANCES = 3
+_FORM = (
+    "The last line of your reply holds what I asked you to tell, and no more, in the form\n"
+    "Answer: {}"
+)
 _OPEN = "the MCP servers are not confined to their workspaces: install bubblewrap (bwrap)"
 
 
@@ -54,7 +60,7 @@ def load(
     Args:
         family: kinds of task, separated by commas, out of ledger, labels, deck, clock, repo, notes,
             darkroom and stock; all for all.
-        instances: tasks made from each template; at least 1.
+        instances: tasks made from each of 25 templates; 1 is enough for a first look.
         agent: loop (plain tool calling) or executor (plan, process, decide, as M3-Bench's paper).
         similarity: exact for equal arguments, or a sentence encoder (needs the extra embed).
         cassette: a recording of the servers' answers.
@@ -69,17 +75,24 @@ def load(
     drawn = secrets.randbits(32) if seed is None else seed
     store = Media(fetch.cache() / "media")
     stage = play.Stage(
-        config.parse(servers.CONFIG, SUITE), cassette, mode, prepare=prepare, state=_state
+        config.parse(servers.CONFIG, SUITE),
+        cassette,
+        mode,
+        prepare=prepare,
+        state=_state,
+        head=Head(SUITE, drawn, {"family": family, "instances": instances}),
     )
     return Suite(
         name=SUITE,
         tasks=list(_tasks(chosen, instances, drawn, similarity, store)),
         scorer=SCORER,
         site=stage.site,
+        missing=stage.missing,
         dialects=play.dialects(agent),
         agent=play.agent(agent),
         knobs=knobs,
         seed=drawn,
+        hashes=stage.hashes(),
         instruments={"oracle": instruments.oracle, "faulty": instruments.faulty},
         media=store,
         notes=() if confine.command() else (_OPEN,),
@@ -119,8 +132,9 @@ def task(item: Item, family: str, number: int, seed: int, similarity: str, store
     ]
     reference: dict[str, Any] = {
         "steps": steps,
-        "answer": " ".join(item.answer) or "Done.",
+        "answer": f"Answer: {', '.join(item.answer)}",
         "answers": list(item.answer),
+        "rivals": list(item.rivals),
         "expects": item.expects,
         "servers": tuple(dict.fromkeys((*data.servers(steps), *READERS))),
         "images": (item.name,),
@@ -129,7 +143,8 @@ def task(item: Item, family: str, number: int, seed: int, similarity: str, store
         "repository": [[subject, dict(files)] for subject, files in item.repository],
     }
     shown = store.image(item.picture, "image/png")
-    said = Message(role="user", parts=(Text(data.told(item.question, item.name)), shown))
+    asked = f"{item.question}\n\n{_FORM.format(item.form)}"
+    said = Message(role="user", parts=(Text(data.told(asked, item.name)), shown))
     return Task(
         id=f"{family}-{item.template}-{number}",
         item=f"{family}-{item.template}",  # those of one template are alike, so they count as one

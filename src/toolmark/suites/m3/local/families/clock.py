@@ -73,7 +73,9 @@ def call(rng: random.Random) -> Item:
             tuple(calls.write(path, f'{{"time": "{said}"}}\n') for path, said in told.items()),
         ),
         expects={path: {"json": {"time": said}} for path, said in told.items()},
+        form="name, HH:MM",
         answer=(first, _hm(local[first])),
+        rivals=tuple(people),
     )
 
 
@@ -114,6 +116,7 @@ def flight(rng: random.Random) -> Item:
             (_edit("trip.md", dict(zip(opened, spans, strict=True))),),
         ),
         expects={"trip.md": {"text": {"contains": [trip.format(*spans).strip()]}}},
+        form="H:MM",
         answer=(f"{air // 60}:{air % 60:02}",),
     )
 
@@ -155,7 +158,8 @@ def quiet(rng: random.Random) -> Item:
             ),
         ),
         expects={_site(site): {"json": kept} for site, kept in after.items()},
-        answer=tuple(times.values()),
+        form="HH:MM-HH:MM, HH:MM-HH:MM",
+        answer=tuple(moment for span in times.values() for moment in span.split("-")),
     )
 
 

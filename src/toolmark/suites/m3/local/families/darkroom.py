@@ -7,20 +7,23 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from PIL import Image, ImageColor, ImageDraw, ImageFont, ImageStat
+from PIL import Image, ImageColor, ImageDraw, ImageFont, ImageOps
 
 from toolmark.suites.m3.local import scenes
 from toolmark.suites.m3.local.families import calls, words
 from toolmark.suites.m3.local.item import Item, Template
+from toolmark.suites.m3.local.state.read import tiles
 
 Place: TypeAlias = tuple[int, int, int, int]  # left, top, width, height
 Size: TypeAlias = tuple[int, int]
+Paint: TypeAlias = tuple[int, int, int]
 
 # told apart and named at a glance, and none of them grey
 _COLOURS = ("red", "blue", "green", "orange", "purple", "yellow", "pink", "cyan")
 _PAINTS = ("Dawn", "Moss", "Brick", "Tide", "Plum", "Straw", "Slate", "Coral")
 _LOOKS = {"negative": "invert", "black and white": "grayscale"}
 _NAME = "boxes.png"
+_OFF = 12  # how far a tile's mean colour may be off: ways of resizing differ at edges
 _SHAPES = f"images/{_NAME}"
 
 _CUTOUT = f"""One of the boxes in the picture `{_SHAPES}` has a colour that no other has. Cut it \
@@ -72,9 +75,10 @@ def cutout(rng: random.Random) -> Item:
         ],
         expects={
             "cut.png": {"size": size, "grey": False, "mean": list(ImageColor.getrgb(once))},
-            "grey.png": {"size": size, "grey": True},
-            "small.png": {"size": list(half), "grey": False},
+            "grey.png": _like(_plain(once).convert("L"), size),
+            "small.png": _like(_plain(once), half),
         },
+        form="name",
         answer=(label,),
         files={"boxes.csv": _csv(("name", "left", "top", "width", "height"), sorted(rows))},
     )
@@ -87,10 +91,8 @@ def prints(rng: random.Random) -> Item:
     largest, smallest = colours[:2]
     sizes = _sizes(rng)
     looks = {colour: rng.choice(list(_LOOKS)) for colour in rng.sample(_COLOURS, len(_COLOURS))}
-    look, before = looks[smallest], Image.open(io.BytesIO(picture)).convert("RGB")
-    proof: dict[str, Any] = {"size": list(before.size), "grey": look != "negative"}
-    if look == "negative":
-        proof["mean"] = [round(255 - value, 3) for value in ImageStat.Stat(before).mean]
+    look, before = looks[smallest], _opened(picture)
+    proof = ImageOps.invert(before) if look == "negative" else before.convert("L")
     return Item(
         template="prints",
         question=_PRINTS,
@@ -103,8 +105,13 @@ def prints(rng: random.Random) -> Item:
                 calls.filtered(_SHAPES, _LOOKS[look], "proof.png"),
             ],
         ],
-        expects={"print.png": {"size": list(sizes[largest]), "grey": False}, "proof.png": proof},
+        expects={
+            "print.png": _like(before, sizes[largest]),
+            "proof.png": _like(proof, before.size),
+        },
+        form="colour of the largest box, colour of the smallest box",
         answer=(largest, smallest),
+        rivals=_COLOURS,
         files={
             "sizes.csv": _csv(("colour", "width", "height"), [(c, *sizes[c]) for c in sizes]),
             "looks.csv": _csv(("colour", "look"), looks.items()),
@@ -140,10 +147,11 @@ def samples(rng: random.Random) -> Item:
             [calls.collage(["left.png", "right.png"], gap, "card.png")],
         ],
         expects={
-            "left.png": {"size": [wide, high], "mean": list(paints[one])},
-            "right.png": {"size": [wide, high], "mean": list(paints[two])},
+            "left.png": _like(_plain(paints[one]), (wide, high)),
+            "right.png": _like(_plain(paints[two]), (wide, high)),
             "card.png": _card(paints[one], paints[two], (wide, high), gap),
         },
+        form="number of the order",
         answer=(order,),
         files={
             "paints/index.csv": _csv(("paint", "file"), sorted(index.items())),
@@ -158,10 +166,11 @@ def scans(rng: random.Random) -> Item:
     numbers = rng.sample(range(120, 900), len(_COLOURS))
     values = dict(zip(_COLOURS, numbers, strict=True))
     wide, high = (values[colour] for colour in colours[:2])
+    picture = _drawn(rng, colours, _graded(rng))
     return Item(
         template="scans",
         question=_SCANS,
-        picture=_drawn(rng, colours, _graded(rng)),
+        picture=picture,
         name=_NAME,
         steps=[
             [
@@ -170,7 +179,8 @@ def scans(rng: random.Random) -> Item:
             ],
             [calls.resize(_SHAPES, (wide, high), "copy.png")],
         ],
-        expects={"copy.png": {"size": [wide, high], "grey": False}},
+        expects={"copy.png": _like(_opened(picture), (wide, high))},
+        form="width, height",
         answer=(str(wide), str(high)),
         files={f"scans/{colour}.png": _slip(value) for colour, value in values.items()},
     )
@@ -214,19 +224,35 @@ def _sizes(rng: random.Random) -> dict[str, Size]:
 # --- files ------------------------------------------------------------------------------
 
 
-def _paint(rng: random.Random) -> tuple[int, int, int]:
+def _paint(rng: random.Random) -> Paint:
     return rng.randint(30, 225), rng.randint(30, 225), rng.randint(30, 225)
 
 
-def _swatch(paint: tuple[int, int, int]) -> bytes:
-    return _png(Image.new("RGB", (160, 120), paint))
+def _opened(picture: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(picture)).convert("RGB")
 
 
-def _card(left: Sequence[int], right: Sequence[int], size: Size, gap: int) -> Mapping[str, Any]:
+def _plain(colour: str | Paint) -> Image.Image:
+    return Image.new("RGB", (160, 120), colour)
+
+
+def _like(image: Image.Image, size: Sequence[int]) -> Mapping[str, Any]:
+    """Return what a picture must be to show this image at this size."""
+    shown = {"size": list(size), "tiles": {"near": tiles(image), "within": _OFF}}
+    return {**shown, "grey": True} if image.mode == "L" else shown
+
+
+def _swatch(paint: Paint) -> bytes:
+    return _png(_plain(paint))
+
+
+def _card(left: Paint, right: Paint, size: Size, gap: int) -> Mapping[str, Any]:
     """Return what the card must be: two paints of the size, with white between them."""
-    wide = 2 * size[0] + gap
-    mean = [(size[0] * (a + b) + gap * 255) / wide for a, b in zip(left, right, strict=True)]
-    return {"size": [wide, size[1]], "mean": [round(value, 3) for value in mean]}
+    wide, high = size
+    card = Image.new("RGB", (2 * wide + gap, high), "white")
+    card.paste(_plain(left).resize(size), (0, 0))
+    card.paste(_plain(right).resize(size), (wide + gap, 0))
+    return _like(card, card.size)
 
 
 def _slip(number: int) -> bytes:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import random
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
+
+from PIL import Image
 
 from toolmark.suites.m3.local import files, scenes
 from toolmark.suites.m3.local.families import words
@@ -74,7 +78,8 @@ def growth(rng: random.Random) -> Item:
             (_save("review"),),
         ),
         expects=_shown("review", [*old, (title, points)]),
-        answer=(str(abs(change)),),  # a fall may be told in words
+        form="change in per cent, with its sign",
+        answer=(f"{change:+}",),
     )
 
 
@@ -103,6 +108,7 @@ def budget(rng: random.Random) -> Item:
             (_save("plans"),),
         ),
         expects=_shown("plans", after),
+        form="number of the slide, total",
         answer=(str(at + 1), str(total)),
     )
 
@@ -119,11 +125,17 @@ def exhibit(rng: random.Random) -> Item:
     after = [(town, points if index == at else old) for index, (town, old) in enumerate(slides)]
     place = {"operation": "add", "image_source": "/workspace/images/figure.png"}
     spot = {"left": 5.5, "top": 3.5, "width": 4.0}
-    counts = [int(index == at) for index in range(len(towns))]
+    picture = _drawn(rng, f"{what} in {towns[at]}", labels, values, unit)
+    shown = {
+        "sha256": hashlib.sha256(picture).hexdigest(),
+        # of the height nothing is said, so it need not be quite that of the picture
+        "size_in": [{"near": 4, "within": 0.02}, {"near": 4 * _ratio(picture), "within": 0.5}],
+    }
+    placed = [[shown] if index == at else [] for index in range(len(towns))]
     return Item(
         template="exhibit",
         question=_EXHIBIT.format(unit=unit),
-        picture=_drawn(rng, f"{what} in {towns[at]}", labels, values, unit),
+        picture=picture,
         name="figure.png",
         files={"atlas.pptx": files.deck(slides)},
         steps=(
@@ -132,8 +144,10 @@ def exhibit(rng: random.Random) -> Item:
             (_do("manage_image", slide_index=at, **place, **spot), _points(at, points)),
             (_save("atlas"),),
         ),
-        expects={"atlas.pptx": {**_shown("atlas", after)["atlas.pptx"], "pictures": counts}},
+        expects={"atlas.pptx": {**_shown("atlas", after)["atlas.pptx"], "placed": placed}},
+        form="town, total",
         answer=(towns[at], str(sum(values))),
+        rivals=tuple(towns),
     )
 
 
@@ -158,6 +172,12 @@ def _drawn(
 ) -> bytes:
     kind: Literal["bar", "line"] = rng.choice(("bar", "line"))
     return scenes.chart(rng, title=title, labels=labels, values=values, unit=unit, kind=kind)
+
+
+def _ratio(picture: bytes) -> float:
+    """Return the height of a picture as a share of its width."""
+    with Image.open(io.BytesIO(picture)) as shown:
+        return shown.height / shown.width
 
 
 def _plus(values: Sequence[int]) -> str:

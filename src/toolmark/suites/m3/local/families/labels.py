@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from toolmark.suites.m3.local import scenes
 from toolmark.suites.m3.local.families import calls, words
@@ -75,7 +76,9 @@ def lend(rng: random.Random) -> Item:
             ),
         ),
         expects=_tables(things=after, loans=[*loans, loan]),
+        form="title, number of the loan",
         answer=(things[at][1], str(loan[0])),
+        rivals=tuple(row[1] for row in things),
     )
 
 
@@ -94,6 +97,8 @@ def recall(rng: random.Random) -> Item:
         "articles": ("ean TEXT PRIMARY KEY, name TEXT, supplier INTEGER, stock INTEGER", articles),
         "suppliers": ("key INTEGER PRIMARY KEY, name TEXT", list(firms.items())),
     }
+    after = [(*row[:3], 0) if row[0] == ean else row for row in articles]
+    columns = ["ean", "supplier", "pieces", "batch"]
     made = "CREATE TABLE recalls (ean TEXT, supplier TEXT, pieces INTEGER, batch TEXT)"
     find = (
         "SELECT articles.stock, suppliers.name AS supplier FROM articles JOIN suppliers "
@@ -113,11 +118,10 @@ def recall(rng: random.Random) -> Item:
                 calls.update(f"UPDATE articles SET stock = 0 WHERE ean = '{ean}'"),
             ),
         ),
-        expects=_tables(
-            articles=[(*row[:3], 0) if row[0] == ean else row for row in articles],
-            recalls=[record],
-        ),
+        expects=_tables(articles=after, recalls=[record], columns={"recalls": columns}),
+        form="supplier, pieces",
         answer=(firms[key], str(pieces)),
+        rivals=tuple(firms.values()),
     )
 
 
@@ -158,7 +162,9 @@ def parcel(rng: random.Random) -> Item:
             ),
         ),
         expects={**_tables(parcels=after), path: {"text": {"contains": [line]}}},
+        form="depot, driver",
         answer=(depot, driver),
+        rivals=tuple(depots.values()),
     )
 
 
@@ -181,9 +187,13 @@ def _scan(name: str) -> tuple[str, Arguments]:
     return "barcode/decode_qrcode_full", {"image_path": f"/workspace/images/{name}"}
 
 
-def _tables(**rows: Sequence[Row]) -> Arguments:
-    """Expect these tables to hold these rows and no others."""
-    kept = {name: {"rows": [list(row) for row in held]} for name, held in rows.items()}
+def _tables(columns: Mapping[str, Sequence[str]] | None = None, **rows: Sequence[Row]) -> Arguments:
+    """Expect these tables to hold these rows and no others, under these columns where told."""
+    kept: dict[str, Any] = {
+        name: {"rows": [list(row) for row in held]} for name, held in rows.items()
+    }
+    for name, heads in (columns or {}).items():
+        kept[name]["columns"] = list(heads)
     return {DATABASE: {"tables": kept}}
 
 

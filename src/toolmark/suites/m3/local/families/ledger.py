@@ -71,6 +71,7 @@ def claim(rng: random.Random) -> Item:
             (_write("claims.xlsx", "Claims", f"A{n + 2}", [row]),),
         ),
         expects=_sheet("claims.xlsx", "Claims", [*booked, row]),
+        form="No, Net",
         answer=(str(first + n), str(net)),
     )
 
@@ -102,7 +103,9 @@ def share(rng: random.Random) -> Item:
             (_write("evening.xlsx", "Owed", "A1", rows),),
         ),
         expects=_sheet("evening.xlsx", "Owed", rows),
+        form="guest, amount",
         answer=(names[most], str(due[most])),
+        rivals=tuple(names),
     )
 
 
@@ -134,6 +137,7 @@ def refund(rng: random.Random) -> Item:
             ),
         ),
         expects=_sheet("prices.xlsx", "Refund", rows),
+        form="amount",
         answer=(f"{sum(back):.2f}",),
     )
 

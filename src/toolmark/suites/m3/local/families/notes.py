@@ -69,10 +69,12 @@ def visitor(rng: random.Random) -> Item:
             [("memory/create_relations", {"relations": [tie]})],
         ],
         expects={
-            GRAPH: {"json": _remembered([*known, made], [tie])},
+            GRAPH: {"json": _remembered(known, [made], [tie])},
             path: {"text": {"contains": [line]}},
         },
+        form="name of the host",
         answer=(host,),
+        rivals=tuple(staff),
         files={GRAPH: _graph(known), "desk/README.txt": b"One file for each visitor.\n"},
     )
 
@@ -105,7 +107,9 @@ def change(rng: random.Random) -> Item:
             GRAPH: {"json": _remembered(after)},
             f"outbox/{code}.txt": {"text": {"contains": [letter.strip()]}},
         },
+        form="name of the customer",
         answer=(name,),
+        rivals=tuple(row[0] for row in rows),
         files={
             GRAPH: _graph(known),
             "outbox/README.txt": b"Letters that are to be sent.\n",
@@ -140,8 +144,8 @@ def watch(rng: random.Random) -> Item:
             [("memory/create_entities", {"entities": made})],
             [("memory/create_relations", {"relations": ties})],
         ],
-        # in which order the three are added is left open
-        expects={GRAPH: {"json": {"contains": _remembered([*known, *made], ties)}}},
+        expects={GRAPH: {"json": _remembered(known, made, ties)}},
+        form="code of the station, licence, licence, licence",
         answer=(codes[mine], *(papers[name] for name in crew)),
         files={
             GRAPH: _graph(known),
@@ -184,10 +188,17 @@ def _graph(entities: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _remembered(
-    entities: Sequence[Mapping[str, Any]], relations: Sequence[Mapping[str, Any]] = ()
-) -> list[dict[str, Any]]:
-    """Return the lines of the graph's file as the server writes them: what is new is last."""
-    return [*_lines("entity", entities), *_lines("relation", relations)]
+    known: Sequence[Mapping[str, Any]],
+    made: Sequence[Mapping[str, Any]] = (),
+    relations: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """Return the lines that the graph's file must have, and no others, in whatever order.
+
+    In which order observations stand is left open for what was known before.
+    """
+    loose = [{**one, "observations": {"unordered": one["observations"]}} for one in known]
+    lines = (*_lines("entity", [*loose, *made]), *_lines("relation", relations))
+    return {"unordered": list(lines)}
 
 
 # --- the rest ---------------------------------------------------------------------------
@@ -198,7 +209,7 @@ def _mixed(rng: random.Random, fields: Mapping[str, str]) -> dict[str, str]:
 
 
 def _told(code: str, plan: str, phone: str) -> tuple[str, str, str]:
-    """Return a customer's observations; the phone is in the middle, so a new one changes places."""
+    """Return a customer's observations, the phone among them."""
     return f"number: {code}", phone, f"plan: {plan}"
 
 

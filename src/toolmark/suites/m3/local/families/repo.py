@@ -66,6 +66,7 @@ def ticket(rng: random.Random) -> Item:
             *_committed(paths, today),
         ],
         expects=_state([today, "Add settings"], _files(_changed(before, asked[today]))),
+        form="value before, value before",
         answer=tuple(str(before[module][key]) for module, (key, _) in asked[today].items()),
         files={f"tickets/{number}.md": _described(number, asked[number]) for number in numbers},
         repository=(("Add settings", _files(before)),),
@@ -102,7 +103,8 @@ def release(rng: random.Random) -> Item:
             [("git/git_checkout", branch)],
             *_committed(list(after), f"Release {new}"),
         ],
-        expects=_state([f"Release {new}", "First release"], after, branch=f"release/{new}"),
+        expects=_branched(_state([f"Release {new}", "First release"], after, f"release/{new}")),
+        form="major.minor.patch",
         answer=(new,),
         repository=(("First release", before),),
     )
@@ -143,6 +145,7 @@ def fallback(rng: random.Random) -> Item:
             [message, *(subject for subject, _ in reversed(commits))],
             _files(_changed(now, change)),
         ),
+        form="number of the request",
         answer=(number,),
         files={f"requests/{n}.txt": _request(n, v) for n, v in zip(numbers, values, strict=True)},
         repository=commits,
@@ -256,3 +259,8 @@ def _committed(paths: Sequence[str], message: str) -> list[Calls]:
 def _state(log: list[str], files: Mapping[str, str], branch: str = "main") -> dict[str, Any]:
     """Return the repository as it must be: its subjects, newest first, and nothing left over."""
     return {REPOSITORY: {"log": log, "branch": branch, "files": dict(files), "dirty": []}}
+
+
+def _branched(state: dict[str, Any]) -> dict[str, Any]:
+    """Add that the branch it was made from stays as it was."""
+    return {REPOSITORY: {**state[REPOSITORY], "tips": {"main": "First release"}}}

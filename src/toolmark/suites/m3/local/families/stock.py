@@ -73,6 +73,7 @@ def prices(rng: random.Random) -> Item:
             DATABASE: _table(table, [[name, float(now[name]), n] for name, _, n in rows]),
             "changes.xlsx": _book({"Changes": book}),
         },
+        form="number of prices",
         answer=(str(len(changed)),),
         files={DATABASE: files.database({"staff": staff, table: goods})},
     )
@@ -113,6 +114,7 @@ def delivery(rng: random.Random) -> Item:
             DATABASE: _table("articles", after),
             "delivery.xlsx": _book({"Delivery": book}),
         },
+        form="value",
         answer=(f"{sum(worth):.2f}",),
         files={DATABASE: files.database({"articles": (columns, rows)})},
     )
@@ -147,6 +149,7 @@ def reorder(rng: random.Random) -> Item:
             [calls.fill("orders.xlsx", kind, book) for kind, book in books.items()],
         ],
         expects={"orders.xlsx": _book(books)},
+        form="number of packs",
         answer=(str(sum(row[1] for book in books.values() for row in book[1:])),),
         files={DATABASE: files.database({"articles": (columns, rng.sample(rows, len(rows)))})},
     )

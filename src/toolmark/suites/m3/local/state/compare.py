@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from scipy.optimize import linear_sum_assignment
+
 NEAR = Decimal("1e-6")
 ABSENT = {"absent": True}
 REST = "*"  # the key under which a snapshot says that it left files out
@@ -28,9 +30,10 @@ def check(expects: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
     """Return every difference as a sentence; none means that all expected is there.
 
     `found` may hold more. Lists must have the same length. Numbers agree within 1e-6, and a number
-    with a text that spells it. `{"absent": true}` stands for nothing at all, and `{"contains":
-    [...]}` for a text that holds these texts, or a list that has for each of them an equal item or
-    a text that holds it.
+    with a text that spells it. `{"absent": true}` stands for nothing at all; `{"contains": [...]}`
+    for a text that holds these texts, or a list that has for each of them an equal item or a text
+    that holds it; `{"unordered": [...]}` for a list of these items alone, in any order; `{"near":
+    ..., "within": x}` for a number, or lists of numbers, none of which is further off than x.
     """
     differences: list[str] = []
     for path, want in expects.items():
@@ -57,6 +60,13 @@ def _differences(want: Any, got: Any, where: str) -> Iterator[str]:
 def _mapping(want: Mapping[str, Any], got: Any, where: str) -> Iterator[str]:
     if want.keys() == {"contains"}:
         yield from _contained(want["contains"], got, where)
+        return
+    if want.keys() == {"unordered"}:
+        yield from _unordered(want["unordered"], got, where)
+        return
+    if want.keys() == {"near", "within"}:
+        if not _near(want["near"], got, Decimal(repr(want["within"]))):
+            yield f"{where}: {_short(got)} is not near {_short(want['near'])}"
         return
     if not isinstance(got, Mapping):
         yield f"{where}: expected {_short(dict(want))}, found {_short(got)}"
@@ -86,6 +96,32 @@ def _contained(wanted: Sequence[Any], got: Any, where: str) -> Iterator[str]:
             inside = False
         if not inside:
             yield f"{where}: {_short(want)} is not in {_short(got)}"
+
+
+def _unordered(wanted: Sequence[Any], got: Any, where: str) -> Iterator[str]:
+    if not isinstance(got, Sequence) or isinstance(got, str) or len(got) != len(wanted):
+        yield f"{where}: expected in any order {_short(list(wanted))}, found {_short(got)}"
+        return
+    apart = [
+        [next(_differences(want, item, ""), None) is not None for item in got] for want in wanted
+    ]
+    if not apart:
+        return
+    rows, columns = linear_sum_assignment(apart)
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        if apart[row][column]:
+            yield f"{where}: {_short(wanted[row])} is not among {_short(got)}"
+
+
+def _near(want: Any, got: Any, within: Decimal) -> bool:
+    if isinstance(want, Sequence) and not isinstance(want, str):
+        if not isinstance(got, Sequence) or isinstance(got, str) or len(got) != len(want):
+            return False
+        return all(_near(one, other, within) for one, other in zip(want, got, strict=True))
+    if isinstance(want, bool) or isinstance(got, bool):
+        return False
+    one, other = _number(want), _number(got)
+    return one is not None and other is not None and abs(one - other) <= within
 
 
 def _holds(item: Any, want: Any) -> bool:

@@ -27,6 +27,7 @@ ROWS = 10_000
 PARTS = 2_000  # in a workbook or a presentation
 TEXT_BYTES = 2**18
 PIXELS = 2**24
+TILES = 6  # to a side of the coarse view of a picture
 INSTRUCTIONS = 2_000_000  # of SQLite's machine, per database
 DATABASES = frozenset({".db", ".sqlite", ".sqlite3"})
 SQLITE = b"SQLite format 3\0"
@@ -34,6 +35,7 @@ SQLITE = b"SQLite format 3\0"
 _WORKBOOKS = frozenset({".xlsx", ".xlsm"})
 _PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"})
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
+EMU_PER_INCH = 914_400  # the unit of a presentation's lengths
 _CHART = re.compile(r"xl/charts/chart\d+\.xml")
 
 
@@ -124,12 +126,26 @@ def _slides(data: bytes, purse: Purse) -> dict[str, Any]:
     _parts(data, purse)
     texts: list[list[str]] = []
     pictures: list[int] = []
+    placed: list[list[dict[str, Any]]] = []
     for slide in Presentation(io.BytesIO(data)).slides:
         shapes = list(_shapes(slide.shapes))
         texts.append([text for shape in shapes for text in _said(shape)])
-        pictures.append(sum(isinstance(shape, Picture) for shape in shapes))
+        shown = [shape for shape in shapes if isinstance(shape, Picture)]
+        pictures.append(len(shown))
+        placed.append([_placed(shape, purse) for shape in shown])
         purse.pay(64 * len(shapes) + sum(map(len, texts[-1])))
-    return {"slides": texts, "pictures": pictures}
+    return {"slides": texts, "pictures": pictures, "placed": placed}
+
+
+def _placed(shape: Picture, purse: Purse) -> dict[str, Any]:
+    """Return a picture on a slide: the digest of its file, and its size there, in inches."""
+    size = [round(side / EMU_PER_INCH, 3) for side in (shape.width or 0, shape.height or 0)]
+    try:
+        data = shape.image.blob
+    except (ValueError, LookupError, AttributeError):  # linked, or missing from the file
+        return {"size_in": size}
+    purse.pay(len(data))
+    return {"sha256": hashlib.sha256(data).hexdigest(), "size_in": size}
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:
@@ -214,7 +230,16 @@ def _picture(data: bytes, purse: Purse) -> dict[str, Any]:
     grey = not any(ImageChops.difference(red, other).getbbox() for other in (green, blue))
     mean = [round(value, 3) for value in ImageStat.Stat(seen).mean]
     digest = hashlib.sha256(data).hexdigest()
-    return {"size": list(size), "grey": grey, "mean": mean, "sha256": digest}
+    return {
+        "size": list(size), "grey": grey, "mean": mean, "tiles": tiles(seen), "sha256": digest,
+    }  # fmt: skip
+
+
+def tiles(image: Image.Image) -> list[list[int]]:
+    """Return a picture seen coarsely: the mean colours of 6 x 6 equal tiles, row by row."""
+    seen = image.convert("RGB").resize((TILES, TILES), Image.Resampling.BOX)
+    data = seen.tobytes()
+    return [list(data[at : at + 3]) for at in range(0, len(data), 3)]
 
 
 def _text(kind: str, data: bytes, purse: Purse) -> dict[str, Any]:

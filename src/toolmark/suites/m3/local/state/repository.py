@@ -38,12 +38,16 @@ def repository(folder: Path, purse: Purse) -> dict[str, Any]:
         _copy(folder / ".git", copy, purse)
         git = _Git(copy, folder)
         born = git.works("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        heads = git.run("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads")
+        heads = git.run(
+            "for-each-ref", "--format=%(refname:lstrip=2) %(contents:subject)", "refs/heads"
+        )
+        tips = dict(line.split(" ", 1) for line in heads.splitlines())
         branch = "symbolic-ref", "--quiet", "--short", "HEAD"
         found = {
             "log": _log(git) if born else [],
             "branch": git.run(*branch).strip() if git.works(*branch) else "",
-            "branches": heads.splitlines(),
+            "branches": list(tips),
+            "tips": tips,
             "files": _files(git) if born else {},
             "dirty": _dirty(git),
         }

@@ -40,11 +40,13 @@ def snapshot(folder: Path) -> dict[str, Any]:
     """Return what the folder holds, as JSON values by path relative to it.
 
     Workbook: `sheets` (name -> cell -> value), `formulas` where there are any, and the number of
-    `charts`. Presentation: `slides` (the texts of each) and `pictures` (how many on each). SQLite:
+    `charts`. Presentation: `slides` (the texts of each), `pictures` (how many on each) and `placed`
+    (of each of these the `sha256` of its file, and `size_in`, width and height in inches). SQLite:
     `tables` (name -> `columns`, `rows`). A folder with `.git`, `.` if it is the workspace itself:
-    `log` (subjects, newest first), `branch`, `branches`, `files` (path -> text at HEAD), `dirty`
-    (paths that differ from it). Text: `text`, and `json` where it is that. Picture: `size`, `grey`,
-    `mean` colour, `sha256` of the file. Anything else: `size_bytes`.
+    `log` (subjects, newest first), `branch`, `branches`, `tips` (of each the subject of its last
+    commit), `files` (path -> text at HEAD), `dirty` (paths that differ from it). Text: `text`, and
+    `json` where it is that. Picture: `size`, `grey`, `mean` colour, `tiles` (the mean colours of 6
+    x 6 of them, row by row), `sha256` of the file. Anything else: `size_bytes`.
 
     Never raises and never follows a link. What is damaged, too large or not a file is
     `{"unreadable": why}`; `*` says so of what was left out: more than 2,000 files, or folders more

@@ -1,0 +1,66 @@
+"""Servers that are not installed: said before the run, and only where no task could be run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.suites.m3.bench import Command
+
+from toolmark.runs.store import Run
+from toolmark.suites.m3.local import servers
+from toolmark.worlds.mcp import environment
+
+FEW = ("-T", "family=clock,stock", "-T", "instances=1", "--seed", "3")
+FETCH = "not installed yet; run `toolmark fetch m3-servers`"
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A cache without any server, on a machine that has all that servers need."""
+    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(environment, "lacking", lambda one: "")
+
+
+@pytest.mark.usefixtures("bare")
+def test_without_any_server_nothing_is_begun(toolmark: Command, tmp_path: Path) -> None:
+    words = ("run", "m3-local", "-m", "test/null", *FEW, "--log-dir", tmp_path / "runs")
+    said = toolmark(*words)
+    assert said.code == 2
+    assert f"no task can be run: {FETCH} (" in said.err
+    assert not (tmp_path / "runs").exists()
+    assert toolmark(*words, "--dry-run").code == 0  # what would be asked can be seen all the same
+
+
+@pytest.mark.usefixtures("bare")
+def test_an_author_is_told_so_too(toolmark: Command, tmp_path: Path) -> None:
+    said = toolmark("author", "m3-local", "-m", "http://127.0.0.1:9/v1#p", "--judge",
+                    "http://127.0.0.1:9/v1#j", *FEW, "-o", tmp_path / "made")  # fmt: skip
+    assert said.code == 2
+    assert FETCH in said.err
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_server_that_some_tasks_do_without_costs_the_others_alone(
+    toolmark: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = environment._ready
+    monkeypatch.setattr(
+        environment, "_ready", lambda one, folder: one.name != "sqlite" and ready(one, folder)
+    )
+    said = toolmark("run", "m3-local", "-m", "test/null", *FEW, "--log-dir", tmp_path, "--json")
+    assert said.code == 1, said.err
+    run = Run(Path(said.json["run_dir"]))
+    lost = {attempt.task: attempt.reason for attempt in run.attempts()}
+    assert lost and said.json["n_run"]
+    assert all(f"sqlite: {FETCH}" in reason for reason in lost.values())
+    assert all("sqlite" in task.reference["servers"] for task in map(run.task, lost))
+    told = toolmark("show", run.path).text
+    assert told.count(FETCH) == len(lost)
+    told = toolmark("run", "m3-local", "-m", "test/null", *FEW, "--log-dir", tmp_path).text
+    assert FETCH in told and f"next: toolmark show {run.path} " in told
+
+
+def test_the_servers_are_those_that_are_fetched() -> None:
+    assert set(environment.pins()) == set(servers.CONFIG["mcpServers"])

@@ -1,0 +1,117 @@
+"""What was never done is worth nothing where a reading says so, and nothing else counts unrun."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from toolmark.errors import DataError
+from toolmark.score import align
+from toolmark.stats.columns import columns
+from toolmark.suites.m3 import report, score
+from toolmark.types import Attempt, Call, Reply, Result, Score, Step, Task, Text, Trajectory, Usage
+
+LACKS = Attempt(task="t", repeat=0, stage=score.IMPORT, reason=score.NO_PREDICTION)
+OK = Result(parts=(Text("fine"),))
+RIGHT = ({"name": "a/get", "arguments": {"x": 1}}, {"name": "b/put", "arguments": {"y": 2}})
+WRONG = {"name": "a/get", "arguments": {"x": 7}}
+
+
+def task(**more: Any) -> Task:
+    steps = [{"calls": [call]} for call in RIGHT]
+    reference = {"steps": steps, "answer": "", "similarity": "exact", **more}
+    return Task(id="t", suite="m3", turns=(), reference=reference)
+
+
+def played(*steps: Sequence[dict[str, Any]], answer: str = "", **more: Any) -> Trajectory:
+    made = [
+        Step(
+            reply=Reply(),
+            calls=tuple(
+                Call(name=call["name"], arguments=json.dumps(call["arguments"])) for call in calls
+            ),
+            results=(OK,) * len(calls),
+        )
+        for calls in steps
+    ]
+    return Trajectory(task="t", steps=tuple(made), answer=answer, **more)
+
+
+def test_a_reference_without_calls_is_not_judged() -> None:
+    with pytest.raises(DataError, match="'t': its reference has no calls"):
+        score.score(task(steps=[]), played())
+    score.score(task(steps=[], answers=["yes"]), played(answer="yes"))
+
+
+def test_only_what_was_counted_is_told() -> None:
+    bare = score.score(task(), played(RIGHT))["official"].parts
+    assert not {"tokens_in", "tokens_out", "latency_s"} & bare.keys()
+    usage = Usage(input=7)
+    counted = score.score(task(), played(RIGHT, usage=usage, latency_s=2.5))["official"].parts
+    assert [counted[name] for name in ("tokens_in", "tokens_out", "latency_s")] == [7, 0, 2.5]
+
+
+def test_only_a_prediction_that_a_file_lacks_counts_without_having_been_run() -> None:
+    (verdict,) = score.missed(task(), LACKS).values()
+    assert (verdict.outcome, verdict.value, verdict.parts["n_truth"]) == ("incorrect", 0, 2)
+    for other in (structs.replace(LACKS, stage="model"), structs.replace(LACKS, reason="torn")):
+        assert not score.missed(task(), other)
+
+
+EPISODES = st.lists(
+    st.none() | st.lists(st.lists(st.sampled_from([*RIGHT, WRONG]), max_size=3), max_size=3),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(EPISODES)
+def test_tables_pool_as_the_alignment_does(
+    episodes: list[list[list[dict[str, Any]]] | None],
+) -> None:
+    """A run without any call has a precision of 0, not none; None is a missing prediction."""
+    rows = []
+    for number, steps in enumerate(episodes):
+        lost, name = steps is None, str(number)
+        found = score.missed(task(), LACKS) if lost else score.score(task(), played(*steps or ()))
+        rows.append(
+            Score(task=name, item=name, readings=found, not_run=LACKS.reason if lost else "")
+        )
+    for reading in score.READINGS:
+        samples = [
+            align.trajectory(
+                task().reference["steps"],
+                None if steps is None else score.calls(played(*steps), ()).steps,
+                align.exact(),
+                reading=reading,
+            )
+            for steps in episodes
+        ]
+        pooled, table = align.aggregate(samples), columns(rows, reading)
+        if table.run.any():
+            told = {name: report.pooled(table, name).value for name in report.MEASURES}
+            assert told == {name: pytest.approx(pooled[name]) for name in report.MEASURES}
+            mean = sum(pooled[name] for name in report.MEASURES) / len(report.MEASURES)
+            assert report.pooled(table, "avg6").value == pytest.approx(mean)
+
+
+def test_a_missing_prediction_is_worth_nothing_to_judges_either() -> None:
+    found = {
+        name: structs.replace(verdict, parts={**verdict.parts, "information_grounding": 1.0})
+        for name, verdict in score.score(task(), played(RIGHT)).items()
+    }
+    rows = [
+        Score(task="1", item="1", readings=found),
+        Score(task="2", item="2", readings=score.missed(task(), LACKS), not_run=LACKS.reason),
+    ]
+    told = {
+        name: report.pooled(columns(rows, name), "information_grounding").value
+        for name in score.READINGS
+    }
+    assert told == {"official": 1, "paper": 1, "fair": 0.5}
