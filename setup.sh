@@ -63,6 +63,22 @@ if [ "$kind" = dev ]; then
         say "tests of the servers that need$lacking will be skipped"
 fi
 
+# the voices of the speech suites, and the library that reads sound
+if [ "$kind" = dev ]; then
+    lacking=
+    command -v espeak-ng >/dev/null 2>&1 || lacking="$lacking espeak-ng"
+    command -v flite >/dev/null 2>&1 || lacking="$lacking flite"
+    command -v text2wave >/dev/null 2>&1 || lacking="$lacking festival"
+    english=/usr/share/festival/voices
+    [ -d $english/english/kal_diphone ] || lacking="$lacking festvox-kallpc16k"
+    [ -d $english/english/ked_diphone ] || lacking="$lacking festvox-kdlpc16k"
+    [ -d $english/us/cmu_us_slt_arctic_hts ] || lacking="$lacking festvox-us-slt-hts"
+    ldconfig -p 2>/dev/null | grep -q libsndfile || lacking="$lacking libsndfile1"
+    # shellcheck disable=SC2086 # a list of words
+    [ -z "$lacking" ] || system "speech needs$lacking" $lacking ||
+        say "tests of the voices that need$lacking will be skipped"
+fi
+
 # the browser test opens the report in a real Chromium
 if [ "$kind" = dev ]; then
     browser=

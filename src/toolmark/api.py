@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -17,13 +17,14 @@ from toolmark import suites
 from toolmark.agents.loop import merge
 from toolmark.errors import Rejected, UsageError, alike, near
 from toolmark.media import Media
+from toolmark.models import doctor
 from toolmark.models.encode import check_sampling
 from toolmark.models.resolve import address, resolve
 from toolmark.runs import runner, scoring, store
 from toolmark.runs.plan import Plan, select, task_file, world
 from toolmark.runs.store import Folder, Run
 from toolmark.runs.suite import Scorer, Suite
-from toolmark.types import Instrument, Model, Sampling
+from toolmark.types import Instrument, Model, Sampling, Task
 
 if TYPE_CHECKING:
     from toolmark.report.compare import Comparison
@@ -119,11 +120,13 @@ async def arun(
         )
         if isinstance(player, Instrument):  # its options are wrong now or never
             player.bind(next(iter(suite)), 0)
+        if fresh and suite.hears:
+            await doctor.listen(player, Media(path / "media"), ask=bool(plan.base_url))
         if fresh:
             store.create(
                 path,
                 plan,
-                select(suite, plan, suite.seed),
+                finished(suite, plan),
                 media=Media(task_file(Path(tasks)).with_name("media")) if tasks else suite.media,
                 seed=suite.seed,
                 command=command,
@@ -207,6 +210,12 @@ def scorer_of(name: str) -> Scorer:
     if name not in suites.SUITES:
         raise UsageError(f"{name!r} is not a built-in suite: pass its scorer (--suite module:load)")
     return suites.scorer(name)
+
+
+def finished(suite: Suite, plan: Plan) -> Iterable[Task]:
+    """Return the tasks of the plan as they are asked; those of a file are finished already."""
+    chosen = select(suite, plan, suite.seed)
+    return chosen if plan.tasks else suite.make(chosen)
 
 
 def able(suite: Suite, plan: Plan) -> None:

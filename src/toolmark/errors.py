@@ -76,6 +76,11 @@ class Rejected(EndpointError):
         self.status = status
         self.run_dir = ""  # of the run that it ended
 
+    @property
+    def final(self) -> bool:
+        """Whether nothing can succeed at this endpoint: no key, no money, no model."""
+        return self.status in (401, 402, 403, 404)
+
 
 def near(word: str, known: Iterable[str]) -> str:
     """Return "; did you mean: a, b" or "; known: a, b, ..." for an unknown word."""

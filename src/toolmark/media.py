@@ -39,6 +39,10 @@ class Media:
             raise DataError(f"{path}: the content does not match its name")
         return data
 
+    def holds(self, part: Image | Audio) -> bool:
+        """Tell whether the bytes of a reference are here."""
+        return self._path(part.sha256).is_file()
+
     def take(self, other: Media, parts: Iterable[Part]) -> None:
         """Keep copies of what the parts refer to in another store. Raises DataError as `read`."""
         for part in parts:

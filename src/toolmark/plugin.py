@@ -9,7 +9,8 @@ from typing import Any
 
 from toolmark.errors import UsageError, near
 
-EXTRAS = {"m3": "m3", "mcp": "m3"}  # rooms of ours, and the extra that they need
+# rooms of ours, and the extra that they need
+EXTRAS = {"m3": "m3", "mcp": "m3", "mfcl": "speech", "perturb": "speech"}
 
 
 def named(spec: str) -> bool:

@@ -199,13 +199,30 @@ class Result(Record, frozen=True, kw_only=True):
 # --- what happened ----------------------------------------------------------------------
 
 
+class Ruling(Record, frozen=True, kw_only=True):
+    """What a simulated user made of a reply without calls.
+
+    `allowed`: it only asked for what the user may tell; then `reply` is what was told, else "".
+    `topics` are those asked for, by their names in the user's list; `judge` says who decided, and
+    `usage` counts its tokens where that was a model.
+    """
+
+    allowed: bool
+    reply: str = ""
+    topics: tuple[str, ...] = ()
+    reason: str = ""
+    judge: str = ""
+    usage: Usage = Usage()
+
+
 class Step(Record, frozen=True, kw_only=True):
     """One reply and what came of it.
 
     `said` holds the system and user messages new before this reply, as the dialect sent them;
     `calls` the calls as the dialect read them; `results` pairs with `calls`, shorter when the
     last ones were over a limit and not executed; `fault` says why the dialect could not read the
-    reply; `phase` is what an agent that works in phases asked for.
+    reply; `phase` is what an agent that works in phases asked for; `ruling` is what a simulated
+    user made of a reply without calls, where there is such a user.
     """
 
     reply: Reply
@@ -215,6 +232,7 @@ class Step(Record, frozen=True, kw_only=True):
     results: tuple[Result, ...] = ()
     fault: str = ""
     phase: str = ""
+    ruling: Ruling | None = None
 
 
 Ending: TypeAlias = Literal[

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.runs import mini
 
+import toolmark as tm
 from toolmark.errors import UsageError
 from toolmark.media import Media
 from toolmark.runs.plan import Plan, select
@@ -89,3 +93,20 @@ def test_every_setting_of_a_request_is_in_its_hash() -> None:
         }.items()
     ]  # fmt: skip
     assert len({plan.hash for plan in [PLAN, *other]}) == len(other) + 1
+
+
+def test_only_the_chosen_tasks_are_finished_and_in_their_order(tmp_path: Path) -> None:
+    finished: list[str] = []
+
+    def make(tasks: Iterable[Task]) -> Iterator[Task]:
+        for task in tasks:
+            finished.append(task.id)
+            yield msgspec.structs.replace(task, seed=7)
+
+    suite = replace(mini.load(n=9), make=make)
+    run = tm.run(suite, "test/null", sample=3, log_dir=tmp_path)
+    assert [task.id for task in run.tasks()] == finished and len(finished) == 3
+    assert {task.seed for task in run.tasks()} == {7}
+    again = tm.run(suite, "test/null", tasks=run.path / "tasks.jsonl", log_dir=tmp_path)
+    assert len(finished) == 3, "tasks of a file are as they were asked"
+    assert again.summary()["n_run"] == 3

@@ -7,6 +7,7 @@ import asyncio
 import msgspec
 from msgspec.structs import replace
 
+from toolmark.agents.user import User
 from toolmark.types import (
     Call,
     Dialect,
@@ -52,6 +53,8 @@ async def loop(
     more than 1; the results keep the order of the calls. A turn ends with a reply without calls;
     reaching a limit of the task, or a conversation too long for the model, ends the episode.
     Where a world says that it has `changed`, its tools are read again before the next reply.
+    Where it has a `user`, that one hears a reply without calls first: with an answer the turn goes
+    on, and the reply does not count as one of the turn's steps.
     `steps` is filled as it goes, so that the caller still has them when an EndpointError or
     WorldError passes through.
     """
@@ -60,6 +63,7 @@ async def loop(
         task = opened(task, await world.opening(task.turns[0].messages))
     talk = _Talk(task, dialect, own or task.tools, [] if steps is None else steps)
     talk.at_once = at_once(world)
+    talk.user = getattr(world, "user", None)
     if hasattr(world, "changed"):
         talk.changes = True
         talk.own = talk.ever = {tool.name: tool for tool in own}
@@ -103,6 +107,7 @@ class _Talk:
         self.offered: tuple[Tool, ...] = ()
         self.left = task.limits.calls
         self.at_once = 1
+        self.user: User | None = None
         self.changes = False
         self.own: dict[str, Tool] = {}
         self.ever: dict[str, Tool] = {}
@@ -118,6 +123,19 @@ class _Talk:
             self.said, appeared = self.dialect.more(turn.messages, turn.tools)
             self.offered += appeared
         self.history += self.said
+
+    async def heard(self, text: str) -> bool:
+        """Let the user hear the last reply; return whether there was an answer, which is said."""
+        if self.user is None or not text.strip():
+            return False
+        ruling, message = await self.user.answer(self.task, self.turn, self.steps, text)
+        self.steps[-1] = replace(self.steps[-1], ruling=ruling)
+        if message is None:
+            return False
+        self.said, appeared = self.dialect.more((message,), ())
+        self.offered += appeared
+        self.history += self.said
+        return True
 
     async def look(self, world: World) -> None:
         """Offer what the world offers now: its new tools appear, those it has lost go."""
@@ -140,7 +158,8 @@ def _current(
 
 
 async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, repeat: int) -> Ending:
-    for _ in range(talk.task.limits.steps):
+    left = talk.task.limits.steps
+    while left > 0:
         if talk.changes and getattr(world, "changed"):  # noqa: B009 - not of every World
             await talk.look(world)
         request = Request(
@@ -170,7 +189,9 @@ async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, rep
         if talk.left is not None:
             talk.left -= len(allowed)
         talk.history += talk.dialect.answer(reply, calls, results)
-        if not calls:
+        if calls:
+            left -= 1
+        elif reply.stop != "stop" or not await talk.heard(reply.text):
             return ENDINGS[reply.stop]
     return "steps"
 

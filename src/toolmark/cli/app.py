@@ -15,7 +15,18 @@ import uvloop
 from rich.console import Console
 
 from toolmark import __version__, api, codec, plugin, suites
-from toolmark.cli import author, ending, interchange, judge, replay, review, serve, stored, terminal
+from toolmark.cli import (
+    author,
+    ending,
+    interchange,
+    judge,
+    perturb,
+    replay,
+    review,
+    serve,
+    stored,
+    terminal,
+)
 from toolmark.cli import options as o
 from toolmark.errors import Rejected, ToolmarkError, UsageError, near
 from toolmark.report.tables import visible
@@ -286,7 +297,7 @@ def make(
         raise UsageError(f"{output} is a run: its tasks are not overwritten; choose another folder")
     try:
         output.mkdir(parents=True, exist_ok=True)
-        made = write_tasks(path, loaded, loaded.media)
+        made = write_tasks(path, loaded.make(loaded), loaded.media)
     except OSError as error:
         raise UsageError(f"{output}: cannot write there: {error.strerror}") from None
     out.print(f"{path}  {made.n} tasks, seed {loaded.seed}, sha256 {made.sha256}", highlight=False,
@@ -320,6 +331,7 @@ app.command(
     epilog="Examples: `toolmark export bfcl RUN -o DIR`, `toolmark export m3 RUN -o FILE.json`",
 )(interchange.export_)
 app.command(epilog="Example: `toolmark replay runs/A --servers mcp.json`")(replay.replay)
+app.add_typer(perturb.app, name="perturb")
 
 
 @app.command(epilog="Example: `toolmark demo`")

@@ -25,6 +25,7 @@ from toolmark.stats.interval import wilson
 from toolmark.suites import Knob
 from toolmark.types import (
     Attempt,
+    Audio,
     Check,
     Drawing,
     Estimate,
@@ -52,9 +53,12 @@ DIALECTS = {
     "funcbench": "native, prompt",
     "m3": "executor; with agent=loop native and prompt",
     "m3-local": "native, prompt; with agent=executor its own",
+    "mfcl-speech": "native, prompt",
+    "mfcl-transcripts": "native, prompt",
 }
 PLAYERS = {
-    "baselines": "baseline/planner, baseline/eager, baseline/lexical, baseline/desk: agents that "
+    "baselines": "baseline/planner, baseline/eager, baseline/lexical, baseline/desk, "
+    "baseline/listener: agents that "
     "need no key",
     "test instruments": "test/null, test/always-call, test/dead for any suite; test/oracle, "
     "test/faulty?class=... where a suite has them",
@@ -361,7 +365,7 @@ def episode(
     task: Task,
     trajectory: Trajectory,
     score: Score | None,
-    views: Sequence[Data | Drawing],
+    views: Sequence[Data | Drawing | Audio],
 ) -> None:
     """Print one episode step by step, then what it was worth and why, evidence only once."""
     console.rule(escape(f"{trajectory.task}  repeat {trajectory.repeat}"))

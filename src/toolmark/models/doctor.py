@@ -19,7 +19,18 @@ from toolmark.errors import EndpointError, Rejected, UsageError, near
 from toolmark.media import Media
 from toolmark.models.openai import OpenAI
 from toolmark.models.resolve import endpoint
-from toolmark.types import Check, Message, Part, Reply, Request, Sampling, Text, Tool
+from toolmark.types import (
+    Check,
+    Instrument,
+    Message,
+    Model,
+    Part,
+    Reply,
+    Request,
+    Sampling,
+    Text,
+    Tool,
+)
 
 _SETTINGS = Sampling(max_tokens=2048)  # enough for a model that thinks first
 _WEATHER = {
@@ -214,6 +225,31 @@ async def _hears(model: OpenAI, media: Media, rng: Random) -> Check:
     detail = f"accepted, but perhaps not heard: {told}"
     step = "models made for speech may not count tones: try one task of a suite with speech"
     return Check(name="audio", status="warn", detail=detail, step=step)
+
+
+async def listen(model: Model | Instrument, media: Media, *, ask: bool) -> None:
+    """Raise UsageError if a model that is to be asked by sound takes none.
+
+    With `ask` a beep is played to it; else it says so itself, by `hears`. What an endpoint fails
+    in otherwise is left to the run, which knows what to do about it.
+    """
+    deaf = "asks by sound, which this model does not take"
+    part = media.audio(_wav(1), "audio/wav")
+    said = Message(role="user", parts=(Text(_LISTEN), part))
+    if getattr(model, "hears", True):
+        if not ask or isinstance(model, Instrument):
+            return
+        try:
+            await model(Request(messages=(said,), sampling=_SETTINGS))
+            return
+        except Rejected as error:
+            if error.final:
+                raise
+            deaf += f" ({error})"
+        except EndpointError:
+            return
+    raise UsageError(f"the suite {deaf}; mfcl-transcripts asks the same by text, and "
+                     "baseline/listener hears")  # fmt: skip
 
 
 async def _shown(model: OpenAI, name: str, words: str, part: Part) -> Reply | Check:

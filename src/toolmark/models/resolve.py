@@ -30,7 +30,9 @@ _BASELINES = {
     "eager": "toolmark.models.baselines.eager:Eager",
     "lexical": "toolmark.models.baselines.lexical:Lexical",
     "desk": "toolmark.models.baselines.desk:Desk",
+    "listener": "toolmark.models.baselines.listener:Listener",
 }
+_HEARING = ("listener",)
 _TESTS = {
     "null": "toolmark.models.baselines.instruments:Null",
     "always-call": "toolmark.models.baselines.instruments:Always",
@@ -89,7 +91,8 @@ def resolve(
         return spec
     scheme, _, rest = spec.partition("/")
     if scheme == "baseline":
-        return cast(Model, plugin.attribute(_pick(rest, _BASELINES, "baseline"))())
+        make = plugin.attribute(_pick(rest, _BASELINES, "baseline"))
+        return cast(Model, make(media) if rest in _HEARING and media else make())
     if scheme == "test":
         return _test(rest, suite)
     model: Model | Instrument

@@ -11,10 +11,11 @@ from typing import Any
 from toolmark import codec
 from toolmark.errors import DataError
 from toolmark.media import Media
-from toolmark.report import tables
+from toolmark.report import sound, tables
 from toolmark.stats import figures
 from toolmark.types import (
     Attempt,
+    Audio,
     Drawing,
     Image,
     Message,
@@ -38,15 +39,28 @@ NOT_RUN = "not run"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """An episode made ready: its line in the list and its details, as JSON safe within HTML."""
+    """An episode made ready: its line in the list and its details, as JSON safe within HTML.
+
+    `quiet` is the body without its recordings, "" where it has none.
+    """
 
     line: bytes
     body: bytes
+    quiet: bytes = b""
 
     @property
     def size_bytes(self) -> int:
         """What it adds to the page, its element included."""
         return len(self.line) + len(self.body) + 64
+
+    @property
+    def sound_bytes(self) -> int:
+        """How much of that are recordings."""
+        return len(self.body) - len(self.quiet) if self.quiet else 0
+
+    def hushed(self) -> Block:
+        """Return it without its recordings."""
+        return Block(self.line, self.quiet) if self.quiet else self
 
 
 def block(
@@ -54,27 +68,28 @@ def block(
     task: Task,
     trajectory: Trajectory,
     verdicts: Mapping[str, Verdict],
-    views: Sequence[Table | Drawing],
+    views: Sequence[Table | Drawing | Audio],
     media: Media,
 ) -> Block:
-    """Make the block of a completed episode; its pictures are in that store."""
+    """Make the block of a completed episode; its pictures and recordings are in that store."""
     line = {
         **_about(run, task, trajectory.repeat, trajectory.steps),
         "seconds": trajectory.latency_s,
         "outcome": {name: verdict.outcome for name, verdict in verdicts.items()},
         "cause": {name: _primary(verdict) for name, verdict in verdicts.items()},
     }
+    store = _Store(media)
     body = {
-        "steps": [_step(step, media) for step in trajectory.steps],
+        "steps": [_step(step, store) for step in trajectory.steps],
         "ending": trajectory.ending,
         "answer": _clip(trajectory.answer),
         "state": _json(trajectory.state),
         "tools": [signature(tool) for tool in trajectory.tools or _offered(task)],
         "reference": _json(task.reference),
         "verdicts": [_verdict(name, verdict) for name, verdict in verdicts.items()],
-        "views": [_view(view) for view in views],
+        "views": [_view(view, store) for view in views],
     }
-    return Block(line=embed(line), body=_fit(body))
+    return _made(line, body)
 
 
 def absent(run: int, task: Task, attempt: Attempt, readings: Sequence[str], media: Media) -> Block:
@@ -84,14 +99,33 @@ def absent(run: int, task: Task, attempt: Attempt, readings: Sequence[str], medi
         "outcome": dict.fromkeys(readings, NOT_RUN),
         "cause": {},
     }
+    store = _Store(media)
     body = {
-        "steps": [_step(step, media) for step in attempt.steps],
+        "steps": [_step(step, store) for step in attempt.steps],
         "reason": _clip(f"{attempt.stage}: {attempt.reason}"),
         "tools": [signature(tool) for tool in _offered(task)],
         "verdicts": [],
         "views": [],
     }
-    return Block(line=embed(line), body=_fit(body))
+    return _made(line, body)
+
+
+def _made(line: dict[str, Any], body: dict[str, Any]) -> Block:
+    """Write an episode, and once more without its recordings if it has any."""
+    quiet = _hushed(body)
+    return Block(embed(line), _fit(body), b"" if quiet == body else _fit(quiet))
+
+
+def _hushed(value: Any) -> Any:
+    match value:
+        case list():
+            return [_hushed(item) for item in value]
+        case {"sound": str()}:
+            return sound.muted(value)
+        case dict():
+            return {key: _hushed(item) for key, item in value.items()}
+        case _:
+            return value
 
 
 def embed(value: Any) -> bytes:
@@ -141,7 +175,22 @@ def _primary(verdict: Verdict) -> list[str]:
     return [label.cause, tables.visible(label.native)] if label else []
 
 
-def _step(step: Step, media: Media) -> dict[str, Any]:
+class _Store:
+    """A store of media as one episode shows it: its recordings share the room."""
+
+    def __init__(self, media: Media) -> None:
+        self.media = media
+        self.room = sound.ROOM
+
+    def seen(self, parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
+        """Return the pictures and recordings among the parts; where there is none, no key."""
+        sounds = list(sound.sounds(parts, self.media, self.room))
+        self.room -= sum(len(made.get("sound", "")) for made in sounds)
+        found = {"pictures": _pictures(parts, self.media), "sounds": sounds}
+        return {key: made for key, made in found.items() if made or key == "pictures"}
+
+
+def _step(step: Step, store: _Store) -> dict[str, Any]:
     reply = step.reply
     usage = reply.usage
     return {
@@ -150,7 +199,7 @@ def _step(step: Step, media: Media) -> dict[str, Any]:
             {
                 "role": message.role,
                 "text": _message(message),
-                "pictures": _pictures(message.parts, media),
+                **store.seen(message.parts),
             }
             for message in step.said
         ],
@@ -165,7 +214,7 @@ def _step(step: Step, media: Media) -> dict[str, Any]:
             {
                 "text": _result(result),
                 "error": result.is_error,
-                "pictures": _pictures(result.parts, media),
+                **store.seen(result.parts),
             }
             for result in step.results
         ],
@@ -221,7 +270,9 @@ def _verdict(name: str, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _view(view: Table | Drawing) -> dict[str, Any]:
+def _view(view: Table | Drawing | Audio, store: _Store) -> dict[str, Any]:
+    if isinstance(view, Audio):
+        return {"title": "Recording", **store.seen((view,))}
     if isinstance(view, Drawing):
         return {"title": view.title, "svg": str(view.svg), "note": view.note}
     made = tables.grid(view)
@@ -274,6 +325,8 @@ def _cut(value: Any, longest: int) -> Any:
             return [_cut(item, longest) for item in value[:longest]]
         case {"src": str()}:
             return {}
+        case {"sound": str()}:
+            return _cut(sound.muted(value), longest)
         case {"svg": str(drawing)} if len(drawing) > LARGEST // 2:
             return {**value, "svg": "", "note": "the drawing is too large for this page"}
         case {"svg": _}:

@@ -129,17 +129,26 @@ def _media(run: Run) -> Media:
 
 
 def _share(shelves: _Shelves, room: int) -> None:
-    """Divide the room: nine tenths are for failures, if they need it, the rest for the others."""
+    """Divide the room: nine tenths are for failures, if they need it, the rest for the others.
+
+    Where not all fits, recordings go first: they keep what episodes leave, half at least.
+    """
     room = max(0, room)
-    shelves.absent.shrink(min(shelves.absent.limit_bytes, room // 20))
-    shelves.failed.shrink(room * 9 // 10 - shelves.absent.size_bytes)
-    shelves.solved.shrink(room - shelves.absent.size_bytes - shelves.failed.size_bytes)
+    failed, solved, absent = shelves.all
+    absent.shrink(min(absent.limit_bytes, room // 20))
+    silent = sum(shelf.size_bytes - shelf.sound_bytes for shelf in shelves.all)
+    for_sound = max(room // 2, room - silent) - absent.sound_bytes
+    failed.hush(max(for_sound // 2, for_sound - solved.sound_bytes))
+    solved.hush(for_sound - failed.sound_bytes)
+    failed.shrink(room * 9 // 10 - absent.size_bytes)
+    solved.shrink(room - absent.size_bytes - failed.size_bytes)
 
 
 def _shown(shelves: _Shelves) -> str:
     failed, solved, absent = shelves.all
+    quiet = _hushed(sum(shelf.n_hushed for shelf in shelves.all))
     if all(shelf.n_kept == shelf.n_offered for shelf in shelves.all):
-        return "Every episode is on this page."
+        return f"Every episode is on this page.{quiet}"
     told = [
         f"{figures.count(shelf.n_kept)} of {figures.count(shelf.n_offered)} {word}"
         for shelf, word in ((failed, "failures"), (solved, "successes"), (absent, "not run"))
@@ -148,7 +157,14 @@ def _shown(shelves: _Shelves) -> str:
     return (
         f"To keep this page small it holds {', '.join(told)}: a random sample with a fixed seed "
         "where not all fit. The tables above count every episode; the rest is in the run folder."
+        f"{quiet}"
     )
+
+
+def _hushed(n: int) -> str:
+    """Say how many episodes lost their recordings; they take half of a full page at most."""
+    verb = "stands" if n == 1 else "stand"
+    return f" {tables.plural(n, 'episode')} here {verb} without recordings, for room." if n else ""
 
 
 def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) -> dict[str, Any]:

@@ -206,16 +206,35 @@
     el("tbody", {}, ...view.rows.map((cells) => el("tr", {}, ...cells.map((cell, i) =>
       el("td", { class: view.numeric[i] ? "right" : cell.length > 48 ? "long" : cell.length < 25 ? "short" : "" }, bdi(cell))))))));
 
-  const drawing = (view) => {
-    const parsed = new DOMParser().parseFromString(view.svg, "image/svg+xml").documentElement;
-    const width = Number(parsed.getAttribute("width")) || 700;
-    parsed.setAttribute("style", `max-width:100%;min-width:${Math.min(width, 680)}px;height:auto;display:block`);
-    const host = el("div", { class: "drawing", tabIndex: 0, role: "group", "aria-label": view.title });
-    // a shadow root keeps the drawing's style from the page and from other drawings
+  // a shadow root keeps the drawing's style from the page and from other drawings
+  const drawn = (host, svg, style) => {
+    const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+    parsed.setAttribute("style", `${style(Number(parsed.getAttribute("width")) || 700)};height:auto;display:block`);
     host.attachShadow({ mode: "open" }).append(document.importNode(parsed, true));
     return host;
   };
-  const shown = (view) => el("div", { class: "view" }, el("h4", {}, view.title),
+  const drawing = (view) => drawn(
+    el("div", { class: "drawing", tabIndex: 0, role: "group", "aria-label": view.title }),
+    view.svg, (width) => `max-width:100%;min-width:${Math.min(width, 680)}px`);
+  // the waveform shows where the player is, and takes it where it is clicked
+  const sound = (s) => {
+    const wave = s.svg ? el("div", { class: "wave" }, drawn(el("div"), s.svg, () => "width:100%")) : "";
+    const player = s.sound ? el("audio", { controls: true, preload: "none", src: s.sound, "aria-label": s.told }) : "";
+    if (wave && player) {
+      const at = el("i");
+      wave.classList.add("live");
+      wave.append(at);
+      player.addEventListener("timeupdate", () => { at.style.left = `${100 * Math.min(1, player.currentTime / s.seconds)}%`; });
+      wave.addEventListener("click", (event) => {
+        const box = wave.getBoundingClientRect();
+        player.currentTime = s.seconds * (event.clientX - box.left) / box.width;
+        player.play();
+      });
+    }
+    return el("div", { class: "sound" }, wave, player, el("p", { class: "note" }, s.told));
+  };
+  const sounds = (from) => (from.sounds || []).map(sound);
+  const shown = (view) => el("div", { class: "view" }, el("h4", {}, view.title), ...sounds(view),
     view.svg ? drawing(view) : view.rows?.length ? table(view) : "",
     view.note ? el("p", { class: "note" }, view.note) : "");
 
@@ -257,10 +276,10 @@
       const result = s.results[k];
       return [box("call", `call ${k + 1}: ${call.name}`, call.arguments),
         ...(result ? [box(result.error ? "result error" : "result", result.error ? "tool error" : "result", result.text),
-          ...pictures(result)] : [box("result error", "not executed", "the episode had ended")])];
+          ...pictures(result), ...sounds(result)] : [box("result error", "not executed", "the episode had ended")])];
     });
     return el("li", { class: "step" }, el("ul", { class: "facts" }, ...facts),
-      ...s.said.flatMap((m) => [box("said", m.role, m.text), ...pictures(m)]),
+      ...s.said.flatMap((m) => [box("said", m.role, m.text), ...pictures(m), ...sounds(m)]),
       s.reasoning ? fold("reasoning", box("reply", "reasoning", s.reasoning)) : "",
       s.text || !s.calls.length ? box("reply", "reply", s.text || "(empty)") : "",
       s.fault ? box("error", "could not be read", s.fault) : "", ...pairs);

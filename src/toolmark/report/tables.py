@@ -166,7 +166,7 @@ def _dashed(cell: Cell) -> bool:
     return isinstance(cell, str) and (cell == DASH or cell.startswith(f"{DASH} ("))
 
 
-_LEADING = re.compile(r"[<+\-−]?\s?\d[\d,.\u202f]*(\s?%|\s?\[|\s?/|\s?\(|\s?×|$)")
+_LEADING = re.compile(r"[<+\-−]?\s?\d[\d,.\u202f]*(\s?%|\s?\[|\s?/|\s?\(|\s?×|\s±|$)")
 
 
 def _cell(value: Cell, places: int) -> str:

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from toolmark import codec
 from toolmark.errors import DataError, EndpointError, Rejected
 from toolmark.runs.jsonl import Lines, write
-from toolmark.runs.runner import BREAKER, FATAL, REFUSALS, Progress, Watcher
+from toolmark.runs.runner import BREAKER, REFUSALS, Progress, Watcher
 from toolmark.runs.store import Run
 from toolmark.types import Judgement, Model, Record, Task, Trajectory
 
@@ -68,7 +68,7 @@ class Door:
         if isinstance(error, Rejected):
             self._refusals += 1
             never = not self._passed and self._refusals >= REFUSALS
-            if error.status in FATAL or never:
+            if error.final or never:
                 self.shut = self.shut or f"the endpoint refuses the requests: {reason}"
         if self._failures >= BREAKER:
             self.shut = self.shut or f"{BREAKER} failures in a row, the last one: {reason}"

@@ -38,7 +38,6 @@ from toolmark.types import (
 )
 
 BREAKER = 20  # failures in a row, with no success between, after which the rest is not run
-FATAL = (401, 402, 403, 404)
 PULSE_S = 1.0
 REFUSALS = 5  # other refusals, with no success ever, after which the run stops
 
@@ -212,7 +211,7 @@ class _Crew:
         self.refusals += 1
         self.last = str(error)
         never = not (self.progress.n_run or self.progress.n_done_before)
-        if error.status in FATAL or (never and self.refusals >= REFUSALS):
+        if error.final or (never and self.refusals >= REFUSALS):
             self.rejected = error
 
     def keep(self, task: Task, trajectory: Trajectory) -> None:

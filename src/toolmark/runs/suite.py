@@ -12,6 +12,7 @@ from toolmark.media import Media
 from toolmark.stats.columns import Columns
 from toolmark.types import (
     Attempt,
+    Audio,
     Chart,
     Dialect,
     Drawing,
@@ -53,6 +54,7 @@ Opening: TypeAlias = Callable[[Media], AbstractAsyncContextManager[Site]]
 Missing: TypeAlias = Callable[[Iterable[Task]], Mapping[str, str]]
 Scoring: TypeAlias = Callable[[Task, Trajectory], Mapping[str, Verdict]]
 Missed: TypeAlias = Callable[[Task, Attempt], Mapping[str, Verdict]]
+Making: TypeAlias = Callable[[Iterable[Task]], Iterable[Task]]
 
 
 class Tasks(Protocol):
@@ -87,20 +89,23 @@ class Scorer:
 
     `readings`: the first is the headline. `score` is pure: (task, trajectory) to a Verdict per
     reading. `metrics`: the first is the headline, the others are its parts. `tables` takes the
-    columns of each reading; `views` draws one episode for the report; `across` takes the columns
-    of several runs of the suite, by reading and then by the run's name, and returns what only
-    shows when they stand beside each other. `gather` is for judging that needs evidence from
-    elsewhere, an encoder or judge models: called with the finished run, it returns the `score` to
-    use for all of it; `score` itself then only serves the progress. `evidence` are tables on what
-    was gathered: who judged, and how far they agree. `missed` gives the verdicts of readings in
-    which an episode counts although it was not run: a file of others that lacks a prediction.
+    columns of each reading; `views` draws one episode for the report, and names recordings that it
+    has beside its messages; `across` takes the columns of several runs of the suite, by reading and
+    then by the run's name, and returns what only shows when they stand beside each other. `gather`
+    is for judging that needs evidence from elsewhere, an encoder or judge models: called with the
+    finished run, it returns the `score` to use for all of it; `score` itself then only serves the
+    progress. `evidence` are tables on what was gathered: who judged, and how far they agree.
+    `missed` gives the verdicts of readings in which an episode counts although it was not run: a
+    file of others that lacks a prediction.
     """
 
     readings: tuple[str, ...]
     score: Scoring
     metrics: Callable[[Columns], Sequence[Metric]]
     tables: Callable[[Mapping[str, Columns]], Sequence[Table | Chart]]
-    views: Callable[[Task, Trajectory], Sequence[Table | Drawing]] = lambda task, trajectory: ()
+    views: Callable[[Task, Trajectory], Sequence[Table | Drawing | Audio]] = (
+        lambda task, trajectory: ()
+    )
     gather: Callable[[Run], Scoring] | None = None
     across: Callable[[Mapping[str, Mapping[str, Columns]]], Sequence[Table | Chart]] = (
         lambda readings: ()
@@ -121,7 +126,9 @@ class Suite:
     and under `servers` and `cassette` what answers: a run goes on only where these are the same;
     `notes`: what its user should know about that. `missing` says, before anything is asked, what
     each part of the site that these tasks need lacks to run, by the part's name; the first line
-    of it is the lack and what to do, a second may tell whom it concerns.
+    of it is the lack and what to do, a second may tell whom it concerns. `make` finishes the
+    chosen tasks, in their order: sound or pictures that cost too much to make for the others.
+    `hears`: models are asked by sound; one that takes none is refused before anything is made.
     """
 
     name: str
@@ -140,6 +147,8 @@ class Suite:
     agent: Agent = loop
     notes: tuple[str, ...] = ()
     missing: Missing = lambda tasks: {}
+    make: Making = lambda tasks: tasks
+    hears: bool = False
 
     def __iter__(self) -> Iterator[Task]:
         """Go through the tasks."""

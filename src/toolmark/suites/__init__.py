@@ -24,6 +24,8 @@ SUITES = {
     "funcbench": "toolmark.suites.funcbench.suite:load",
     "m3": "toolmark.suites.m3.suite:load",
     "m3-local": "toolmark.suites.m3.local.suite:load",
+    "mfcl-speech": "toolmark.suites.mfcl.speech:load",
+    "mfcl-transcripts": "toolmark.suites.mfcl.transcripts:load",
 }
 
 

@@ -33,6 +33,7 @@ class Desk:
     """Looks, reads all that is spoken of, writes what its rules understand, and tells of it."""
 
     name = "baseline/desk"
+    hears = False
 
     async def __call__(self, request: Request, /) -> Reply:
         """Make the next calls, or tell what was found and done."""

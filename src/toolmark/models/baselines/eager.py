@@ -10,6 +10,7 @@ class Eager:
     """Calls, round by round, every function whose inputs are known, needed or not."""
 
     name = "baseline/eager"
+    hears = False
 
     async def __call__(self, request: Request, /) -> Reply:
         """Make every possible call that has not been made, else answer."""

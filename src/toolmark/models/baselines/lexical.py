@@ -33,6 +33,7 @@ class Lexical:
     """Calls the tool that shares most words with the question, if all it requires is found."""
 
     name = "baseline/lexical"
+    hears = False
 
     async def __call__(self, request: Request, /) -> Reply:
         """Reply with calls, with a refusal, or, once results are there, with a closing word."""

@@ -54,6 +54,7 @@ class Planner:
     """Calls, round by round, the needed functions that have become callable."""
 
     name = "baseline/planner"
+    hears = False
 
     async def __call__(self, request: Request, /) -> Reply:
         """Make every needed call that is possible now, else answer."""

@@ -1,0 +1,1 @@
+"""Recognisers, real and simulated, and how wrong they are."""

@@ -1,0 +1,1 @@
+"""Recognisers that hear nothing: errors drawn from what was said, always marked as simulated."""

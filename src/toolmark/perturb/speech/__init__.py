@@ -1,0 +1,1 @@
+"""Sound: voices that say a text, and the acoustics between mouth and model."""

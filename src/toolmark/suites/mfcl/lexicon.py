@@ -1,0 +1,104 @@
+"""The words of a question that only checks what was heard, and the words that topics go by."""
+
+from __future__ import annotations
+
+from toolmark.suites.mfcl.words import MONTHS
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# what may stand in such a question besides topics and values: what is none of this asks for more
+ASKING = _set(
+    "1 2 3 a abbreviated abbreviation able about absolutely accent accents accuracy accurate "
+    "accurately acronym actual actually afraid after again against ahead all aloud alpha "
+    "alphabet alright also am an and another any apologies are as ask asking at audio avoid b "
+    "back bad be because before beg beginning begins being believe between bit both bravo "
+    "break breaking brief briefly broke but by c called came can cant capital capitalization "
+    "capitalized capitals carefully catch catching caught certain certainly chance character "
+    "characters charlie check checked checking chunk chunks clarify clarity clear clearly come "
+    "complete completely confirm confirmation confirming confuse confused connection continue "
+    "continuing correct correctly could couldnt course cut cutting d dash dashes did didn "
+    "didnt difference different difficult difficulty digit digits do does doesnt dont dot dots "
+    "double doublecheck down due during e each earlier easy echo either else end ends ensure "
+    "ensuring enter entry equal equals every exact exactly f faint familiar figure fine follow "
+    "followed following for form format foxtrot from full fully g garbled get give given "
+    "giving go going gone good got great group groups h had hand happen hard has have havent "
+    "having hear heard hearing hello help helpful here hi hm hmm how hyphen hyphenated hyphens "
+    "i if im in include included including initial initials intended into is isnt issue issues "
+    "it its ive j juliet just k kilo kindly know l last later let lets letter letters lima "
+    "line literal literally ll lost loud low lowercase m make may maybe me mean meant memory "
+    "mentioned might mike mind minute mishear misheard mishearing missed missing mistake "
+    "misunderstood mix mixup mixups moment more muffled my n namely names need no noise noisy "
+    "not note noting now numbers o of off oh ok okay on once one only or oscar our out over p "
+    "pairs papa pardon part parts perhaps phonetic phonetically piece pieces please point poor "
+    "possible possibly precise precisely problem problems proceed proceeding pronounce "
+    "pronounced pronunciation proper properly provide provided purpose purposes q quality "
+    "quebec quickly quite r re read reading really recall recognise recognize record records "
+    "refer referring refresh remember remind repeat repeating right romeo s safety said sake "
+    "same say saying seem seems sent should sierra silent similar since single slash slow "
+    "slower slowest slowly so something sorry sound sounded sounds spaces speak speaking "
+    "specify spell spelled spelling spellings spelt spoke spoken starting starts state stated "
+    "static still sure symbol symbols t talking tango tell than thank thanks that thats the "
+    "them then there these they think this those though through to together too triple trouble "
+    "two type typed typing u uh um unclear uncommon underscore underscores understand "
+    "understanding understood unfamiliar uniform unsure unusual up uppercase us use using v ve "
+    "verbatim verification verify verifying versus voice vowel vs w was wasn we well went were "
+    "what whats whether which while whiskey will with wont word wording words would wouldnt "
+    "write written wrong x xray y yankee yes yet you your youre z zulu"
+)
+
+# nouns that stand for any topic of a kind
+GENERIC: dict[str, frozenset[str]] = {
+    "name": _set("name names surname lastname firstname"),
+    "text": _set("name names"),
+    "number": _set("number numbers figure digits value values many much"),
+    "date": _set("date dates day when month year") | frozenset(MONTHS),
+    "time": _set("time times when hour hours minute minutes oclock am pm"),
+    "id": _set("id ids identifier code number reference"),
+    "email": _set("email mail address addresses gmail com"),
+    "place": _set(
+        "city cities town towns place places country countries station stations airport airports "
+        "state states location locations where"
+    ),
+    "address": _set(
+        "address addresses street house number where delivery home postal mailing shipping"
+    ),
+}
+
+# words of which one may stand for another in the name of a topic
+ALIKE = tuple(
+    _set(group)
+    for group in (
+        "city town location place loc where", "passenger traveler traveller guest",
+        "recipient receiver addressee payee", "customer client", "user person",
+        "patient person", "amount sum total much", "quantity count", "min minimum lowest least",
+        "max maximum highest most",
+        "song title track piece", "artist band singer composer musician",
+        "drug medicine medication", "dose dosage", "company firm business stock companies",
+        "from source origin departure starting start departing", "origin source departure from",
+        "to target destination arrival ending", "destination target arrival",
+        "dropoff destination", "pickup start", "shop store", "party people guests size",
+        "servings people", "bedrooms rooms", "file document", "folder directory",
+        "id number identifier code", "account acct", "rate percentage percent",
+        "price cost budget amount", "date day", "day date", "time hour", "unit units",
+        "attendee participant invitee", "holder owner", "assignee person", "language lang",
+        "duration length long", "street address", "address street", "minutes minute",
+        "loc location",
+        "interval period", "temperature degrees", "temp temperature", "symbol ticker",
+        "lat latitude", "lon lng long longitude", "num number", "qty quantity", "dob birthdate",
+        "dept department", "product item", "item product", "start begin from", "end to until",
+        "sensor device", "phone telephone", "restaurant place",
+    )
+)  # fmt: skip
+
+# symbols as they are read out
+SYMBOLS = _set("underscore dash hyphen dot slash point at symbol")
+
+# parts of a topic's name that are too common to stand for it
+COMMON = _set("in out to of the a is and for on at by id name number value no num s text type")
+PLACES = _set(
+    "city location place town origin destination country station loc region state departure "
+    "arrival from to source target pickup dropoff start end airport where"
+)

@@ -1,0 +1,69 @@
+"""The paper's overall figures for speech beside one's own (Table 1 of the MFCL paper).
+
+Only the overall column stands here. How it was formed is not published, so that it and ours differ
+by more than the models do; columns of single categories compare better. Gemini 2.5 Flash is left
+out: its row for noisy audio is printed twice, with different values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from toolmark.stats.columns import Columns
+from toolmark.suites.mfcl import speech_report as report
+from toolmark.types import Chart, Table
+
+CONDITIONS = {report.TEXT: "text", report.CLEAN: "clean audio", report.NOISY: "noisy audio"}
+OVERALL: dict[str, tuple[float, float, float]] = {
+    "GPT-4o-audio": (0.589, 0.604, 0.509),
+    "Qwen3-Omni-Flash": (0.551, 0.558, 0.501),
+    "Gemini 2.5 Pro": (0.515, 0.511, 0.454),
+}
+"""Text, clean audio, noisy audio."""
+
+_TITLE = "Beside the paper's models (overall)"
+_NOTE = (
+    "The paper's overall is not defined there and its items are not published: read its rows as "
+    "orientation, not as a comparison."
+)
+_LACKS = " The paper's models stand beside a run that has every column."
+
+
+def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
+    """Return the tables of a run, its overall score among the paper's after the first."""
+    first, *rest = report.tables(readings) or (None,)
+    if not isinstance(first, Table):
+        return ()
+    found = _beside({"this run": next(iter(readings.values()))})
+    return [*([first, *found] if found else [replace(first, note=first.note + _LACKS)]), *rest]
+
+
+def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
+    """Return what shows over several runs, then their overall scores among the paper's."""
+    made = report.across(readings)
+    return [*made, *_beside(next(iter(readings.values())))] if made else ()
+
+
+def _beside(runs: Mapping[str, Columns]) -> list[Table]:
+    """Return overall scores by condition, one's own first; nothing where no run has one."""
+    own = {name: tuple(_overall(rows, c) for c in CONDITIONS) for name, rows in runs.items()}
+    own = {name: row for name, row in own.items() if any(cell is not None for cell in row)}
+    if not own:
+        return []
+    told = {name: _named(name, runs[name]) for name in own}
+    rows = [(told[name], *row) for name, row in own.items()]
+    paper = [(f"{model} (paper)", *row) for model, row in OVERALL.items()]
+    return [Table(title=_TITLE, head=("run", *CONDITIONS.values()), rows=(*rows, *paper),
+                  note=_NOTE, heat=len(CONDITIONS))]  # fmt: skip
+
+
+def _overall(columns: Columns, condition: str) -> float | None:
+    found = report.measure(report.OVERALL, columns.where(columns.axis("condition") == condition))
+    return None if found.partial else found.value
+
+
+def _named(name: str, columns: Columns) -> str:
+    marked = any(map(report.is_simulated, map(str, columns.axis("recogniser"))))
+    return f"{name} (simulated recognisers)" if marked else name

@@ -1,0 +1,51 @@
+"""True Audio: models hear spoken requests themselves."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from toolmark.runs.suite import Suite
+from toolmark.suites.mfcl import asked, making
+from toolmark.suites.mfcl.booth import Recipe
+
+SCORER = asked.SCORER
+NAME = "mfcl-speech"
+
+
+def load(
+    *,
+    category: tuple[str, ...] = ("all",),
+    items: int = 0,
+    conditions: tuple[str, ...] = ("text", "clean", "noisy"),
+    rewrite: bool = True,
+    disfluency: bool = True,
+    engines: tuple[str, ...] = (),
+    missing: Literal["error", "skip"] = "error",
+    judge: str = "rules",
+    hears: Literal["transcript", "user", "none"] = "user",
+    rate_hz: Literal["16000", "24000"] = "16000",
+    seed: int = 0,
+) -> Suite:
+    """Ask BFCL's requests by sound, clean and noisy, beside the written ones.
+
+    Args:
+        category: Categories or groups: all, expert, community, multi_turn, relevance, irrelevance.
+        items: How many entries of each category are drawn; 0 asks all.
+        conditions: text (as written, the control), clean, noisy, mild, medium, harsh, or any
+            condition of docs/acoustics.md, such as snr=20, loss@3, talkers.
+        rewrite: Say it as a person would, numbers and addresses spoken.
+        disfluency: With the fillers, repeats and repairs of talk.
+        engines: Speech synthesisers to draw voices from; by default espeak-ng, flite, festival.
+        missing: Whether a missing synthesiser is an error, or skip: go on with the others.
+        judge: Who rules on questions of the model: rules, a model's name, or off.
+        hears: The system prompt: user (by ear), transcript (behind a recogniser), or none.
+        rate_hz: Samples per second of what is sent.
+        seed: Of all that is drawn: words, voices, acoustics.
+
+    """
+    knobs: dict[str, Any] = dict(locals())
+    recipe = Recipe(
+        seed=seed, rewrite=rewrite, disfluency=disfluency, engines=engines, missing=missing,
+        rate_hz=int(rate_hz),
+    )  # fmt: skip
+    return asked.suite(NAME, recipe, knobs, prompt=making.prompt(hears))

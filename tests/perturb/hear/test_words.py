@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmark.perturb.hear import words
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("It's $55.20, um, at 10:30.", "it's fifty five point two zero dollars at ten thirty"),
+        ("john.smith@gmail.com", "john dot smith at gmail dot com"),
+        ("L-I-A-M", "l i a m"),
+        ("in 1995, 2005 and 1,250", "in nineteen ninety five two thousand five and "
+         "one thousand two hundred fifty"),
+        ("one hundred and five", "one hundred five"),
+        ("the 21st of May", "the twenty first of may"),
+        ("20%", "twenty percent"),
+        ("90210", "nine zero two one zero"),
+        ("Uh... hmm", ""),
+    ],
+)  # fmt: skip
+def test_texts_have_one_plain_form(text: str, plain: str) -> None:
+    assert words.words(text) == plain.split()
+
+
+@given(st.integers(0, 10**12 - 1))
+def test_numbers_written_with_commas_are_read_back(n: int) -> None:
+    said = words.cardinal(n).split()
+    assert words.words(f"{n:,}") == said or 4 <= len(str(n)) <= 10
+    assert words.words(" ".join(words.digits(said))) == said
+
+
+@given(st.lists(st.sampled_from([*sorted(words.NUMBERS), "cats", "first", "and"]), max_size=8))
+def test_digits_are_always_read_back_as_they_were_said(said: list[str]) -> None:
+    plain = words.words(" ".join(said))
+    assert words.words(" ".join(words.digits(plain))) == plain
+
+
+@given(st.text(max_size=200))
+def test_plain_words_are_their_own_plain_form(text: str) -> None:
+    plain = words.words(text)
+    assert words.words(" ".join(plain)) == plain
+
+
+def test_long_and_strange_texts_end() -> None:
+    for text in ("9" * 10_000, "1,111" * 2000, "." * 10_000, "a.b" * 3000, "\u0000\ud7ff" * 999):
+        words.digits(words.words(text))

@@ -1,0 +1,63 @@
+"""Real speech of flite for the tests of acoustics, and a bank made of it."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolmark.perturb.speech import chain, clip, room
+from toolmark.perturb.speech.clip import RATE, Clip
+from toolmark.perturb.speech.talkers import Talk
+
+TEXTS = (
+    "book a table for five people at the harbour cafe tomorrow at seven",
+    "what is the weather like in san francisco on friday afternoon",
+    "please transfer two hundred and fifty dollars to my savings account",
+    "find me three hotels near the central station with a pool",
+    "set an alarm for half past six on every weekday morning",
+    "play the second song of the album that came out last summer",
+)
+VOICES = ("slt", "rms", "awb", "kal16", "slt", "rms")
+
+
+@functools.cache
+def speech() -> tuple[Clip, ...]:
+    """Return six utterances of 3 to 5 s by four voices, 0.2 s of silence around each."""
+    if not shutil.which("flite"):
+        pytest.skip("flite is not installed: apt-get install flite")
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "said.wav")
+        for text, voice in zip(TEXTS, VOICES, strict=True):
+            subprocess.run(["flite", "-voice", voice, "-t", text, "-o", path], check=True)
+            said = clip.levelled(clip.resampled(clip.read(path.read_bytes())))
+            quiet = np.zeros(RATE // 5, dtype=np.float32)
+            found.append(Clip(np.concatenate([quiet, said.samples, quiet]), RATE))
+    return tuple(found)
+
+
+@functools.cache
+def bank() -> chain.Bank:
+    """Return all that the acoustic stage can draw from."""
+    clips = speech()
+    with tempfile.TemporaryDirectory() as folder:
+        rooms = room.bank(Path(folder), rooms=2)
+    talks = tuple(
+        Talk(f"t{k}", one, text) for k, (one, text) in enumerate(zip(clips, TEXTS, strict=True))
+    )
+    return chain.Bank(babble=clips, talks=talks, rooms=rooms)
+
+
+def made(seconds: float, seed: int = 0) -> Clip:
+    """Return a synthetic utterance: noise in syllables, with pauses, levelled."""
+    gen = np.random.Generator(np.random.PCG64(seed))
+    n = round(seconds * RATE)
+    t = np.arange(n) / RATE
+    on = (np.sin(2 * np.pi * (3 * t + gen.random())) > -0.3) & (t > 0.2) & (t < seconds - 0.2)
+    return clip.levelled(Clip((gen.standard_normal(n) * on * 0.1).astype(np.float32), RATE))

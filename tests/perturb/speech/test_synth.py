@@ -1,0 +1,285 @@
+"""Laws of synthesis, with the real engines of this machine."""
+
+from __future__ import annotations
+
+import math
+import random
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmark.errors import DataError, ToolmarkError, UsageError
+from toolmark.perturb.speech import engines, synth, voice
+from toolmark.perturb.speech.clip import LEVEL_DB, RATE, Clip, active, power, wav
+from toolmark.perturb.speech.engines import flite, process
+from toolmark.perturb.speech.voice import Voice
+
+LINE = "Book me a table for fifteen people in Austin, please."
+OFFLINE = ("espeak-ng", "espeak-bundled", "flite", "festival")
+
+
+def _voices(engine: str) -> list[Voice]:
+    try:
+        return engines.by_name(engine).voices()
+    except engines.Missing as error:
+        pytest.skip(str(error))
+
+
+def _some() -> list[Voice]:
+    """One or two voices of every engine that is here."""
+    return [one for name in OFFLINE for one in _voices(name)[:: 300 if "espeak" in name else 2]]
+
+
+def _level_db(clip: Clip) -> float:
+    return 10 * math.log10(power(clip.samples, active(clip)))
+
+
+# --- words ---------------------------------------------------------------------------------
+
+
+@given(st.text())
+def test_plain_words_are_one_printable_line_or_an_error(text: str) -> None:
+    try:
+        words = synth.plain(text)
+    except DataError:
+        return
+    assert words.isascii() and words.isprintable() and words == words.strip()
+    assert not set(words) & set("<>[]{}\\|`^~")
+    assert synth.plain(words) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("  two\n lines\t", "two lines"),
+        ("<speak>hi</speak>", "speak hi /speak"),
+        ("a [[h@l02]] b", "a h@l02 b"),
+        ("stop\x01s200 \x1b[2J now", "stop s200 2J now"),
+        ("café, Straße, naïve", "cafe, Strasse, naive"),
+        ("it’s “fine” – €5", 'it\'s "fine" - euros 5'),
+        ("½ of it", "1/2 of it"),
+        ("hot 🔥 deal", "hot deal"),
+        ("-v whisper", "-v whisper"),
+    ],
+)
+def test_what_engines_would_obey_becomes_words(text: str, words: str) -> None:
+    assert synth.plain(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "nothing to say"),
+        (" \n\x00", "nothing to say"),
+        ("?!...", "nothing to say"),
+        ("東京", "cannot read"),
+        ("x" * 10_000, "10000 characters"),
+        ("€5" * 2000, "characters are too much"),
+        ("\ud800", "nothing to say"),
+    ],
+)
+def test_what_cannot_be_said_is_refused(text: str, why: str, tmp_path: Path) -> None:
+    one = Voice(engine="flite", name="slt", speaker="slt")
+    with pytest.raises(DataError, match=why):
+        synth.say(text, one, folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+# --- clips ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", OFFLINE)
+def test_equal_words_are_equal_bytes_and_one_level(engine: str, tmp_path: Path) -> None:
+    for one in _voices(engine)[::97] if "espeak" in engine else _voices(engine):
+        first = synth.say(LINE, one, folder=tmp_path / "a")
+        again = synth.say(LINE, one, folder=tmp_path / "b")
+        kept = synth.say(LINE, one, folder=tmp_path / "a")
+        assert wav(first) == wav(again) == wav(kept)
+        assert first.rate == RATE
+        peak = float(np.abs(first.samples).max())
+        assert abs(_level_db(first) - LEVEL_DB) < 0.1 or 0.98 < peak < 1
+        pad = int(synth.PAD_S * RATE)
+        assert not first.samples[:pad].any()
+        assert not first.samples[-pad:].any()
+        assert abs(float(first.samples.mean())) < 1e-3
+
+
+@pytest.mark.parametrize("engine", OFFLINE)
+def test_a_higher_rate_is_shorter(engine: str, tmp_path: Path) -> None:
+    for one in _voices(engine)[:4]:
+        lengths = [
+            synth.say(LINE, msgspec.structs.replace(one, rate=rate), folder=tmp_path).seconds
+            for rate in (0.85, 1.0, 1.2)
+        ]
+        assert lengths == sorted(lengths, reverse=True)
+        assert lengths[0] > 1.15 * lengths[2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-v whisper --help",
+        '") (system "touch pwned") (quit',
+        "<speak><prosody rate='x-slow'>hello</prosody></speak>",
+        "[[h@l02]] \x01s400 &amp; $(touch pwned) `touch pwned`",
+        "-*- mode: sable -*- hello",
+        "words",  # a file of this name lies beside
+    ],
+)
+def test_text_is_read_out_whatever_it_looks_like(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for one in _some():
+        clip = synth.say(text, one, folder=tmp_path / "clips")
+        assert active(clip).any()
+    assert [path.name for path in tmp_path.iterdir()] == ["clips"]
+    assert not list(tmp_path.rglob("pwned"))
+
+
+def test_a_long_text_is_said_to_its_end(tmp_path: Path) -> None:
+    long = " ".join(["this goes on and on."] * 150)[: synth.MOST_CHARS]
+    for one in (_voices("espeak-ng")[0], _voices("flite")[1]):
+        assert synth.say(long, one, folder=tmp_path).seconds > 60
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"rate": 9.0}, "rate"),
+        ({"rate": math.nan}, "rate"),
+        ({"pitch": -1.0}, "pitch"),
+        ({"version": "0.1"}, "drawn for version"),
+        ({"name": "nobody"}, "has no voice"),
+    ],
+)
+def test_a_voice_that_is_none_is_refused(
+    change: dict[str, object], why: str, tmp_path: Path
+) -> None:
+    one = msgspec.structs.replace(_voices("flite")[0], **change)
+    with pytest.raises(DataError, match=why):
+        synth.say(LINE, one, folder=tmp_path)
+    assert not list(tmp_path.rglob("*.wav"))
+
+
+def test_silence_and_noise_that_is_no_sound_file_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = _voices("flite")[0]
+    mute = wav(Clip(np.zeros(RATE, dtype=np.float32), RATE))
+    for sound, why in ((mute, "gave silence"), (b"junk", "not a sound file"), (b"", "sound")):
+        monkeypatch.setattr(flite, "speak", lambda *_, sound=sound: sound)
+        with pytest.raises(DataError, match=why):
+            synth.say(LINE, one, folder=tmp_path)
+    assert not list(tmp_path.rglob("*.wav"))
+
+
+# --- the cache, and many at once -------------------------------------------------------------
+
+
+def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    said: list[str] = []
+    real = flite.speak
+
+    def speak(text: str, one: Voice, folder: Path) -> bytes:
+        said.append(text)
+        return real(text, one, folder)
+
+    monkeypatch.setattr(flite, "speak", speak)
+    return said
+
+
+def test_nothing_is_said_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kal = {one.name: one for one in _voices("flite")}["kal16"]
+    said = _counted(monkeypatch)
+    jobs = [(text, kal) for text in ("one", "two", "one", "three", "two")] * 3
+    assert len(list(synth.many(jobs, folder=tmp_path, workers=4))) == 15
+    assert sorted(said) == ["one", "three", "two"]
+    list(synth.many(jobs, folder=tmp_path, workers=2))
+    synth.say("  one ", kal, folder=tmp_path)
+    assert len(said) == 3
+    synth.say("one", msgspec.structs.replace(kal, rate=1.1), folder=tmp_path)
+    synth.say("one", msgspec.structs.replace(kal, pitch=0.6), folder=tmp_path)
+    assert len(said) == 5
+
+
+def test_a_clip_that_is_torn_on_disk_is_made_again(tmp_path: Path) -> None:
+    one = _voices("flite")[0]
+    whole = synth.say(LINE, one, folder=tmp_path)
+    (path,) = tmp_path.rglob("*.wav")
+    data = path.read_bytes()
+    for torn in (b"", data[:30], data[:-100], b"\0" * len(data)):
+        path.write_bytes(torn)
+        assert wav(synth.say(LINE, one, folder=tmp_path)) == wav(whole)
+        assert path.read_bytes() == data
+
+
+def test_workers_and_order_change_no_byte(tmp_path: Path) -> None:
+    jobs = [(f"{LINE} {i}", one) for i, one in enumerate(_some())]
+    one, two = (
+        [_bytes(clip) for clip in synth.many(jobs, folder=tmp_path / f"{n}", workers=n)]
+        for n in (1, 2)
+    )
+    shuffled = jobs[:]
+    random.Random(1).shuffle(shuffled)
+    turned = dict(
+        zip(shuffled, synth.many(shuffled, folder=tmp_path / "s", workers=3), strict=True)
+    )
+    assert one == two == [_bytes(turned[job]) for job in jobs]
+    names = [sorted(path.name for path in (tmp_path / f).rglob("*")) for f in ("1", "2", "s")]
+    assert names[0] == names[1] == names[2]  # no part files left
+
+
+def test_several_processes_may_share_a_folder(tmp_path: Path) -> None:
+    one = _voices("flite")[0]
+    say = partial(synth.say, LINE, folder=tmp_path / "shared")
+    with ProcessPoolExecutor(3, mp_context=get_context("spawn")) as pool:
+        clips = [wav(clip) for clip in pool.map(say, [one] * 6)]
+    assert set(clips) == {wav(synth.say(LINE, one, folder=tmp_path / "alone"))}
+    assert len([path for path in (tmp_path / "shared").rglob("*") if path.is_file()]) == 1
+
+
+def _bytes(clip: Clip | ToolmarkError) -> bytes:
+    assert isinstance(clip, Clip)
+    return wav(clip)
+
+
+def test_a_job_that_fails_is_an_error_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = _voices("flite")[0]
+    nobody = msgspec.structs.replace(one, engine="no such engine")
+    found = list(synth.many([("hi", one), ("", one), ("hi", nobody), ("ho", one)], folder=tmp_path))
+    assert [type(clip) for clip in found] == [Clip, DataError, UsageError, Clip]
+    monkeypatch.setattr(process.run, "__kwdefaults__", {"timeout_s": 0.001, "well": 0})
+    (late,) = synth.many([("never said before", one)], folder=tmp_path)
+    assert isinstance(late, DataError)
+    assert "it was stopped" in str(late)
+
+
+def test_leaving_early_stops_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = _voices("flite")[0]
+    said = _counted(monkeypatch)
+    clips = synth.many([(f"number {i}", one) for i in range(200)], folder=tmp_path, workers=1)
+    next(clips)
+    clips.close()  # type: ignore[attr-defined]
+    assert len(said) < 50
+
+
+def test_every_voice_of_the_default_pool_speaks(tmp_path: Path) -> None:
+    voices = voice.available(missing="skip")
+    clips = list(synth.many([("yes, good morning", one) for one in voices], folder=tmp_path))
+    failed = [f"{one.name}: {clip}" for one, clip in zip(voices, clips, strict=True)
+              if not isinstance(clip, Clip) or not 0.7 < clip.seconds < 5]  # fmt: skip
+    assert not failed
+    espeak = [
+        _bytes(clip) for one, clip in zip(voices, clips, strict=True) if "espeak" in one.engine
+    ]
+    assert len(set(espeak)) == len(espeak)  # no voice is another under a second name

@@ -1,0 +1,104 @@
+"""On BFCL's own requests no argument value is lost, and the laws of the controller hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import pytest
+
+from toolmark import seeds
+from toolmark.perturb.text import controller, spoken, survive
+from toolmark.perturb.text.disfluency import CLASSES
+from toolmark.perturb.text.facts import Fact, facts_of
+from toolmark.suites.bfcl import data, multi_turn
+from toolmark.types import Task, Tool, Turn
+
+SINGLE = ("simple_python", "multiple", "parallel", "parallel_multiple", "live_simple",
+          "live_multiple", "live_parallel", "live_parallel_multiple")  # fmt: skip
+MULTI = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param")
+STEP = {"live_multiple": 4, "multi_turn_miss_func": 3, "multi_turn_miss_param": 3}
+CLASS = {name: kind for kind, features in CLASSES.items() for name in features}
+KEPT = {"simple_python": 399, "live_simple": 244, "live_parallel": 14, "live_parallel_multiple": 22}
+
+
+class Ask(NamedTuple):
+    id: str
+    text: str
+    facts: tuple[Fact, ...]
+    tools: tuple[Tool, ...]
+
+
+@lru_cache
+def _tasks(category: str) -> tuple[Task, ...]:
+    read = multi_turn.read if category in MULTI else data.read
+    return tuple(read(data.fetch(), (category,))[0])
+
+
+def _said(turn: Turn) -> str:
+    return " ".join(message.text for message in turn.messages if message.role == "user")
+
+
+def _asks(category: str) -> Iterator[Ask]:
+    for task in _tasks(category)[:: STEP.get(category, 1)]:
+        truth = task.reference["truth"]
+        facts = facts_of(truth[0] if category in MULTI else truth)
+        tools = () if category in MULTI else tuple(task.tools)
+        yield Ask(task.id, _said(task.turns[0]), facts, tools)
+
+
+@pytest.mark.parametrize("category", [*SINGLE, *MULTI])
+def test_every_argument_value_survives(category: str) -> None:
+    stated = 0
+    for ask in _asks(category):
+        said = spoken.rewrite(ask.text, ask.facts, seeds.of(0, ask.id, 0, "spoken"))
+        rng = seeds.of(0, ask.id, 0, "disfluency")
+        out = controller.apply(said, ask.facts, ask.tools, rng)
+        assert not survive.accepts(ask.text, said.text, ask.facts), ask.id
+        assert not survive.accepts(ask.text, out.text, ask.facts), ask.id
+        made = out.changes[len(said.changes) :]
+        assert len({CLASS[change.feature] for change in made}) == len(made)
+        assert len(made) <= controller.budget(said.text)
+        words = out.text.split()
+        for change in made:
+            after = change.after.split()
+            assert words[change.at : change.at + len(after)] == after, ask.id
+        states = [survive.state(ask.text, out.text, fact) for fact in ask.facts]
+        stated += states.count("kept")
+    assert stated > 20
+
+
+def test_what_is_cut_out_is_missed() -> None:
+    missed = total = 0
+    for ask in _asks("simple_python"):
+        said = spoken.rewrite(ask.text, ask.facts, seeds.of(0, ask.id, 0, "spoken")).text
+        for fact in ask.facts:
+            if survive.state(ask.text, said, fact) != "kept":
+                continue
+            spans = [span for value in fact.values for span in survive.spans(said, value)]
+            cut = "".join(
+                c if not any(a <= n < b for a, b in spans) else "," for n, c in enumerate(said)
+            )
+            total += 1
+            missed += survive.state(ask.text, cut, fact) == "lost"
+    assert total > 400
+    assert missed / total > 0.98  # a spelled name may still be heard
+
+
+def test_most_requests_keep_the_whole_rewrite() -> None:
+    asks = [ask for category in ("simple_python", "live_simple") for ask in _asks(category)]
+    bare = sum(
+        not spoken.rewrite(ask.text, ask.facts, seeds.of(0, ask.id, 0, "spoken")).changes
+        and any(c.isdigit() for c in ask.text)
+        for ask in asks
+    )
+    assert bare <= len(asks) // 100
+
+
+@pytest.mark.parametrize("category", KEPT)
+def test_few_requests_are_special(category: str) -> None:
+    kept = [
+        task for task in _tasks(category) if not any(map(spoken.special, map(_said, task.turns)))
+    ]
+    assert len(kept) == KEPT[category]

@@ -1,0 +1,97 @@
+"""Disfluencies: seeded, within budget, one of a class, recorded where they are, harmless."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolmark import seeds
+from toolmark.perturb.text import controller, survive
+from toolmark.perturb.text.disfluency import CLASSES, FEATURES, Guard
+from toolmark.perturb.text.facts import Change, Fact, Said
+from toolmark.types import Tool
+
+CLASS = {name: kind for kind, features in CLASSES.items() for name in features}
+RICH = (
+    "For my next holiday, can you find information about Paris and Vienna please? I want to stay "
+    "for two days on Friday, and I have to retrieve all of the photos, so I am going to need "
+    "your assistance to book Hotel Ritz and to calculate the total of fifty euros."
+)
+FACTS = (Fact("f.city", ("Paris",)), Fact("f.hotel", ("Hotel Ritz",)), Fact("f.n", (50,)))
+
+
+def _apply(repeat: int, text: str = RICH, on: tuple[str, ...] = FEATURES) -> Said:
+    tools = [Tool(name="f", parameters={"properties": {"q": {"enum": ["two days"]}}})]
+    rng = seeds.of(3, "item", repeat, "disfluency")
+    return controller.apply(Said(text), FACTS, tools, rng, on=on)
+
+
+def test_the_seed_decides() -> None:
+    assert _apply(0) == _apply(0)
+    assert len({_apply(n).text for n in range(30)}) > 20
+
+
+def test_one_of_a_class_within_budget_and_where_it_says() -> None:
+    for n in range(150):
+        said = _apply(n)
+        kinds = [CLASS[change.feature] for change in said.changes]
+        assert len(set(kinds)) == len(kinds) <= controller.budget(RICH)
+        words = said.text.split()
+        for change in said.changes:
+            after = change.after.split()
+            assert words[change.at : change.at + len(after)] == after
+        assert not survive.accepts(RICH, said.text, FACTS)
+        assert "two days" in said.text.replace("two days,", "two days")
+
+
+def test_every_feature_comes_up() -> None:
+    plain = "Can you ask them what your uncle in Paris will do tomorrow?"
+    texts = [(RICH, n) for n in range(100)] + [(plain, n) for n in range(100)]
+    seen = {change.feature for text, n in texts for change in _apply(n, text).changes}
+    assert seen == set(FEATURES)
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_alone_is_the_only_one_and_off_is_gone(feature: str) -> None:
+    alone = [_apply(n, on=(feature,)) for n in range(20)]
+    assert {change.feature for said in alone for change in said.changes} == {feature}
+    off = tuple(name for name in FEATURES if name != feature)
+    seen = {change.feature for n in range(60) for change in _apply(n, on=off).changes}
+    assert feature not in seen and seen
+
+
+def test_a_short_text_gets_little() -> None:
+    assert controller.budget("Hi there") == 0
+    assert controller.budget("find me a good hotel") == 1
+    budgets = [controller.budget("please find me a hotel " * n) for n in range(1, 30)]
+    assert budgets == sorted(budgets) and budgets[-1] == 5
+
+
+def test_changes_undone_give_the_text_back() -> None:
+    for n in range(100):
+        said = _apply(n)
+        words = said.text.split()
+        for change in sorted(said.changes, key=lambda change: -change.at):
+            words[change.at : change.at + len(change.after.split())] = change.before.split()
+        assert words == RICH.split()
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_leaves_guarded_words_alone(feature: str) -> None:
+    words = RICH.split()
+    everything = Guard(frozenset(range(len(words))), frozenset(range(len(words) + 1)))
+    run = CLASSES[CLASS[feature]][feature]
+    assert run(words, seeds.of(1, "i", 0, feature), everything) is None
+
+
+def test_a_feature_is_a_pure_function() -> None:
+    words = tuple(RICH.split())
+    for name in FEATURES:
+        run = CLASSES[CLASS[name]][name]
+        drawn = [run(words, seeds.of(1, "i", 0, name), Guard()) for _ in range(2)]
+        assert drawn[0] == drawn[1]
+
+
+def test_the_rewrites_changes_are_kept() -> None:
+    first = Change("number", 3, "2", "two")
+    said = controller.apply(Said(RICH, (first,)), FACTS, (), seeds.of(3, "item", 0, "d"))
+    assert said.changes[0] == first

@@ -1,0 +1,242 @@
+"""Recordings on the page: players, waveforms, bounds, and bytes that are no sound."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import math
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from playwright.sync_api import Browser
+from tests.report.conftest import Maker
+from tests.servers.chromium import Watch, launched
+
+from toolmark.media import Media
+from toolmark.report import episode, page, sound
+from toolmark.report.episode import Block
+from toolmark.report.shelf import Shelf, rank
+from toolmark.runs import scoring
+from toolmark.runs.jsonl import Lines
+from toolmark.runs.store import Run
+from toolmark.runs.suite import Scorer
+from toolmark.types import Audio, Message, Part, Result, Task, Text, Trajectory
+
+
+def wav(samples: Any, rate: int = 16_000, channels: int = 1, bits: int = 16) -> bytes:
+    pcm = np.asarray(samples).astype(f"<i{bits // 8}" if bits > 8 else "u1").tobytes()
+    width = channels * bits // 8
+    head = struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + len(pcm), b"WAVE", b"fmt ", 16, 1,
+                       channels, rate, rate * width, width, bits, b"data", len(pcm))  # fmt: skip
+    return head + pcm
+
+
+def tone(seconds: float, rate: int = 16_000, loud: float = 0.5) -> bytes:
+    t = np.arange(round(seconds * rate)) / rate
+    return wav(32767 * loud * np.sin(2 * np.pi * 220 * t) * np.minimum(1, 3 * t), rate)
+
+
+TONE = tone(1.5)
+
+
+def test_a_waveform_holds_every_peak_in_its_column() -> None:
+    samples = np.zeros(10_000, dtype=int)
+    samples[[0, 4_999, 9_999]] = 8_192, -16_384, 32_767
+    found = sound.waveform(wav(samples), columns=100)
+    assert found is not None and found.peaks.shape == (100, 2)
+    assert (found.peaks[0, 1], found.peaks[49, 0], found.peaks[99, 1]) == (
+        0.25,
+        -0.5,
+        32767 / 32768,
+    )
+    assert np.count_nonzero(found.peaks) == 3
+    assert (found.seconds, found.rate, found.channels) == (0.625, 16_000, 1)
+
+
+@pytest.mark.parametrize("frames", [1, 2, 319, 320, 321, 50_000])
+@pytest.mark.parametrize("channels", [1, 2, 7])
+def test_any_length_and_number_of_channels_is_drawn(frames: int, channels: int) -> None:
+    found = sound.waveform(wav([1000, -1000] * (frames * channels // 2 + 1), channels=channels))
+    assert found is not None and found.channels == channels
+    assert len(found.peaks) <= sound.WIDTH // 2
+    root = ElementTree.fromstring(sound.draw(found))
+    assert root.get("width") == str(sound.WIDTH)
+
+
+@given(st.binary(max_size=300), st.integers(0, 60), st.integers(0, 2**32 - 1))
+@example(b"", 22, 0).via("no channels")
+@example(b"", 24, 0).via("no rate")
+@example(b"", 4, 2**32 - 1).via("streaming sizes")
+def test_bytes_that_are_no_sound_never_raise(junk: bytes, at: int, word: int) -> None:
+    torn = bytearray(TONE[:400])
+    torn[at : at + 4] = struct.pack("<I", word)
+    for data in (junk, TONE[:at] + junk, bytes(torn), TONE[: at * 9]):
+        found = sound.waveform(data)
+        if found is not None:
+            assert np.isfinite(found.peaks).all() and math.isfinite(found.seconds)
+            ElementTree.fromstring(sound.draw(found))
+
+
+@pytest.mark.parametrize("bits", [8, 32])
+def test_other_widths_have_no_waveform(bits: int) -> None:
+    assert sound.waveform(wav([1] * 400, bits=bits)) is None
+
+
+def test_silence_is_flat_and_says_so(tmp_path: Path) -> None:
+    store = Media(tmp_path)
+    (made,) = sound.sounds([store.audio(wav([0] * 16_000), "audio/wav")], store)
+    assert "1.00 s, 16 kHz, silent" in made["told"] and made["svg"] and made["sound"]
+
+
+def test_recordings_play_unless_lost_unplayable_or_beyond_the_room(tmp_path: Path) -> None:
+    store = Media(tmp_path)
+    clip = store.audio(TONE, "audio/wav")
+    junk = store.audio(b"\x00junk<script>", "audio/wav")
+    mp3 = store.audio(b"ID3 of some kind", "audio/mpeg")
+    page_ = store.audio(b"<script>alert(1)</script>", "text/html")
+    lost = Audio(sha256="0" * 64, mime="audio/wav", size_bytes=4)
+    outside = Audio(sha256="../../../etc/passwd", mime="audio/wav", size_bytes=4)
+    parts: list[Part] = [Text(text="hear"), clip, junk, mp3, page_, lost, outside]
+    made = list(sound.sounds(parts, store))
+    held = base64.b64encode(TONE).decode()
+    assert made[0]["sound"] == f"data:audio/wav;base64,{held}" and made[0]["svg"]
+    assert made[0]["seconds"] == 1.5
+    assert all(each["sound"] and not each["svg"] for each in made[1:3])
+    assert not any("sound" in each or each["svg"] for each in made[3:])
+    assert "plays no text/html" in made[3]["told"]
+    assert all("not in the run folder" in each["told"] for each in made[4:])
+    first, second = sound.sounds([clip, clip], store, len(made[0]["sound"]) + 10)
+    assert "sound" in first and "sound" not in second and second["svg"] == first["svg"]
+    assert f"media/{clip.sha256[:2]}/{clip.sha256}" in second["told"]
+
+
+def test_an_episode_of_many_recordings_stays_within_its_room(make_run: Maker) -> None:
+    found = make_run(n=1)
+    store = Media(found.path / "media")
+    clips = [store.audio(tone(4, loud=0.1 + 0.05 * i), "audio/wav") for i in range(12)]
+    task, (only,) = next(found.tasks()), found.trajectories()
+    step = replace(only.steps[0], said=(Message(role="user", parts=tuple(clips)),))
+    block = episode.block(0, task, replace(only, steps=(step,)), {}, (clips[0],), store)
+    assert len(block.body) <= episode.LARGEST and "cut" not in json.loads(block.body)
+    sounds = json.loads(block.body)["steps"][0]["said"][0]["sounds"]
+    played = [each for each in sounds if "sound" in each]
+    assert 0 < len(played) < 12 == len(sounds) and sounds[: len(played)] == played
+    quiet = json.loads(block.quiet)["steps"][0]["said"][0]["sounds"]
+    assert all("sound" not in each and each["svg"] for each in quiet)
+    assert len(block.quiet) < block.sound_bytes
+
+
+def noisy(size: int = 1000, quiet: int = 200) -> Block:
+    return Block(line=b"", body=b"x" * (size - 64), quiet=b"x" * (quiet - 64))
+
+
+def test_a_full_shelf_gives_up_recordings_of_the_highest_ranks_before_episodes() -> None:
+    keys = [(0, f"task-{i}", 0) for i in range(40)]
+    chosen = []
+    for order in (keys, keys[::-1]):
+        shelf = Shelf(20_000)
+        for key in order:
+            shelf.offer(key, noisy)
+        assert shelf.n_kept == 40 and shelf.size_bytes <= 20_000
+        assert 0 < shelf.n_hushed < 40
+        loud = [key for key, block in zip(order, shelf.blocks(), strict=True) if block.quiet]
+        assert len(loud) == 40 - shelf.n_hushed
+        chosen.append(set(loud))
+    assert chosen[0] == chosen[1] == set(sorted(keys, key=rank)[: len(chosen[0])])
+
+
+def test_recordings_stay_while_everything_fits() -> None:
+    shelf = Shelf(41_000)
+    for i in range(40):
+        shelf.offer((0, f"task-{i}", 0), noisy)
+    assert (shelf.n_kept, shelf.n_hushed) == (40, 0)
+    shelf.shrink(4_000)
+    assert shelf.size_bytes <= 4_000 and 4 <= shelf.n_kept < 40
+    assert sum(block.sound_bytes for block in shelf.blocks()) <= 2_000
+
+
+# --- the page ---------------------------------------------------------------------------
+
+
+def audible(run: Run, scorer: Scorer) -> Run:
+    """Give every episode a recording in its first message, one a broken file beside it."""
+    store = Media(run.path / "media")
+    junk = store.audio(b"RIFF\xff\xff\xff\xffWAVEjunk", "audio/wav")
+    lines = list(run.trajectories())
+    (run.path / "trajectories.jsonl").unlink()
+    out = Lines(run.path / "trajectories.jsonl")
+    for i, each in enumerate(lines):
+        clip = store.audio(tone(2.4, loud=0.2 + i / 1000), "audio/wav")
+        said = Message(role="user", parts=(clip, junk))
+        result = (Result(parts=(clip,)), *each.steps[0].results[1:])
+        step = replace(each.steps[0], said=(said,), results=result[: len(each.steps[0].results)])
+        out.append(replace(each, steps=(step, *each.steps[1:])))
+    out.close()
+    scoring.rescore(run, scorer)
+    return Run(run.path)
+
+
+def test_a_page_of_recordings_is_bounded_and_says_what_it_left_out(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    run = audible(make_run(n=60), scorer)
+    path = page.write([run], lambda _: scorer, tmp_path / "r.html", limit_bytes=3_000_000)
+    text = path.read_text()
+    assert path.stat().st_size < 3_000_000
+    assert "Every episode is on this page." in text
+    assert "without recordings, for room" in text and "left out to keep this page small" in text
+    assert "data:audio/wav;base64," in text
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as found:
+        yield found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_shows_players_and_waveforms_and_plays(
+    scheme: Any, browser: Browser, make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    def views(task: Task, trajectory: Trajectory) -> list[Audio]:
+        return [next(p for p in trajectory.steps[0].said[0].parts if isinstance(p, Audio))]
+
+    run = audible(make_run(n=3), scorer)
+    shown = page.write([run], lambda _: _with(scorer, views), tmp_path / "report.html")
+    watch = Watch()
+    tab = browser.new_page(color_scheme=scheme)
+    tab.on("pageerror", lambda error: watch.errors.append(str(error)))
+    tab.on("console", lambda message: watch.errors.append(message.text))
+    tab.goto(shown.as_uri())
+    tab.locator("#rows button").first.click()
+    own = tab.locator("#detail .view .sound")
+    assert own.count() == 1 and "2.40 s, 16 kHz" in own.inner_text()
+    said = tab.locator("#detail .step").first.locator(".sound")
+    assert said.locator("audio").count() >= 2, "the sound and the broken one"
+    assert own.locator("svg path.w").count() == 1
+    assert own.locator("audio").get_attribute("preload") == "none"
+    box = own.locator(".wave").bounding_box()
+    assert box is not None and box["width"] > 200 and box["height"] > 40
+    length = own.locator("audio").evaluate(
+        "a => new Promise((yes, no) => { a.onloadedmetadata = () => yes(a.duration);"
+        " a.onerror = () => no(a.error.message); a.load(); a.preload = 'auto'; })"
+    )
+    assert math.isclose(length, 2.4, abs_tol=0.01)
+    own.locator(".wave").click(position={"x": box["width"] / 2, "y": 20})
+    at = own.locator("audio").evaluate("a => a.currentTime")
+    assert 0.9 < at < 2.4
+    assert watch.errors == []
+    tab.close()
+
+
+def _with(scorer: Scorer, views: Any) -> Scorer:
+    return dataclasses.replace(scorer, views=views)

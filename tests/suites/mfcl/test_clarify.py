@@ -1,0 +1,229 @@
+"""The rules agree with people on what may be asked, and never tell more than was asked for."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolmark.suites.bfcl import data
+from toolmark.suites.mfcl import whitelist, words
+from toolmark.suites.mfcl.clarify import LONGEST, rule, sentences, told
+from toolmark.suites.mfcl.whitelist import Value
+from toolmark.types import Ruling
+
+SETS = ("test", "tune", "third", "fourth", "fifth", "sixth")
+HALVES = SETS[:2]
+KINDS = {
+    "spell", "digits", "format", "value", "number", "confirm", "choice", "homophone", "accent",
+    "many", "only", "mixed", "mixed_bad", "absent", "ambiguous", "preference", "next", "reveal",
+    "chat", "injection",
+}  # fmt: skip
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A labelled message: scenario and number, what is known, and what is right."""
+
+    id: str
+    half: str
+    kind: str
+    request: str
+    whitelist: dict[str, str | int | float]
+    message: str
+    allowed: bool
+    topics: list[str]
+
+
+@lru_cache(maxsize=1)
+def entries() -> list[Entry]:
+    lines = Path(__file__).with_name("messages.jsonl").read_bytes().splitlines()
+    return [msgspec.json.decode(line, type=Entry) for line in lines]
+
+
+def ruled(entry: Entry) -> Ruling:
+    return rule(entry.message, entry.whitelist, entry.request)
+
+
+def right(entry: Entry) -> bool:
+    found = ruled(entry)
+    return found.allowed == entry.allowed and list(found.topics) == entry.topics
+
+
+def test_the_sets_are_told_by_a_fixed_rule() -> None:
+    assert all(SETS[int(e.id.split(".")[0]) % len(SETS)] == e.half for e in entries())
+
+
+def test_the_halves_cover_every_rule_and_share_no_request() -> None:
+    by_half = {half: [e for e in entries() if e.half == half] for half in HALVES}
+    assert all(len(found) >= 150 for found in by_half.values())
+    assert all({e.kind for e in found} == KINDS for found in by_half.values())
+    assert not {e.request for e in by_half["tune"]} & {e.request for e in by_half["test"]}
+    assert len({e.id for e in entries()}) == len({e.message + e.request for e in entries()})
+
+
+@pytest.mark.parametrize("half", SETS)
+def test_the_rules_agree_with_the_labels(half: str) -> None:
+    found = [e for e in entries() if e.half == half]
+    wrong = [(e.id, e.message) for e in found if not right(e)]
+    assert len(wrong) <= 0.05 * len(found), wrong
+
+
+def leaked(reply: str, request: str, asked: list[Any]) -> set[str]:
+    """Return the words of the request in a reply that are in no value asked for."""
+    pieces = {word for value in asked for word in re.findall(r"\w+", words.plain(str(value)))}
+    letters = {letter for piece in pieces for letter in piece}
+    said = set(re.findall(r"\w+", words.plain(reply))) - pieces - letters
+    return said & set(re.findall(r"\w+", words.plain(request)))
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.id)
+def test_no_reply_holds_a_word_of_the_request_but_in_a_value_asked_for(entry: Entry) -> None:
+    found = ruled(entry)
+    assert found.allowed == bool(found.reply) == bool(found.topics)
+    assert found.allowed == (not found.reason)
+    asked = [words.told(entry.whitelist[topic]) for topic in found.topics]
+    assert not leaked(found.reply, entry.request, asked)
+    others = {str(v) for t, v in entry.whitelist.items() if t not in found.topics} - set(asked)
+    assert not any(re.search(rf"(?<!\w){re.escape(other)}(?!\w)", found.reply) for other in others)
+
+
+SAID = (
+    "did you say was it is spell the name or of what which Austin Boston 15 50 fifteen fifty ? . , "
+    "city days please confirm again would like both and request your date May Liam \u00e9\u0301"
+)
+PIECES = st.sampled_from(tuple(SAID.split(" ")))
+LISTS = st.dictionaries(
+    st.sampled_from(["city", "days", "from_city", "user_id", "a.b", "x 2", "to", ""]),
+    st.one_of(st.text(max_size=20), st.integers(), st.floats(allow_nan=True)),
+    max_size=5,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, max_size=30).map(" ".join) | st.text(), LISTS, st.text(max_size=60))
+def test_whatever_is_said_only_values_of_the_list_are_told(
+    message: str, whitelist: dict[str, Any], request: str
+) -> None:
+    found = rule(message, whitelist, request)
+    assert set(found.topics) <= set(whitelist)
+    if not found.allowed:
+        assert (found.reply, found.topics) == ("", ())
+    else:
+        forms = [[told(whitelist[t], spelt=s) for s in (False, True)] for t in found.topics]
+        options = {""}
+        for both in forms:
+            options = {f"{done}; {form}" if done else form for done in options for form in both}
+        assert found.reply in options
+
+
+@pytest.mark.parametrize(
+    "piece", ["x", "spell it? ", "a or b, ", "did you say ", "\u0301", "would "]
+)
+def test_hostile_text_ends(piece: str) -> None:
+    flood = piece * (1_000_000 // len(piece))
+    whitelist = {f"topic_{n}": f"Value {n}" for n in range(50)}
+    assert not rule(flood, whitelist, flood).allowed
+    rule(flood[:LONGEST], whitelist, flood)
+    rule("How do you spell the topic?", {"topic": flood}, flood)
+
+
+@pytest.mark.parametrize("mark", [str.upper, str.lower, lambda text: text.replace("o", "\u00f6")])
+def test_case_and_accents_make_no_difference(mark: Any) -> None:
+    asked = mark("Did you say Krakow?")
+    assert rule(asked, {"city": "Krak\u00f3w", "days": 2}, "").reply == "Krak\u00f3w"
+
+
+def test_a_spelling_is_told_letter_by_letter_and_a_value_is_not() -> None:
+    whitelist: dict[str, Value] = {"name": "Liam Neeson", "seats": 2.0}
+    assert rule("How do you spell the name?", whitelist, "").reply == (
+        "Liam Neeson, L-I-A-M N-E-E-S-O-N"
+    )
+    assert rule("How many seats did you say?", whitelist, "").reply == "2"
+
+
+def test_every_topic_asked_for_must_be_on_the_list() -> None:
+    whitelist: dict[str, Value] = {"name": "Liam", "city": "Austin"}
+    assert rule("What are the name and the city?", whitelist, "").allowed
+    for lost in whitelist:
+        rest: dict[str, Value] = {
+            topic: value for topic, value in whitelist.items() if topic != lost
+        }
+        assert not rule("Could you spell the name and the city?", rest | {"age": 4}, "").allowed
+
+
+def test_a_numbered_parameter_is_asked_for_by_its_number() -> None:
+    whitelist: dict[str, Value] = {"num1": 4, "num2": 7}
+    assert rule("Sorry, what was num2?", whitelist, "").topics == ("num2",)
+    assert rule("What was the second num?", whitelist, "").topics == ("num2",)
+    assert not rule("Could you say the num one more time?", whitelist, "").allowed
+
+
+def test_published_parameters_can_be_asked_for_by_name() -> None:
+    asked = told_ = 0
+    for task in data.read(data.fetch(), ("simple_python", "live_simple"))[0]:
+        request = "\n".join(m.text for m in task.turns[0].messages if m.role == "user")
+        values = whitelist.of(task.reference["truth"], request)
+        for topic in values:
+            name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", topic).replace("_", " ")
+            if "." not in topic and " " not in topic:
+                asked += 1
+                found = rule(f"Sorry, what {name} did you say?", values, request)
+                told_ += found.topics == (topic,)
+    assert asked > 1000
+    assert told_ >= 0.95 * asked
+
+
+def test_a_mixed_request_passes_only_where_the_spelling_stands_alone() -> None:
+    whitelist = {"passenger": "Liam"}
+    alone = rule("How do you spell the passenger? Would you like a meal?", whitelist, "")
+    assert (alone.allowed, alone.topics) == (True, ("passenger",))
+    assert not rule(
+        "How do you spell the passenger and would you like a meal?", whitelist, ""
+    ).allowed
+    assert not rule("How do you spell the passenger? What is your password?", whitelist, "").allowed
+
+
+def test_a_bare_confirmation_belongs_to_what_stands_before_it() -> None:
+    assert sentences("I heard Boston. Is that right?") == ["i heard boston, is that right?"]
+    assert rule("I heard Boston. Is that right?", {"city": "Austin"}, "").reply == "Austin"
+
+
+@pytest.mark.parametrize(
+    ("spoken", "found"),
+    [
+        ("two hundred and fifty", ["200", "and", "50"]),
+        ("three thousand two hundred fifty", ["3250"]),
+        ("nineteen eighty three", ["19", "83"]),
+        ("1,450.5 dollars", ["1450.5", "dollars"]),
+        ("the twenty first", ["the", "21"]),
+        ("sixteen hundred", ["1600"]),
+    ],
+)
+def test_spoken_numbers_are_digits(spoken: str, found: list[str]) -> None:
+    assert words.tokens(spoken) == found
+
+
+@pytest.mark.parametrize(
+    ("spoken", "value"),
+    [
+        ("on May fifteenth", "2025-05-15"), ("at half past, no, two fifteen pm", "14:15"),
+        ("at six fifty a.m.", "6:50 am"), ("nineteen eighty three", 1983),
+        ("s\u00e3o paulo", "Sao Paulo"),
+        ("ninety nine", 99.0), ("seven b nine k", "7B9K"),
+    ],
+)  # fmt: skip
+def test_a_value_is_found_as_it_is_said(spoken: str, value: Any) -> None:
+    assert words.holds(words.tokens(spoken), value)
+
+
+def test_sound_alikes_are_near_and_others_are_not() -> None:
+    for said, meant in [("shivon", "Siobhan"), ("boston", "Austin"), ("wooster", "Worcester, MA")]:
+        assert words.likeness([said], meant) >= words.NEAR
+    for said, meant in [("chicago", "Austin"), ("pizza", "Siobhan"), ("50", "15")]:
+        assert words.likeness([said], meant) < words.NEAR

@@ -1,0 +1,175 @@
+"""The simulated user tells only values asked for, whoever rules; a judge that fails is an error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmark.agents.loop import loop
+from toolmark.dialects.native import Native
+from toolmark.errors import EndpointError
+from toolmark.suites.mfcl import judge, wording
+from toolmark.suites.mfcl.whitelist import Value
+from toolmark.types import (
+    Audio,
+    Call,
+    Message,
+    Reply,
+    Request,
+    Ruling,
+    Sampling,
+    Step,
+    Task,
+    Text,
+    Turn,
+    Usage,
+)
+from toolmark.worlds.silent import Silent
+
+WHITELIST: dict[str, Value] = {"city": "Krak\u00f3w", "days": 15}
+QUESTION = judge.Question("Did you say Krakow?", WHITELIST, "Fly me to Krak\u00f3w for 15 days")
+
+
+class Says:
+    """A model with its replies in order, the last for ever."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = list(texts)
+        self.requests: list[Request] = []
+
+    async def __call__(self, request: Request, /) -> Reply:
+        self.requests.append(request)
+        text = self.texts.pop(0) if len(self.texts) > 1 else self.texts[0]
+        return Reply(text=text, usage=Usage(input=7, output=2))
+
+
+def asked(*texts: str) -> tuple[Ruling, Says]:
+    model = Says(*texts)
+    return asyncio.run(judge.Asked(model, "m")(QUESTION)), model
+
+
+def answer(**fields: Any) -> str:
+    return json.dumps(fields)
+
+
+def test_a_model_names_topics_and_the_values_are_ours() -> None:
+    said = answer(allowed=True, topics=["city"], spell=["city"], reason="spelling")
+    found, model = asked(f"<think>hm</think>```json\n{said}\n```")
+    assert found == Ruling(
+        allowed=True, reply="Krak\u00f3w, K-R-A-K-\u00d3-W", topics=("city",), reason="spelling",
+        judge="m", usage=Usage(input=7, output=2),
+    )  # fmt: skip
+    given_ = json.loads(model.requests[0].messages[1].text)
+    assert given_["topics"] == WHITELIST
+    assert given_["message"] == QUESTION.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "yes", "[]", "{}", answer(allowed=1), answer(allowed=True), "[" * 100_000, "\ud800",
+        answer(allowed=True, topics=["passport"]), answer(allowed=True, topics="city"),
+        answer(allowed=True, topics=["city"], spell=["days"]),
+        answer(allowed=True, topics=["city"], reply="Fly me"), answer(allowed=True) + " ok",
+    ],
+)  # fmt: skip
+def test_an_answer_out_of_form_is_asked_for_again_and_is_then_an_error(text: str) -> None:
+    with pytest.raises(EndpointError, match="judge m gave no readable ruling"):
+        asked(text)
+    found, model = asked(text, answer(allowed=False))
+    assert (found.allowed, found.reply, found.topics) == (False, "", ())
+    assert found.usage == Usage(input=14, output=4)
+    assert [request.repeat for request in model.requests] == [0, 1]
+
+
+def test_a_refusal_tells_nothing_whatever_it_names() -> None:
+    found, _ = asked(answer(allowed=False, topics=["city", "x"], spell=["city"], reason="no"))
+    assert (found.allowed, found.reply, found.topics) == (False, "", ())
+
+
+@given(st.text() | st.recursive(st.none() | st.booleans() | st.text(), st.lists).map(json.dumps))
+def test_no_text_of_a_judge_makes_the_user_say_more_than_values(text: str) -> None:
+    read = judge.read(text, WHITELIST)
+    if read is not None and read.allowed:
+        assert set(read.topics) <= set(WHITELIST)
+
+
+def task(reference: Any, n_turns: int = 1) -> Task:
+    said = Message(role="user", parts=(Text("fly me to crack of for fifty days"),))
+    return Task(id="t", suite="s", turns=(Turn(messages=(said,)),) * n_turns, reference=reference)
+
+
+def hear(
+    user: judge.Simulated, text: str, reference: Any, turn: int = 0, steps: int = 1
+) -> tuple[Ruling, Message | None]:
+    past = [Step(reply=Reply(text="?"), ruling=Ruling(allowed=True), turn=turn)] * (steps - 1)
+    now = Step(reply=Reply(text=text), turn=turn)
+    return asyncio.run(user.answer(task(reference, turn + 1), turn, [*past, now], text))
+
+
+def test_it_answers_by_the_rules_in_text() -> None:
+    ruling, message = hear(judge.Simulated(), QUESTION.message, {"whitelist": WHITELIST})
+    assert ruling.allowed
+    assert message == Message(role="user", parts=(Text("Krak\u00f3w"),))
+    ruling, message = hear(judge.Simulated(), "Done.", {"whitelist": WHITELIST})
+    assert (ruling.allowed, message) == (False, None)
+
+
+@pytest.mark.parametrize("reference", [None, {}, {"whitelist": {}}, {"whitelist": []}, [1]])
+def test_without_a_whitelist_nothing_is_told(reference: Any) -> None:
+    ruling, message = hear(judge.Simulated(), "How do you spell the city?", reference)
+    assert (ruling.allowed, ruling.reply, message) == (False, "", None)
+
+
+def test_every_turn_has_its_own_list() -> None:
+    reference = {"whitelist": [{"city": "Lyon"}, {"city": "Oslo"}], "written": ["a", "b"]}
+    for turn, city in enumerate(("Lyon", "Oslo")):
+        ruling, _ = hear(judge.Simulated(), "Which city did you say?", reference, turn)
+        assert ruling.reply == city
+
+
+def test_a_spoken_answer_is_spoken() -> None:
+    sound = Message(role="user", parts=(Audio(sha256="0" * 64, mime="audio/wav", size_bytes=1),))
+    said: list[str] = []
+
+    def speak(text: str, task: Task) -> Message:
+        said.append(text)
+        return sound
+
+    user = judge.Simulated(speak=speak)
+    assert hear(user, QUESTION.message, {"whitelist": WHITELIST})[1] == sound
+    assert hear(user, "Done.", {"whitelist": WHITELIST})[1] is None
+    assert said == ["Krak\u00f3w"]
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_it_answers_so_often_in_a_turn(most: int) -> None:
+    user = judge.Simulated(most=most)
+    for steps in range(1, 6):
+        ruling, message = hear(user, QUESTION.message, {"whitelist": WHITELIST}, steps=steps)
+        assert ruling.allowed == (message is not None) == (steps <= most)
+
+
+def test_an_episode_with_it_ends_at_the_cap() -> None:
+    class World(Silent):
+        user = judge.Simulated()
+
+    item = task({"whitelist": WHITELIST, "written": ["fly"]})
+    found = asyncio.run(loop(item, Says(QUESTION.message), Native(), World(item), Sampling()))
+    assert [step.ruling.allowed for step in found.steps if step.ruling] == [True] * 3 + [False]
+    assert found.steps[-1].ruling == Ruling(allowed=False, reason="too often")
+    assert found.ending == "answered"
+    assert not any(isinstance(call, Call) for step in found.steps for call in step.calls)
+
+
+def test_the_prompt_says_how_the_user_is_heard() -> None:
+    assert "transcript" in wording.system()
+    assert "transcript" not in wording.system("user")
+    assert "hear the user" in wording.system("user")
+    for told in ("language", "spelled", "letter by letter", "groups", "guess"):
+        assert told in wording.system() and told in wording.system("user")

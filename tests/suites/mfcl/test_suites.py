@@ -1,0 +1,178 @@
+"""Both speech suites on real voices: what they lack is made once, in any order, and is scored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toolmark as tm
+from toolmark.errors import DataError, UsageError
+from toolmark.media import Media
+from toolmark.perturb.speech import synth
+from toolmark.perturb.speech.clip import read
+from toolmark.suites.mfcl import booth, items, making
+from toolmark.types import Audio, Call, Reply, Request, Task
+
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("flite") and shutil.which("espeak-ng")),
+    reason="speech needs flite and espeak-ng (sh setup.sh dev installs them)",
+)
+FEW: dict[str, Any] = {"items": 1, "engines": ("flite", "espeak-ng"), "seed": 5}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give each test a cache for speech of its own; data stay in the user's."""
+    monkeypatch.setattr(booth.Booth, "place", staticmethod(lambda: tmp_path / "speech"))
+    making.booth.cache_clear()
+    return tmp_path / "speech"
+
+
+def made(suite: tm.Suite) -> list[Task]:
+    return list(suite.make(suite))
+
+
+def test_every_entry_is_asked_in_every_condition_by_every_recogniser() -> None:
+    suite = tm.load("mfcl-transcripts", category="expert,live_relevance", **FEW)
+    tasks = list(suite)
+    assert len(tasks) == len(suite) == 5 * (1 + 2 * 3)
+    assert len({task.id for task in tasks}) == len(tasks)
+    assert {task.axes["condition"] for task in tasks} == {"text", "clean", "noisy"}
+    assert all(task.turns[-1].messages[-1].text for task in tasks), "nothing is made yet"
+
+
+def test_about_as_many_entries_can_be_said_as_published() -> None:
+    names = ("simple_python", "live_simple", "live_parallel", "live_parallel_multiple")
+    entries, dropped, _ = items.read(names, 0, 0)
+    kept = {name: sum(task.category == name for task in entries) for name in names}
+    print(kept, dropped)
+    published = {"simple_python": 399, "live_simple": 243, "live_parallel": 14,
+                 "live_parallel_multiple": 22}  # fmt: skip
+    assert all(abs(kept[name] - n) <= 0.04 * n + 1 for name, n in published.items())
+
+
+def test_the_same_seed_makes_the_same_bytes_in_any_order_and_only_once(
+    monkeypatch: pytest.MonkeyPatch, home: Path, tmp_path: Path
+) -> None:
+    conditions = "clean,noisy"
+    suite = tm.load("mfcl-speech", category="simple_python,multiple", conditions=conditions, **FEW)
+    first = made(suite)
+    again = made(suite)
+    assert first == again
+    said: list[str] = []
+    monkeypatch.setattr(synth, "_made", lambda words, voice: said.append(words))
+    making.booth.cache_clear()
+    assert made(suite) == first and not said, "all of it was kept"
+    monkeypatch.undo()
+    monkeypatch.setattr(booth.Booth, "place", staticmethod(lambda: tmp_path / "elsewhere"))
+    making.booth.cache_clear()
+    backwards = [task for task in reversed(list(suite))]
+    fresh = tm.load("mfcl-speech", category="simple_python,multiple", conditions=conditions, **FEW)
+    other = {task.id: task for task in fresh.make(backwards)}
+    assert [other[task.id] for task in first] == first
+
+
+def test_an_item_has_one_voice_and_one_wording_in_all_conditions() -> None:
+    suite = tm.load(
+        "mfcl-transcripts", category="simple_python", items=2, engines="flite", seed=3,
+        conditions="clean,snr=10,talkers,network,device", recognisers="simulated:a",
+    )  # fmt: skip
+    turns = [task.reference["speech"]["turns"][0] for task in made(suite)]
+    for item in (turns[:5], turns[5:]):
+        assert len({(turn["said"], json.dumps(turn["voice"])) for turn in item}) == 1
+        modules = {e["module"] for turn in item for e in turn.get("timeline", ())}
+        assert modules == {"environment", "talkers", "network", "device"}
+        assert "timeline" not in item[0], "clean is clean"
+        assert item[1]["snr_db"] == pytest.approx(10)
+
+
+class Asks:
+    """Asks for the spelling of the first value, then makes the right calls."""
+
+    def __init__(self, right: list[Call]) -> None:
+        self.right = right
+        self.seen: list[Request] = []
+
+    async def __call__(self, request: Request, /) -> Reply:
+        self.seen.append(request)
+        if len(self.seen) == 1:
+            return Reply(text="Could you repeat the base, please?")
+        return Reply(calls=tuple(self.right))
+
+
+@pytest.mark.parametrize("suite", ["mfcl-speech", "mfcl-transcripts"])
+def test_who_asks_for_a_value_is_answered_and_goes_on(suite: str, tmp_path: Path) -> None:
+    loaded = tm.load(suite, category="simple_python", conditions="clean", engines="flite", **(
+        {} if suite == "mfcl-speech" else {"recognisers": "simulated:a"}))  # fmt: skip
+    call = Call(name="calculate_triangle_area", arguments='{"base": 10, "height": 5}')
+    model = Asks([call])
+    run = tm.run(loaded, model, ids=["simple_python_0"], log_dir=tmp_path)
+    [trajectory] = run.trajectories()
+    ruling = trajectory.steps[0].ruling
+    assert ruling is not None and ruling.allowed and "10" in ruling.reply
+    assert run.summary()["score"]["value"] == 1
+    answer = model.seen[-1].messages[-1]
+    spoken = [part for part in answer.parts if isinstance(part, Audio)]
+    if suite == "mfcl-speech":
+        clip = read(Media(run.path / "media").read(spoken[0]))
+        assert 0.3 < clip.seconds < 10
+    else:
+        assert answer.text and not spoken
+
+
+def test_oracle_and_null_and_what_cannot_be_spoken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = tm.load(
+        "mfcl-transcripts", category="expert,multi_turn,irrelevance", conditions="clean",
+        recognisers="simulated:b", **FEW,
+    )  # fmt: skip
+    assert tm.run(suite, "test/oracle", log_dir=tmp_path).summary()["score"]["value"] == 1
+    null = tm.run(suite, "test/null", log_dir=tmp_path)
+    right = {score.category for score in null.scores() if score.readings["official"].value}
+    assert right <= {"irrelevance", "live_irrelevance"}
+    plain = synth.say
+
+    def mute(text: str, voice: Any, **more: Any) -> Any:
+        if "triangle" in text.lower():
+            raise DataError("no sound came")
+        return plain(text, voice, **more)
+
+    monkeypatch.setattr(synth, "say", mute)
+    making.booth.cache_clear()
+    one = tm.load("mfcl-speech", category="simple_python", conditions="clean", engines="flite")
+    run = tm.run(one, "test/oracle", ids=["simple_python_0", "simple_python_1"], log_dir=tmp_path)
+    assert (run.summary()["n_run"], run.summary()["n_not_run"]) == (1, 1)
+    assert "no sound came" in next(iter(run.attempts())).reason
+
+
+def test_a_model_that_cannot_hear_is_refused_before_anything_is_made(
+    tmp_path: Path, home: Path
+) -> None:
+    suite = tm.load("mfcl-speech", category="simple_python", conditions="clean", **FEW)
+    with pytest.raises(UsageError, match="mfcl-transcripts asks the same by text"):
+        tm.run(suite, "baseline/lexical", log_dir=tmp_path / "runs")
+    assert not list((tmp_path / "runs").glob("*")) and not (home / "media").exists()
+
+
+def test_what_cannot_be_asked_for_is_told() -> None:
+    with pytest.raises(UsageError, match="no category 'exprt'; did you mean: expert"):
+        tm.load("mfcl-speech", category="exprt")
+    with pytest.raises(UsageError, match="no acoustic condition 'noissy'"):
+        made(tm.load("mfcl-speech", category="simple_python", conditions="noissy", **FEW))
+
+
+def test_the_sound_in_a_run_is_16_khz_pcm(tmp_path: Path) -> None:
+    suite = tm.load("mfcl-speech", category="simple_python", conditions="clean", **FEW)
+    run = tm.run(suite, "test/null", log_dir=tmp_path)
+    [task] = run.tasks()
+    [part] = [p for m in task.turns[0].messages for p in m.parts if isinstance(p, Audio)]
+    data = Media(run.path / "media").read(part)
+    assert hashlib.sha256(data).hexdigest() == part.sha256
+    assert read(data).rate == 16_000 and part.mime == "audio/wav"
+    assert int.from_bytes(data[34:36], "little") == 16
