@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -126,7 +126,7 @@ async def arun(
             store.create(
                 path,
                 plan,
-                finished(suite, plan),
+                finished(suite, plan, watch),
                 media=Media(task_file(Path(tasks)).with_name("media")) if tasks else suite.media,
                 seed=suite.seed,
                 command=command,
@@ -212,10 +212,19 @@ def scorer_of(name: str) -> Scorer:
     return suites.scorer(name)
 
 
-def finished(suite: Suite, plan: Plan) -> Iterable[Task]:
-    """Return the tasks of the plan as they are asked; those of a file are finished already."""
+def finished(suite: Suite, plan: Plan, watch: runner.Watcher | None = None) -> Iterator[Task]:
+    """Go through the tasks of the plan as they are asked; those of a file are finished already.
+
+    The watcher is told of each that had to be made.
+    """
     chosen = select(suite, plan, suite.seed)
-    return chosen if plan.tasks else suite.make(chosen)
+    made = chosen if plan.tasks else suite.make(chosen)
+    progress = runner.Progress(n_planned=0)
+    for task in made:
+        if watch is not None and made is not chosen:
+            progress.n_made += 1
+            watch(progress)
+        yield task
 
 
 def able(suite: Suite, plan: Plan) -> None:

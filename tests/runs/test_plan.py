@@ -19,6 +19,7 @@ import toolmark as tm
 from toolmark.errors import UsageError
 from toolmark.media import Media
 from toolmark.runs.plan import Plan, select
+from toolmark.runs.runner import Progress
 from toolmark.runs.suite import Scorer, Suite
 from toolmark.types import Task
 
@@ -110,3 +111,17 @@ def test_only_the_chosen_tasks_are_finished_and_in_their_order(tmp_path: Path) -
     again = tm.run(suite, "test/null", tasks=run.path / "tasks.jsonl", log_dir=tmp_path)
     assert len(finished) == 3, "tasks of a file are as they were asked"
     assert again.summary()["n_run"] == 3
+
+
+def test_a_watcher_is_told_of_tasks_that_are_made(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def watch(progress: Progress) -> None:
+        seen.append((progress.n_made, progress.n_planned))
+
+    suite = replace(mini.load(n=3), make=lambda tasks: iter(list(tasks)))
+    tm.run(suite, "test/null", log_dir=tmp_path, watch=watch)
+    assert seen[:3] == [(1, 0), (2, 0), (3, 0)] and set(seen[3:]) == {(0, 3)}
+    seen.clear()
+    tm.run(mini.load(n=3), "test/null", log_dir=tmp_path / "other", watch=watch)
+    assert {made for made, _ in seen} == {0}, "nothing had to be made"

@@ -43,3 +43,8 @@ def test_what_is_no_suite_is_refused(name: str) -> None:
 def test_only_plain_identifiers_name_an_attribute() -> None:
     assert plugin.named("a.b:c.d")
     assert not any(map(plugin.named, ["http://x:1/v1#m", "a:", ":b", "a b:c", "a"]))
+
+
+def test_a_choice_is_told_by_its_words() -> None:
+    with pytest.raises(UsageError, match=r"knob missing: expected error \| skip, got 'foo'"):
+        suites.load("mfcl-speech", missing="foo")

@@ -22,7 +22,7 @@ from toolmark.runs.runner import Progress
 from toolmark.runs.store import Run
 from toolmark.stats import figures
 from toolmark.stats.interval import wilson
-from toolmark.suites import Knob
+from toolmark.suites import Knob, told
 from toolmark.types import (
     Attempt,
     Audio,
@@ -87,6 +87,9 @@ def line(progress: Progress, title: str = "", width: int | None = None) -> str:
     `width`, tokens go first, then the rate, the ends of reason and title, the score, all of the
     reason and the title. What was not run and the time left stay whole.
     """
+    if progress.n_made:
+        rate = progress.n_made / max(progress.elapsed_s, 1e-9)
+        return f"{title}  tasks made: {progress.n_made}  {rate:.1f}/s"[: width or None]
     parts = _parts(progress, title)
     for name, room in _CUTS:
         over = len("  ".join(filter(None, parts.values()))) - (width or math.inf)
@@ -162,7 +165,7 @@ def _warned(console: Console, show: Callable[[Progress], None]) -> Callable[[Pro
 
     def first(progress: Progress) -> None:
         nonlocal told
-        if not told:
+        if not told and not progress.n_made:
             told = True
             lacking(console, progress.missing)
         show(progress)
@@ -334,12 +337,11 @@ def knobs(console: Console, about: str, found: Sequence[Knob]) -> None:
     console.print(about, highlight=False, markup=False)
     table = Table.grid(padding=(0, 2))
     for knob in found:
-        kind = str(getattr(knob.kind, "__name__", knob.kind)).removesuffix(" | None")
         many = isinstance(knob.default, tuple)
         default = ",".join(knob.default) if many else knob.default
         table.add_row(
             f"[bold]-T {knob.name}=[/]{escape('' if default is None else str(default))}",
-            "[dim]list[/]" if many else f"[dim]{escape(kind)}[/]",
+            "[dim]list[/]" if many else f"[dim]{escape(told(knob.kind))}[/]",
             escape(knob.help),
         )
     console.print(table, highlight=False)

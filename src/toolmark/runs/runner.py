@@ -48,10 +48,12 @@ class Progress:
 
     `value` and `squares` sum the headline reading's values; `missing` is what parts of the site
     lack, by name: the tasks that need them will not be run. `waits` are the reasons of requests
-    that wait to be asked again just now.
+    that wait to be asked again just now. `n_made` counts the tasks finished so far by a suite that
+    makes them first, while nothing is planned yet.
     """
 
     n_planned: int
+    n_made: int = 0
     n_done_before: int = 0
     n_run: int = 0
     n_not_run: int = 0

@@ -11,7 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -107,8 +107,14 @@ def _read(knob: str, kind: Any, value: Any) -> Any:
     try:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError:
-        wanted = str(getattr(kind, "__name__", kind))
-        raise UsageError(f"knob {knob}: expected {wanted}, got {value!r}") from None
+        raise UsageError(f"knob {knob}: expected {told(kind)}, got {value!r}") from None
+
+
+def told(kind: Any) -> str:
+    """Return a knob's type as a reader knows it: a choice by its words."""
+    if get_origin(kind) is Literal:
+        return " | ".join(map(str, get_args(kind)))
+    return str(getattr(kind, "__name__", kind)).removesuffix(" | None")
 
 
 def _arguments(doc: str) -> dict[str, str]:
