@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import toolmark as tm
@@ -176,3 +177,15 @@ def test_the_sound_in_a_run_is_16_khz_pcm(tmp_path: Path) -> None:
     assert hashlib.sha256(data).hexdigest() == part.sha256
     assert read(data).rate == 16_000 and part.mime == "audio/wav"
     assert int.from_bytes(data[34:36], "little") == 16
+
+
+def test_presets_are_drawn_again_until_a_listener_can_follow(home: Path) -> None:
+    recipe = booth.Recipe(seed=1, engines=("flite",))
+    job = booth.Job(item="x", turn=0, written="Book a table for four at eight", condition="harsh")
+    one = booth.Booth(recipe, home)
+    found = [one.utter(msgspec.structs.replace(job, item=f"x{n}")) for n in range(12)]
+    assert sum(bool(done.gate) for done in found) <= 3
+    assert any(done.draws > 1 for done in found), "none was too hard at first"
+    assert all(done.draws == 4 for done in found if done.gate)
+    fixed = one.utter(msgspec.structs.replace(job, condition="snr=-20"))
+    assert fixed.gate and fixed.draws == 1, "what was asked for stays as it was asked for"

@@ -44,7 +44,8 @@ OTHERS = (
 )
 """What other people in the room say: commands of their own, so that one carried out can be told."""
 _BABBLE = 6
-_FORM = 1  # of what is kept: count up when the same job would come out another way
+_DRAWS = 4  # of a preset's acoustics, until a listener can follow
+_FORM = 3  # of what is kept: count up when the same job would come out another way
 
 
 class Recipe(Record, frozen=True, kw_only=True):
@@ -82,7 +83,8 @@ class Heard(Record, frozen=True, kw_only=True):
 class Uttered(Record, frozen=True, kw_only=True):
     """An utterance and its record: words at every stage, voice, acoustics, and what was heard.
 
-    `changes` and `timeline` are in the order of words and of time. `failed` says why there is no
+    `changes` and `timeline` are in the order of words and of time. `gate` says why a listener could
+    not follow, after that many `draws` of the acoustics. `failed` says why there is no
     sound; the words are there all the same.
     """
 
@@ -91,6 +93,7 @@ class Uttered(Record, frozen=True, kw_only=True):
     changes: tuple[tuple[str, int, str, str], ...] = ()
     voice: Voice | None = None
     settings: chain.Settings | None = None
+    draws: int = 0
     timeline: tuple[chain.Effect, ...] = ()
     seconds: float = 0.0
     stoi: float | None = None
@@ -178,13 +181,16 @@ class Booth:
         )
 
     def _changed(self, job: Job, clean: Clip, text: str) -> Uttered:
-        bank = self.bank if job.condition != "clean" else None
-        settings = chain.draw(job.condition, self._rng(job, job.condition), bank)
-        clip, timeline = chain.apply(clean, settings, bank)
-        gate = intelligible.gate(clean, clip, timeline)
+        """Draw acoustics and apply them; of a preset another draw where nobody could follow."""
+        draw, most = 1, _DRAWS if job.condition in chain.PRESETS else 1
+        settings, (clip, timeline), gate = self._drawn(job, clean, draw)
+        while not gate.passed and draw < most:
+            draw += 1
+            settings, (clip, timeline), gate = self._drawn(job, clean, draw)
         sent = resampled(clip, self.recipe.rate_hz)
         return Uttered(
             settings=settings,
+            draws=draw,
             timeline=timeline,
             seconds=clip.seconds,
             stoi=gate.stoi,
@@ -192,6 +198,14 @@ class Booth:
             audio=self.media.audio(wav(sent), "audio/wav"),
             heard={name: self._heard(job, name, clip, timeline, text) for name in job.ears},
         )
+
+    def _drawn(
+        self, job: Job, clean: Clip, draw: int
+    ) -> tuple[chain.Settings, chain.Heard, intelligible.Gate]:
+        bank = self.bank if job.condition != "clean" else None
+        settings = chain.draw(job.condition, self._rng(job, f"{job.condition} {draw}"), bank)
+        heard = chain.apply(clean, settings, bank)
+        return settings, heard, intelligible.gate(clean, heard.clip, heard.timeline)
 
     def _heard(
         self, job: Job, name: str, clip: Clip, timeline: Sequence[chain.Effect], text: str
