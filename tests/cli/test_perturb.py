@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.servers.mind import Command
+from tests.servers.mind import Command, Mind
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("flite"), reason="speech needs flite (sh setup.sh dev installs it)"
@@ -62,3 +62,16 @@ def test_files_that_are_none_are_told(toolmark: Command, tmp_path: Path) -> None
     (tmp_path / "bad.wav").write_bytes(b"RIFFjunk")
     said = toolmark("perturb", "speech", str(tmp_path / "bad.wav"), "--stages", "acoustics")
     assert said.code and "not a sound file" in said.err
+
+
+def test_an_endpoint_that_takes_no_sound_is_refused_before_anything_is_made(
+    mind: Mind, toolmark: Command, tmp_path: Path
+) -> None:
+    mind.status = 400
+    mind.body = {"error": {"message": "input_audio is not supported by this model"}}
+    said = toolmark("run", "mfcl-speech", "-m", mind.model, "-T", "items=1", "-T",
+                    "category=simple_python", "--log-dir", str(tmp_path / "runs"))  # fmt: skip
+    assert said.code == 2
+    assert "input_audio is not supported" in said.err and "mfcl-transcripts" in said.err
+    assert len(mind.asked) == 1, "one beep was played, and no task"
+    assert not list((tmp_path / "runs").glob("*"))

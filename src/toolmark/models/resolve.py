@@ -30,7 +30,7 @@ _BASELINES = {
     "eager": "toolmark.models.baselines.eager:Eager",
     "lexical": "toolmark.models.baselines.lexical:Lexical",
     "desk": "toolmark.models.baselines.desk:Desk",
-    "listener": "toolmark.models.baselines.listener:Listener",
+    "listener": "toolmark.suites.mfcl.listener:Listener",
 }
 _HEARING = ("listener",)
 _TESTS = {
@@ -92,7 +92,11 @@ def resolve(
     scheme, _, rest = spec.partition("/")
     if scheme == "baseline":
         make = plugin.attribute(_pick(rest, _BASELINES, "baseline"))
-        return cast(Model, make(media) if rest in _HEARING and media else make())
+        if rest not in _HEARING:
+            return cast(Model, make())
+        if media is None:
+            raise UsageError(f"{spec} plays suites with sound and nothing else")
+        return cast(Model, make(media))
     if scheme == "test":
         return _test(rest, suite)
     model: Model | Instrument

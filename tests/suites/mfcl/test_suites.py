@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import shutil
@@ -14,9 +15,10 @@ import pytest
 import toolmark as tm
 from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
+from toolmark.models.resolve import resolve
 from toolmark.perturb.speech import synth
 from toolmark.perturb.speech.clip import read
-from toolmark.suites.mfcl import booth, items, making
+from toolmark.suites.mfcl import booth, items, listener, making
 from toolmark.types import Audio, Call, Reply, Request, Task
 
 pytestmark = pytest.mark.skipif(
@@ -189,3 +191,18 @@ def test_presets_are_drawn_again_until_a_listener_can_follow(home: Path) -> None
     assert all(done.draws == 4 for done in found if done.gate)
     fixed = one.utter(msgspec.structs.replace(job, condition="snr=-20"))
     assert fixed.gate and fixed.draws == 1, "what was asked for stays as it was asked for"
+
+
+def test_the_listener_hears_real_sound_and_calls(tmp_path: Path) -> None:
+    suite = tm.load("mfcl-speech", category="simple_python", conditions="clean", engines="flite",
+                    rewrite=False, disfluency=False)  # fmt: skip
+    run = tm.run(suite, "baseline/listener", ids=["simple_python_0"], log_dir=tmp_path)
+    assert run.summary()["n_run"] == 1
+    [task] = run.tasks()
+    [part] = task.turns[0].messages[-1].parts
+    assert isinstance(part, Audio)
+    ears = listener.Listener(Media(run.path / "media"))
+    heard = asyncio.run(ears._written(task.turns[0].messages[-1])).text
+    assert {"area", "triangle"} & set(heard.split()), heard
+    with pytest.raises(UsageError, match="plays suites with sound"):
+        resolve("baseline/listener")
