@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from hypothesis import given
@@ -41,6 +43,37 @@ def test_copies_are_whole_and_what_is_missing_is_named(tmp_path: Path) -> None:
 def test_a_reference_cannot_lead_out(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match="not a SHA-256"):
         Media(tmp_path).read(Image(sha256=name, mime="image/png", size_bytes=1))
+
+
+def test_torn_files_are_not_held_and_are_kept_anew(tmp_path: Path) -> None:
+    store, other = Media(tmp_path / "one"), Media(tmp_path / "other")
+    part = store.audio(b"whole", "audio/wav")
+    other.take(store, [part])
+    for torn in (b"", b"who", b"whole and more"):
+        for folder in ("one", "other"):
+            next(path for path in (tmp_path / folder).rglob("*") if path.is_file()).write_bytes(
+                torn
+            )
+        assert not store.holds(part)
+        assert store.audio(b"whole", "audio/wav") == part and store.read(part) == b"whole"
+        other.take(store, [part])
+        assert other.read(part) == b"whole"
+
+
+def test_threads_may_keep_the_same_bytes_at_once(tmp_path: Path) -> None:
+    data = b"x" * 2_000_000
+    for n in range(20):
+        store = Media(tmp_path / str(n))
+        gate = Barrier(4)
+
+        def keep(store: Media = store, gate: Barrier = gate) -> Image:
+            gate.wait()
+            return store.image(data, "image/png")
+
+        with ThreadPoolExecutor(4) as pool:
+            parts = [each.result() for each in [pool.submit(keep) for _ in range(4)]]
+        assert {store.read(part) for part in parts} == {data}
+        assert len([path for path in store.folder.rglob("*") if path.is_file()]) == 1
 
 
 def test_changed_and_missing_bytes_are_noticed(tmp_path: Path) -> None:

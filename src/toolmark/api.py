@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import hashlib
-import platform
+import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvloop
+from msgspec.structs import replace
 
 from toolmark import suites
 from toolmark.agents.loop import merge
-from toolmark.errors import Rejected, UsageError, alike, near
+from toolmark.errors import DataError, Rejected, UsageError, alike, near
 from toolmark.media import Media
-from toolmark.models import doctor
+from toolmark.models import doctor, sound
 from toolmark.models.encode import check_sampling
 from toolmark.models.resolve import address, resolve
-from toolmark.runs import runner, scoring, store
-from toolmark.runs.plan import Plan, select, task_file, world
+from toolmark.models.sound import Form
+from toolmark.runs import card, dataset, runner, scoring, store, versions
+from toolmark.runs.plan import FileTasks, Plan, select, task_file, world
 from toolmark.runs.store import Folder, Run
 from toolmark.runs.suite import Scorer, Suite
 from toolmark.types import Instrument, Model, Sampling, Task
@@ -29,7 +33,8 @@ from toolmark.types import Instrument, Model, Sampling, Task
 if TYPE_CHECKING:
     from toolmark.report.compare import Comparison
 
-PACKAGES = ("toolmark", "mcp", "msgspec", "numpy", "pyreqwest", "scipy", "uvloop")
+
+_ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def load(name: str, **knobs: Any) -> Suite:
@@ -62,6 +67,7 @@ async def arun(
     max_connections: int = 16,
     max_retries: int = 5,
     timeout_s: float = 600.0,
+    audio_format: Form = "wav",
     resume: bool = True,
     command: str = "",
     watch: runner.Watcher | None = None,
@@ -71,7 +77,8 @@ async def arun(
 
     Settings left at None are the suite's own, else the endpoint's. The newest run of the same
     request that misses episodes is continued, unless `resume` is False. `sample` draws that
-    many tasks spread over the categories; `tasks` takes the tasks from a JSONL file.
+    many tasks spread over the categories; `tasks` takes the tasks from a JSONL file, or a folder
+    that `make` wrote. `audio_format` is how an endpoint gets sound: wav, or mp3, which is smaller.
 
     Raises UsageError for a request that cannot be, Rejected when the endpoint refuses it
     (what was done is kept), DataError for damaged files.
@@ -80,6 +87,7 @@ async def arun(
         raise UsageError(f"expected a Suite, got {suite!r}; next: tm.load(NAME)")
     _positive("repeats", repeats)
     _positive("max_connections", max_connections)
+    suite = of_set(suite, tasks)
     asked = Sampling(
         temperature=temperature,
         top_p=top_p,
@@ -87,7 +95,7 @@ async def arun(
         reasoning_effort=reasoning_effort,
         extra=dict(extra_body or {}),
     )
-    speech = _dialect(suite, dialect)
+    speech = dialect_of(suite, dialect)
     plan = Plan(
         suite=suite.name,
         model=model if isinstance(model, str) else _name(model),
@@ -102,8 +110,10 @@ async def arun(
         tasks=str(tasks),
         tasks_sha256=_digest(task_file(Path(tasks))) if tasks else "",
         world=world(suite),
+        audio=audio_format,
     )
     check_sampling(plan.sampling)
+    sound.check(audio_format)
     able(suite, plan)
     path, fresh = _folder(Path(log_dir), plan, resume=resume)
     try:
@@ -117,29 +127,39 @@ async def arun(
             max_retries=max_retries,
             cache=None if cache is None else Path(cache),
             media=Media(path / "media"),
+            audio=audio_format,
         )
         if isinstance(player, Instrument):  # its options are wrong now or never
             player.bind(next(iter(suite)), 0)
         if fresh and suite.hears:
             await doctor.listen(player, Media(path / "media"), ask=bool(plan.base_url))
         if fresh:
-            store.create(
-                path,
-                plan,
-                finished(suite, plan, watch),
-                media=Media(task_file(Path(tasks)).with_name("media")) if tasks else suite.media,
-                seed=suite.seed,
-                command=command,
-                created=datetime.now(UTC).isoformat(timespec="seconds"),
-                hashes=dict(suite.hashes),
-                versions=_versions(),
-            )
+            with _interruptible():
+                store.create(
+                    path,
+                    plan,
+                    finished(suite, plan, watch),
+                    media=Media(task_file(Path(tasks)).with_name("media"))
+                    if tasks
+                    else suite.media,
+                    refers=suite.refers,
+                    seed=suite.seed,
+                    command=command,
+                    created=datetime.now(UTC).isoformat(timespec="seconds"),
+                    hashes=dict(suite.hashes),
+                    versions=versions.found(),
+                )
     except BaseException:
         if fresh and path.exists():
             store.discard(path)
         raise
     try:
         with Folder(path) as folder:
+            if not fresh:
+                with _interruptible():
+                    _mend(folder, suite, plan, watch)
+            if not tasks and suite.notes:
+                folder.note(notes={"data": suite.notes})
             await runner.execute(
                 folder,
                 suite,
@@ -219,12 +239,88 @@ def finished(suite: Suite, plan: Plan, watch: runner.Watcher | None = None) -> I
     """
     chosen = select(suite, plan, suite.seed)
     made = chosen if plan.tasks else suite.make(chosen)
-    progress = runner.Progress(n_planned=0)
+    if watch is None or made is chosen:
+        yield from made
+        return
+    n = sum(1 for _ in select(suite, plan, suite.seed))
+    effort = suite.effort(select(suite, plan, suite.seed))
+    progress = runner.Progress(n_planned=0, n_to_make=n, effort=effort)
+    watch(progress)
     for task in made:
-        if watch is not None and made is not chosen:
-            progress.n_made += 1
-            watch(progress)
+        progress.n_made += 1
+        watch(progress)
         yield task
+
+
+def of_set(suite: Suite, tasks: str | Path) -> Suite:
+    """Return the suite as a made set's tasks were made, where `tasks` is the folder of one.
+
+    Knobs, seed and hashes are the set's; who judges, and whatever else says how tasks are asked,
+    stays as it is. Raises UsageError where the user named a knob that contradicts the set, and
+    DataError for a set of another suite, or one that was changed.
+    """
+    manifest = dataset.verify(Path(tasks)) if tasks else None
+    if manifest is None:
+        return suite
+    if manifest.suite != suite.name:
+        raise DataError(f"{tasks}: a set of suite {manifest.suite!r}, not of {suite.name!r}")
+    made: dict[str, Any] = dict(manifest.knobs)
+    if suite.name in suites.SUITES:
+        try:
+            made = suites.settled(suite.name, made)
+        except UsageError as error:
+            raise DataError(f"{Path(tasks) / dataset.MANIFEST}: {error}") from None
+    own = card.placeless(suite.knobs)
+    for name in suite.given:
+        kept = manifest.seed if name == "seed" else card.placeless(made).get(name, own.get(name))
+        wish = suite.seed if name == "seed" else own.get(name)
+        if name not in suite.asking and wish != kept:
+            raise UsageError(
+                f"{tasks} was made with {name}={kept}, not {wish}: leave {name} out, or make "
+                "another set"
+            )
+    made |= {name: suite.knobs[name] for name in suite.asking if name in suite.knobs}
+    standing = {name: suite.hashes[name] for name in suite.standing if name in suite.hashes}
+    read = {name: sha for name, sha in manifest.hashes.items() if name not in suite.standing}
+    return dataclasses.replace(
+        suite,
+        tasks=FileTasks(Path(tasks), suite.name),
+        knobs=made,
+        seed=manifest.seed,
+        hashes=read | standing,
+        site=suite.reopen(made) if suite.reopen else suite.site,
+        notes=() if suite.reopen else suite.notes,
+    )
+
+
+def _mend(folder: Folder, suite: Suite, plan: Plan, watch: runner.Watcher | None) -> None:
+    """Make again what could not be made when the run began, if it is there to be made."""
+    if suite.broken is None or plan.tasks or suite.seed != folder.run.info.seed:
+        return
+    broken = {task.id for task in folder.run.tasks() if suite.broken(task)}
+    broken -= {id for id, _ in folder.run.done()}
+    if not broken:
+        return
+    again = replace(plan, ids=tuple(sorted(broken)), sample=None, limit=None)
+    made = {task.id: task for task in finished(suite, again, watch)}
+    folder.replace(made, suite.media, suite.refers)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let signals that a loop would heed later raise KeyboardInterrupt now: it stands still."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {name: signal.getsignal(name) for name in (signal.SIGINT, *_ENDS)}
+    mine = [name for name, how in before.items() if callable(how)]
+    try:
+        for name in mine:
+            signal.signal(name, signal.default_int_handler)
+        yield
+    finally:
+        for name in mine:
+            signal.signal(name, before[name])
 
 
 def able(suite: Suite, plan: Plan) -> None:
@@ -235,7 +331,8 @@ def able(suite: Suite, plan: Plan) -> None:
         raise UsageError(f"no task can be run: {alike(reasons)}")
 
 
-def _dialect(suite: Suite, name: str | None) -> str:
+def dialect_of(suite: Suite, name: str | None) -> str:
+    """Return the dialect of that name, the suite's own for None. Raises UsageError."""
     if name is None:
         return next(iter(suite.dialects))
     if name not in suite.dialects:
@@ -285,13 +382,3 @@ def _withdraw(path: Path) -> None:
         return
     (path / "run.json").unlink()
     store.discard(path)
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    return found

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
+import secrets
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -40,23 +41,32 @@ class Media:
         return data
 
     def holds(self, part: Image | Audio) -> bool:
-        """Tell whether the bytes of a reference are here."""
-        return self._path(part.sha256).is_file()
+        """Tell whether the bytes of a reference are here: a file of another size is torn."""
+        return _sized(self._path(part.sha256), part.size_bytes)
+
+    def link(self, part: Image | Audio, path: Path) -> None:
+        """Put the bytes of a reference under another name too, on the disk once where it can be.
+
+        Raises DataError as `read`.
+        """
+        data = self.read(part)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.hardlink_to(self._path(part.sha256))
+        except OSError:  # some disks know no links
+            path.write_bytes(data)
 
     def take(self, other: Media, parts: Iterable[Part]) -> None:
         """Keep copies of what the parts refer to in another store. Raises DataError as `read`."""
         for part in parts:
-            if not isinstance(part, Text) and not self._path(part.sha256).exists():
+            if not isinstance(part, Text) and not self.holds(part):
                 self._keep(other.read(part))
 
     def _keep(self, data: bytes) -> str:
         sha256 = hashlib.sha256(data).hexdigest()
         path = self._path(sha256)
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_suffix(f".{os.getpid()}")
-            part.write_bytes(data)
-            part.replace(path)
+        if not _sized(path, len(data)):
+            whole(path, data)
         return sha256
 
     def _path(self, sha256: str) -> Path:
@@ -64,6 +74,26 @@ class Media:
         if not named(sha256):
             raise DataError(f"not a SHA-256: {sha256[:80]!r}")
         return self.folder / sha256[:2] / sha256
+
+
+def whole(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all; others may write or read the same one at any time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # of no other thread or machine
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _sized(path: Path, size_bytes: int) -> bool:
+    try:
+        about = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(about.st_mode) and about.st_size == size_bytes
 
 
 def named(sha256: str) -> bool:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from toolmark.errors import UsageError, near
@@ -32,7 +36,8 @@ def attribute(spec: str) -> Any:
     try:
         found: Any = import_module(module)
     except ModuleNotFoundError as error:
-        raise UsageError(f"cannot import {module}: {error}{_extra(module)}") from None
+        next_ = f"; next: {extra(module)}" if extra(module) else ""
+        raise UsageError(f"cannot import {module}: {error}{next_}") from None
     for name in path.split("."):
         if not hasattr(found, name):
             raise UsageError(f"module {module} has no {path}{near(name, dir(found))}")
@@ -40,8 +45,30 @@ def attribute(spec: str) -> Any:
     return found
 
 
-def _extra(module: str) -> str:
-    """Return the next step where a module of ours lacks what an extra brings."""
+def extra(module: str) -> str:
+    """Return how to install the extra that a module of ours needs, "" if it needs none."""
     own = module.split(".")
     wanted = [extra for room, extra in EXTRAS.items() if own[0] == "toolmark" and room in own]
-    return f"; next: pip install '.[{wanted[0]}]' in the checkout" if wanted else ""
+    return f"pip install '.[{wanted[0]}]' in the checkout" if wanted else ""
+
+
+def blame(error: ModuleNotFoundError) -> str:
+    """Return how to install the extra that the module of ours needs which could not import."""
+    frames = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+    ours = [name for name in frames if name.partition(".")[0] == "toolmark"]
+    return extra(ours[-1]) if ours else ""
+
+
+def doc(spec: str) -> str:
+    """Return the docstring of the function `module:attribute`, read from the source.
+
+    The module is not imported, so that it is known also where the module lacks a library. "" where
+    the source does not show it.
+    """
+    module, _, name = spec.partition(":")
+    found = find_spec(module)
+    if found is None or found.origin is None or not found.origin.endswith(".py"):
+        return ""
+    tree = ast.parse(Path(found.origin).read_text("utf-8"))
+    made = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    return next((ast.get_docstring(node) or "" for node in made), "")

@@ -350,6 +350,7 @@ class Table(Record, frozen=True, kw_only=True):
     """A table of a report. Cells are text or numbers; None prints as a dash.
 
     `heat`: how many of the last columns are shares, printed in per cent and shaded as a heat map.
+    `fold`: of an episode's view, it is closed on the page until it is asked for.
     """
 
     title: str
@@ -357,6 +358,7 @@ class Table(Record, frozen=True, kw_only=True):
     rows: tuple[tuple[str | float | int | None, ...], ...]
     note: str = ""
     heat: int = 0
+    fold: bool = False
 
 
 class Series(Record, frozen=True, kw_only=True):

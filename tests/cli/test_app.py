@@ -138,6 +138,11 @@ def test_the_cache_asks_nothing_twice(toolmark: Command, mind: Mind) -> None:
         (("compare", "nowhere", "there"), "not a run folder"),
         (("run", "funcbench", "-m", "test/faulty?class=bogus&rate=0.5"), "bogus"),
         (("fetch", "bfc"), "did you mean: bfcl"),
+        (("perturb", "speech", "gone.wav"), "gone.wav: no such file"),
+        (("perturb", "speech", "gone.txt"), "gone.txt: no such file"),
+        (("doctor", "--servers", "gone.json"), "gone.json: no such file"),
+        (("replay", "gone", "--servers", "gone.json"), "gone.json: no such file"),
+        (("calibrate", "gone.jsonl", "-o", "page.html"), "gone.jsonl: no such file"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_the_nearest_right(
@@ -213,6 +218,8 @@ def test_hostile_errors_do_not_reach_the_terminal(toolmark: Command, mind: Mind)
 def test_make_writes_tasks_that_run_asks(toolmark: Command) -> None:
     said = toolmark("make", "funcbench", *SMALL, "-o", "made")
     assert said.code == 0
+    assert "next: toolmark run funcbench --tasks made" in said.out
+    assert "## Sensitive words" in Path("made/README.md").read_text()
     lines = Path("made/tasks.jsonl").read_bytes().splitlines()
     assert len(lines) == 6
     graph = msgspec.json.decode(lines[0])["reference"]["graph"]
@@ -221,6 +228,48 @@ def test_make_writes_tasks_that_run_asks(toolmark: Command) -> None:
         "run", "funcbench", "-m", "test/oracle", "--tasks", "made/tasks.jsonl", "--json"
     )
     assert json.loads(said.out)["score"]["value"] == 1.0
+
+
+LACKING = """
+from dataclasses import replace
+import toolmark as tm
+from toolmark.suites.funcbench.suite import SCORER
+from toolmark.errors import WorldError
+
+def load(*, every: bool = False) -> tm.Suite:
+    suite = tm.load("funcbench", core=4, depth=2, graphs=2, seed=3)
+    first = next(iter(suite)).id
+    return replace(suite, broken=lambda task: "no voice" if every or task.id == first else "")
+"""
+
+
+def test_make_says_what_could_not_be_made(toolmark: Command) -> None:
+    Path("lacking.py").write_text(LACKING)
+    said = toolmark("make", "lacking:load", "-o", "made")
+    assert said.code == 1
+    assert "not made, 1 task: no voice" in said.out and "1 of 2 tasks could not be made" in said.out
+    said = toolmark("make", "lacking:load", "-T", "every=true", "-o", "none")
+    assert said.code == 1 and "none of 2 tasks could be made: no voice" in said.err
+    assert not Path("none").exists()
+
+
+@pytest.mark.parametrize("dialect", ["native", "prompt"])
+def test_a_dry_run_shows_the_system_prompt_that_is_sent(
+    toolmark: Command, mind: Mind, dialect: str
+) -> None:
+    words = ("run", "funcbench", "-m", mind.model, *SMALL, "--limit", "1", "--dialect", dialect)
+    shown = toolmark(*words, "--dry-run")
+    assert shown.code == 0 and mind.asked == []
+    assert toolmark(*words).code == 0
+    sent = [m["content"] for m in mind.asked[0].json["messages"] if m["role"] == "system"]
+    assert sent, "nothing to see"
+    assert f"The system prompt as sent:\n{sent[0]}" in shown.out
+
+
+def test_a_dry_run_of_an_unknown_dialect_is_no_run(toolmark: Command) -> None:
+    words = ("run", "funcbench", "-m", "test/null", *SMALL, "--dialect", "promt")
+    said = toolmark(*words, "--dry-run")
+    assert said.code == 2 and "did you mean: prompt" in said.err
 
 
 def test_dry_run_asks_nothing(toolmark: Command, mind: Mind) -> None:
@@ -360,6 +409,28 @@ def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
 
     listed = said("list")
     assert "funcbench" in listed and "bfcl" in listed
-    assert listed.count("pip install '.[m3]'") == 2
+    assert listed.count("needs: pip install '.[m3]'") == 2
+    for name in suites.SUITES:  # what it is, is told all the same
+        assert suites.summary(name).partition(". ")[0].rstrip(".") in listed
     for words in (("list", "m3-local"), ("run", "m3-local", "-m", "test/null")):
         assert "next: pip install '.[m3]'" in said(*words)
+
+
+SOUND = ("soundfile", "soxr", "pyroomacoustics", "pystoi", "pocketsphinx", "espeakng_loader")
+
+
+def test_words_are_changed_without_any_library_of_sound(tmp_path: Path) -> None:
+    start = f"import sys; sys.modules.update(dict.fromkeys({SOUND})); sys.argv[0] = 'toolmark'\n"
+    start += "from toolmark.cli.app import main; main()"
+
+    def said(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", start, "perturb", "speech", "A table for 4 at 7:30 pm", *words],
+            capture_output=True, text=True, check=False, cwd=tmp_path,
+        )  # fmt: skip
+
+    done = said("--stages", "rewrite,disfluency")
+    assert done.returncode == 0 and "seven thirty" in done.stdout, done.stderr
+    done = said("--stages", "voice", "--engines", "flite")
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "soundfile" in done.stderr and "next: pip install '.[speech]'" in done.stderr

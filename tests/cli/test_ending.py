@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,9 @@ import pytest
 from tests.servers.mind import Mind
 from tests.worlds.mcp.stage import fault, gone
 
+from toolmark import fetch
 from toolmark.runs.store import Run
+from toolmark.suites.bfcl import data
 
 
 def until(found: Callable[[], bool]) -> None:
@@ -69,6 +72,33 @@ def test_servers_and_folders_do_not_outlive_the_program(
     assert not list(brief.iterdir())
     (run,) = (tmp_path / "runs").iterdir()
     assert not list(Run(run).trajectories())
+
+
+@pytest.mark.skipif(not shutil.which("flite"), reason="speech needs flite")
+def test_ctrl_c_while_speech_is_made_ends_it_without_a_run(tmp_path: Path) -> None:
+    data.fetch()
+    home = tmp_path / "cache"
+    home.mkdir()
+    for name in ("archives", "packages"):
+        (home / name).symlink_to(fetch.cache() / name)
+    words = ["run", "mfcl-transcripts", "-m", "test/oracle", "-T", "items=20", "-T",
+             "category=simple_python", "-T", "conditions=clean,loss", "-T",
+             "engines=flite"]  # fmt: skip
+    with subprocess.Popen(
+        [sys.executable, "-m", "toolmark", *words], cwd=tmp_path, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, env={**os.environ, "TOOLMARK_CACHE": str(home)},
+        start_new_session=True,
+    ) as child:  # fmt: skip
+        try:
+            until(lambda: any(home.glob("speech/media/*/*")) or child.poll() is not None)
+            os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to all in the foreground
+            out, _ = child.communicate(timeout=100)
+        finally:
+            child.kill()
+    assert child.returncode == 130, out
+    assert "Traceback" not in out and "KeyboardInterrupt" not in out
+    assert "120 tasks to make: 40 clips" in out and "what was done is kept" in out
+    assert not list((tmp_path / "runs").glob("*"))
 
 
 def test_a_hangup_that_was_ignored_stays_ignored(mind: Mind, tmp_path: Path) -> None:

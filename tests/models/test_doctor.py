@@ -136,16 +136,18 @@ def test_what_the_endpoint_says_is_shown_without_the_key_and_control_characters(
 ) -> None:
     monkeypatch.setenv("TOOLMARK_API_KEY", "sk-very-secret")
     echo = "\x1b[2Jyour key is sk-very-secret"
-    found = checks(
+    said = checks(
         image=(200, fake.says(echo)),
-        tools=(200, fake.calls(("get_weather", json.dumps({"city": echo})))),
         models=(200, {"data": [{"id": "goo" + echo}]}),
         audio=(400, {"error": {"message": echo}}),
     )
-    for check in found.values():
+    called = checks(tools=(200, fake.calls(("get_weather", json.dumps({"city": echo})))))
+    for check in (*said.values(), *called.values()):
         assert "sk-very-secret" not in check.detail + check.step
         assert (check.detail + check.step).isprintable()
-    assert "[key]" in found["image"].detail
+    assert "[key]" in said["audio"].detail
+    assert "holds the key" in said["image"].detail
+    assert called["tool calls"].status == "fail" and "holds the key" in called["tool calls"].detail
 
 
 def test_missing_usage_is_found() -> None:

@@ -211,6 +211,27 @@ def test_no_half_of_a_key_is_left_at_a_cut(n: int) -> None:
         assert "sk-" not in str(error(fake.answer(400, b"." * 400 + body)))
 
 
+@pytest.mark.parametrize("where", ["text", "thinking", "call", "escaped"])
+@pytest.mark.parametrize("sent", ["key", "header"])
+def test_a_reply_that_holds_the_key_is_refused_and_quoted_nowhere(where: str, sent: str) -> None:
+    more: dict[str, Any] = {} if sent == "key" else {"key": "", "headers": {"X-Api-Key": KEY}}
+    body = {
+        "text": fake.says(f"you sent {KEY}, thank you"),
+        "thinking": {"choices": [{"message": {"content": "hi", "reasoning_content": KEY}}]},
+        "call": fake.calls(("f", json.dumps({"a": KEY}))),
+        "escaped": fake.says("XX"),
+    }[where]
+    raw = json.dumps(body).replace("XX", "".join(f"\\u{ord(c):04x}" for c in KEY))
+    with pytest.raises(Rejected, match="holds the key") as found:
+        asyncio.run(asked(fake.answer(200, raw.encode()), **more))
+    assert KEY not in str(found.value) and not found.value.final
+
+
+def test_what_stands_for_no_key_may_be_said() -> None:
+    said, _ = asyncio.run(asked(fake.answer(200, fake.says("all is EMPTY")), key="EMPTY"))
+    assert said.text == "all is EMPTY"
+
+
 def test_a_redirect_does_not_tell_the_key() -> None:
     found = error(fake.answer(302, b"", {"location": f"http://x/{KEY}/v1"}))
     assert "[key]" in str(found)

@@ -10,7 +10,8 @@ from toolmark.errors import UsageError
 from toolmark.report import names
 from toolmark.report.compare import compare
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Scorer
+from toolmark.runs.suite import Metric, Scorer
+from toolmark.stats.columns import Columns
 
 Maker = Callable[..., Run]
 
@@ -130,3 +131,39 @@ def test_equal_settings_are_not_listed(make_run: Maker, scorer: Scorer) -> None:
     found = compare(make_run(n=6), make_run(n=6), scorer)
     assert found.settings == ()
     assert found.warnings == ()
+
+
+def _spoken(run: Run) -> Run:
+    """Give every second episode of a stored run another condition."""
+    lines = [json.loads(line) for line in (run.path / "scores.jsonl").read_bytes().splitlines()]
+    for n, line in enumerate(lines):
+        line["axes"] = {"condition": "noisy" if n % 2 else "text", "recogniser": ""}
+    (run.path / "scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return Run(run.path)
+
+
+def test_the_axes_of_a_suite_are_compared_level_by_level(make_run: Maker, scorer: Scorer) -> None:
+    a, b = (_spoken(make_run(model=name, luck=luck)) for name, luck in (("a", 90), ("b", 20)))
+    assert compare(a, b, scorer).levels == {}
+    axes = {name: lambda level, _: level for name in ("condition", "recogniser", "none")}
+    found = compare(a, b, replace(scorer, axes=axes))
+    assert list(found.levels) == ["condition"], "an axis of one level tells nothing"
+    assert [each.difference.name for each in found.levels["condition"]] == ["text", "noisy"]
+    assert sum(each.n_pairs for each in found.levels["condition"]) == found.paired.n_pairs
+    text = str(found)
+    assert text.index("A minus B by condition") < text.index("A minus B by category")
+
+
+def test_a_headline_of_some_rows_is_compared_on_these(make_run: Maker, scorer: Scorer) -> None:
+    def heard(columns: Columns) -> Columns:
+        return columns.where(columns.axis("condition") == "noisy")
+
+    def metrics(columns: Columns) -> list[Metric]:
+        first, *rest = scorer.metrics(columns)
+        return [replace(first, rows=heard, told="noisy sound"), *rest]
+
+    a, b = (_spoken(make_run(model=name)) for name in ("a", "b"))
+    whole, part = compare(a, b, scorer), compare(a, b, replace(scorer, metrics=metrics))
+    assert (whole.over, part.over) == ("", "noisy sound")
+    assert part.paired.n_pairs * 2 == whole.paired.n_pairs
+    assert "noisy sound" in str(part)

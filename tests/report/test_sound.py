@@ -6,10 +6,12 @@ import base64
 import dataclasses
 import json
 import math
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import numpy as np
@@ -29,7 +31,7 @@ from toolmark.runs import scoring
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
-from toolmark.types import Audio, Message, Part, Result, Task, Text, Trajectory
+from toolmark.types import Audio, Drawing, Message, Part, Result, Task, Text, Trajectory
 
 
 def wav(samples: Any, rate: int = 16_000, channels: int = 1, bits: int = 16) -> bytes:
@@ -130,13 +132,52 @@ def test_an_episode_of_many_recordings_stays_within_its_room(make_run: Maker) ->
     sounds = json.loads(block.body)["steps"][0]["said"][0]["sounds"]
     played = [each for each in sounds if "sound" in each]
     assert 0 < len(played) < 12 == len(sounds) and sounds[: len(played)] == played
+    assert all(each["sound"][1:] in block.sounds for each in played)
+    assert sum(map(len, block.sounds.values())) <= sound.ROOM
     quiet = json.loads(block.quiet)["steps"][0]["said"][0]["sounds"]
-    assert all("sound" not in each and each["svg"] for each in quiet)
-    assert len(block.quiet) < block.sound_bytes
+    assert not any("sound" in each for each in quiet)
+    assert [bool(each["svg"]) for each in quiet] == [False] + 11 * [True], "the first stands above"
+    assert "sound" not in json.loads(block.hushed().body)["views"][0]["sounds"][0]
+    assert not block.hushed().sounds and block.hushed().drawn == block.drawn
 
 
-def noisy(size: int = 1000, quiet: int = 200) -> Block:
-    return Block(line=b"", body=b"x" * (size - 64), quiet=b"x" * (quiet - 64))
+def test_what_episodes_share_stands_on_a_page_once(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    def views(task: Task, trajectory: Trajectory) -> list[Any]:
+        heard = next(p for p in trajectory.steps[0].said[0].parts if isinstance(p, Audio))
+        assert found is not None
+        return [heard, Drawing(title="same", svg=sound.draw(found))]
+
+    found = sound.waveform(TONE)
+    run = audible(make_run(n=9), scorer, alike=True)
+    path = page.write([run], lambda _: _with(scorer, views), tmp_path / "r.html")
+    text = path.read_text()
+    assert text.count("data:audio/wav;base64,UklGR") == 2, "the tone and the broken one"
+    assert text.count('"\\u003csvg') == 2
+    for name in set(re.findall(r'"#((?:sound|svg)-[0-9a-f]{16})"', text)):
+        assert text.count(f'id="{name}"') == 1
+    assert "can be heard here" not in text, "all are"
+
+
+def test_a_shelf_counts_what_blocks_share_once_until_the_last_has_gone() -> None:
+    shelf = Shelf(100_000)
+    for i in range(10):
+        shelf.offer((0, f"{i}", 0), lambda i=i: Block(line=b"", body=b"x" * 936, quiet=b"y" * 136,  # type: ignore[misc]
+                    drawn={"d": b"d" * 936}, sounds={f"s{i // 5}": b"s" * 4936}))  # fmt: skip
+    assert (shelf.size_bytes, shelf.sound_bytes) == (10 * 1000 + 1000 + 2 * 5000, 10_000)
+    shelf.hush(5_000)
+    assert shelf.sound_bytes in (0, 5_000) and shelf.n_hushed >= 5
+    shelf.hush(0)
+    assert shelf.size_bytes == 10 * 200 + 1000
+    shelf.shrink(0)
+    assert shelf.size_bytes == 0
+
+
+def noisy(name: str, size: int = 1000, quiet: int = 200) -> Block:
+    """Make an episode of 200 bytes with 800 of sound of its own."""
+    sounds = {name: b"x" * (size - quiet - 64)}
+    return Block(line=b"", body=b"x" * (quiet - 64), quiet=b"y" * (quiet - 64), sounds=sounds)
 
 
 def test_a_full_shelf_gives_up_recordings_of_the_highest_ranks_before_episodes() -> None:
@@ -145,37 +186,46 @@ def test_a_full_shelf_gives_up_recordings_of_the_highest_ranks_before_episodes()
     for order in (keys, keys[::-1]):
         shelf = Shelf(20_000)
         for key in order:
-            shelf.offer(key, noisy)
+            shelf.offer(key, lambda key=key: noisy(key[1]))  # type: ignore[misc]
         assert shelf.n_kept == 40 and shelf.size_bytes <= 20_000
         assert 0 < shelf.n_hushed < 40
         loud = [key for key, block in zip(order, shelf.blocks(), strict=True) if block.quiet]
         assert len(loud) == 40 - shelf.n_hushed
         chosen.append(set(loud))
-    assert chosen[0] == chosen[1] == set(sorted(keys, key=rank)[: len(chosen[0])])
+    by_sound = sorted(keys, key=lambda key: rank((0, key[1], 0)))
+    assert chosen[0] == chosen[1] == set(by_sound[: len(chosen[0])])
+
+
+def test_episodes_of_one_recording_keep_it_together() -> None:
+    shelf = Shelf(100_000, 5_000)
+    for i in range(60):
+        shelf.offer((0, f"{i}", 0), lambda i=i: noisy(f"of {i % 20}"))  # type: ignore[misc]
+    loud = [next(iter(block.sounds)) for block in shelf.blocks() if block.sounds]
+    assert len(loud) == 3 * len(set(loud)) == 3 * (5_000 // 800)
 
 
 def test_recordings_stay_while_everything_fits() -> None:
     shelf = Shelf(41_000)
     for i in range(40):
-        shelf.offer((0, f"task-{i}", 0), noisy)
+        shelf.offer((0, f"task-{i}", 0), lambda i=i: noisy(f"{i}"))  # type: ignore[misc]
     assert (shelf.n_kept, shelf.n_hushed) == (40, 0)
     shelf.shrink(4_000)
     assert shelf.size_bytes <= 4_000 and 4 <= shelf.n_kept < 40
-    assert sum(block.sound_bytes for block in shelf.blocks()) <= 2_000
+    assert shelf.sound_bytes <= 2_000
 
 
 # --- the page ---------------------------------------------------------------------------
 
 
-def audible(run: Run, scorer: Scorer) -> Run:
-    """Give every episode a recording in its first message, one a broken file beside it."""
+def audible(run: Run, scorer: Scorer, *, alike: bool = False) -> Run:
+    """Give every episode a recording in its first message, a broken file beside it."""
     store = Media(run.path / "media")
     junk = store.audio(b"RIFF\xff\xff\xff\xffWAVEjunk", "audio/wav")
     lines = list(run.trajectories())
     (run.path / "trajectories.jsonl").unlink()
     out = Lines(run.path / "trajectories.jsonl")
     for i, each in enumerate(lines):
-        clip = store.audio(tone(2.4, loud=0.2 + i / 1000), "audio/wav")
+        clip = store.audio(tone(2.4, loud=0.2 + (0 if alike else i / 1000)), "audio/wav")
         said = Message(role="user", parts=(clip, junk))
         result = (Result(parts=(clip,)), *each.steps[0].results[1:])
         step = replace(each.steps[0], said=(said,), results=result[: len(each.steps[0].results)])
@@ -193,8 +243,32 @@ def test_a_page_of_recordings_is_bounded_and_says_what_it_left_out(
     text = path.read_text()
     assert path.stat().st_size < 3_000_000
     assert "Every episode is on this page." in text
-    assert "without recordings, for room" in text and "left out to keep this page small" in text
+    assert "can be heard here; the others show the waveform" in text
+    assert "not in this page but in the run folder" in text
     assert "data:audio/wav;base64," in text
+
+
+def test_failures_are_heard_first_up_to_the_budget_told_and_the_rest_is_linked(
+    make_run: Maker, scorer: Scorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = audible(make_run(n=60), scorer)
+    monkeypatch.setattr(page, "SOUND", 2_000_000)
+    path = page.write([run], lambda _: scorer, tmp_path / "r.html")
+    text = path.read_text()
+    assert "Recordings take 2 MB of it at most, failures first" in text
+    lines = json.loads(text.split('id="index">')[1].split("</script>")[0])
+    bodies = [text.split(f'id="e{i}">')[1].split("</script>")[0] for i in range(len(lines))]
+    heard = {outcome: 0 for outcome in ("correct", "incorrect")}
+    quiet = dict(heard)
+    for line, body in zip(lines, bodies, strict=True):
+        outcome = next(iter(line["outcome"].values()))
+        (heard if '"sound":"#sound-' in body else quiet)[outcome] += 1
+    assert heard["incorrect"] > 0 and (heard["correct"] == 0 or quiet["incorrect"] == 0)
+    assert sum(map(len, re.findall(r'"data:audio[^"]*"', text))) <= 2_000_000
+    files = {made["file"] for body in bodies for step in json.loads(body)["steps"]
+             for said in step["said"] for made in said.get("sounds", ())}  # fmt: skip
+    assert files and all((tmp_path / unquote(file)).is_file() for file in files)
+    assert not any("#" in file or ":" in file for file in files)
 
 
 @pytest.fixture(scope="module")

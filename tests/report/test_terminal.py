@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from io import StringIO
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 from tests.report.conftest import SCORER
 
@@ -16,7 +17,18 @@ from toolmark.models import resolve
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.runner import Progress
 from toolmark.runs.store import Run
-from toolmark.types import Attempt, Call, Reply, Result, Step, Task, Trajectory
+from toolmark.types import (
+    Attempt,
+    Audio,
+    Call,
+    Message,
+    Reply,
+    Result,
+    Score,
+    Step,
+    Task,
+    Trajectory,
+)
 
 Maker = Callable[..., Run]
 
@@ -70,8 +82,39 @@ def test_a_run_lists_its_tasks_with_outcome_and_cause(make_run: Maker) -> None:
     lines = written(lambda console: terminal.outcomes(console, run))
     assert len(lines) == 1 + terminal.LISTED + 2
     assert any("incorrect" in line and "wrong_value" in line for line in lines)
-    assert lines[-2] == "... and 10 more"
+    assert lines[-2].startswith("... and 10 more: --all lists them")
     assert lines[-1] == f"next: toolmark show {run.path} ID"
+
+
+@pytest.mark.parametrize("outcome", ["correct", "incorrect", "not run"])
+def test_a_list_can_be_whole_or_of_one_outcome(make_run: Maker, outcome: str) -> None:
+    run = make_run(n=60, absent=1)
+
+    def fits(score: Score) -> bool:
+        return terminal.outcome(score) == outcome
+
+    lines = written(lambda console: terminal.outcomes(console, run, whole=True))
+    assert len(lines) == 1 + 60 + 1
+    chosen = written(lambda console: terminal.outcomes(console, run, fits, whole=True))
+    expected = [line for line in lines if f"  {outcome}" in line]
+    assert [line.split() for line in chosen[1:-1]] == [line.split() for line in expected]
+    none = written(lambda console: terminal.outcomes(console, run, lambda score: False))
+    assert "no episode fits" in none[1]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_recording_is_printed_by_its_length_file_and_words(make_run: Maker, known: bool) -> None:
+    run, sha = make_run(n=1), "ab" * 32
+    audio = Audio(sha256=sha, mime="audio/wav", size_bytes=1000)
+    turn = {"said": "um book it", "seconds": 6.12, "audio": {"sha256": sha}}
+    speech = {"speech": {"turns": [turn]}} if known else None
+    task = replace(next(run.tasks()), reference=speech)
+    [trajectory] = run.trajectories()
+    step = replace(trajectory.steps[0], said=(Message(role="user", parts=(audio,)),))
+    played = replace(trajectory, steps=(step,))
+    lines = written(lambda console: terminal.episode(console, task, played, None, ()))
+    length, words = ("6.1 s", ' "um book it"') if known else ("1,000 bytes", "")
+    assert f"user [sound {length}, media/ab/{sha}]{words}" in [line.strip() for line in lines]
 
 
 def test_what_is_empty_is_not_printed() -> None:
@@ -117,6 +160,18 @@ def test_only_the_latest_reason_of_what_is_still_not_run_counts(make_run: Maker)
         f"  next: toolmark show {run.path} lab-5  (one of them, whole)",
         "  next: give the same command again to run what is missing",
     ]
+
+
+def test_what_a_set_lacks_no_run_mends(make_run: Maker) -> None:
+    run = make_run(n=6, absent=2)  # lab-4 and lab-5
+    lines = Lines(run.path / "attempts.jsonl")
+    lines.append(Attempt(task="lab-4", repeat=0, stage="world", reason="not spoken"))
+    lines.close()
+    told = written(lambda console: terminal.not_run(console, run, {"lab-4", "lab-5"}))
+    assert "  next: make the set again: 2 episodes of it could not be made" in told[-1]
+    assert not any("same command" in line for line in told)
+    told = written(lambda console: terminal.not_run(console, run, {"lab-4"}))
+    assert "1 episode of it" in told[-2] and "same command" in told[-1]
 
 
 def test_a_reason_is_told_to_its_end(make_run: Maker) -> None:

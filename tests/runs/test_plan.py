@@ -115,13 +115,17 @@ def test_only_the_chosen_tasks_are_finished_and_in_their_order(tmp_path: Path) -
 
 def test_a_watcher_is_told_of_tasks_that_are_made(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
+    told: set[tuple[int, str]] = set()
 
     def watch(progress: Progress) -> None:
         seen.append((progress.n_made, progress.n_planned))
+        told.add((progress.n_to_make, progress.effort))
 
-    suite = replace(mini.load(n=3), make=lambda tasks: iter(list(tasks)))
-    tm.run(suite, "test/null", log_dir=tmp_path, watch=watch)
-    assert seen[:3] == [(1, 0), (2, 0), (3, 0)] and set(seen[3:]) == {(0, 3)}
+    suite = replace(mini.load(n=9), make=lambda tasks: iter(list(tasks)),
+                    effort=lambda tasks: f"{len(list(tasks))} clips")  # fmt: skip
+    tm.run(suite, "test/null", log_dir=tmp_path, watch=watch, limit=3)
+    assert seen[:4] == [(0, 0), (1, 0), (2, 0), (3, 0)] and set(seen[4:]) == {(0, 3)}
+    assert told == {(3, "3 clips"), (0, "")}
     seen.clear()
     tm.run(mini.load(n=3), "test/null", log_dir=tmp_path / "other", watch=watch)
     assert {made for made, _ in seen} == {0}, "nothing had to be made"

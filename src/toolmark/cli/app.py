@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ import uvloop
 from rich.console import Console
 
 from toolmark import __version__, api, codec, plugin, suites
+from toolmark.agents.loop import loop
 from toolmark.cli import (
     author,
     ending,
@@ -29,11 +31,12 @@ from toolmark.cli import (
 )
 from toolmark.cli import options as o
 from toolmark.errors import Rejected, ToolmarkError, UsageError, near
-from toolmark.report.tables import visible
+from toolmark.report.tables import plural, visible
+from toolmark.runs import dataset
 from toolmark.runs.plan import Plan, select
-from toolmark.runs.store import Run, write_tasks
+from toolmark.runs.store import Run
 from toolmark.runs.suite import Suite
-from toolmark.types import Check
+from toolmark.types import Check, Task
 
 app = typer.Typer(
     name="toolmark",
@@ -94,6 +97,7 @@ def run(
     max_connections: o.Connections = 16,
     max_retries: o.Retries = 5,
     timeout: o.Timeout = 600.0,
+    audio_format: o.AudioFormat = o.AudioForm.wav,
     log_dir: o.LogDir = RUNS,
     cache: o.CacheDir = None,
     fresh: o.Fresh = False,
@@ -102,9 +106,12 @@ def run(
     as_json: o.AsJson = False,
 ) -> None:
     """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
-    loaded = o.load(suite, knob, seed)
+    loaded = o.load(suite, knob, seed, tasks)
     if dry_run:
-        _preview(loaded, limit, ids, sample, tasks)
+        plan = Plan(suite=loaded.name, model="", dialect=api.dialect_of(loaded, dialect),
+                    limit=limit, ids=o.words(ids), sample=sample,
+                    tasks=str(tasks or ""))  # fmt: skip
+        _preview(loaded, plan)
         return
     settings: dict[str, Any] = {
         "dialect": dialect,
@@ -125,6 +132,7 @@ def run(
         "max_connections": max_connections,
         "max_retries": max_retries,
         "timeout_s": timeout,
+        "audio_format": audio_format.value,
         "resume": not fresh,
         "command": _command(),
     }
@@ -139,7 +147,7 @@ def run(
     if as_json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     else:
-        _finish(done, found)
+        _finish(done, found, _lost(loaded, done) if found["n_not_run"] else ())
     if rejected is not None:
         raise rejected
     raise typer.Exit(_verdict(found, fail_under, stopped=stopped))
@@ -158,10 +166,17 @@ def _execute(loaded: Suite, model: str, settings: dict[str, Any]) -> tuple[Run, 
     return uvloop.run(main())
 
 
-def _finish(done: Run, found: dict[str, Any]) -> None:
+def _lost(loaded: Suite, done: Run) -> set[str]:
+    """Return the tasks of a file that could not be made when it was."""
+    if loaded.broken is None or not done.info.plan.tasks:
+        return set()
+    return {task.id for task in done.tasks() if loaded.broken(task)}
+
+
+def _finish(done: Run, found: dict[str, Any], lost: Collection[str] = ()) -> None:
     terminal.summary(out, found)
     if found["n_not_run"]:
-        terminal.not_run(out, done)
+        terminal.not_run(out, done, lost)
     terminal.parts(out, done.info.notes)
     for name, lives in done.info.servers.items():
         if len(lives) > 1:
@@ -184,11 +199,8 @@ def _verdict(found: dict[str, Any], fail_under: float | None, *, stopped: bool) 
     return 1 if fail_under is not None and value < fail_under else 0
 
 
-def _preview(
-    loaded: Suite, limit: int | None, ids: str | None, sample: int | None, tasks: Path | None
-) -> None:
-    plan = Plan(suite=loaded.name, model="", dialect="", limit=limit, ids=o.words(ids),
-                sample=sample, tasks=str(tasks or ""))  # fmt: skip
+def _preview(loaded: Suite, plan: Plan) -> None:
+    """Show what would be asked: how much of what, what must be made for it, the first in full."""
     counts: Counter[str] = Counter()
     first = None
     for task in select(loaded, plan, loaded.seed):
@@ -198,10 +210,26 @@ def _preview(
     out.print(f"{counts.total()} tasks of {loaded.name}, seed {loaded.seed}", highlight=False)
     for category, n in counts.items():
         out.print(f"  {category or '-':32} {n}", highlight=False, markup=False)
+    made = "" if plan.tasks else loaded.effort(select(loaded, plan, loaded.seed))
+    if made:
+        out.print(f"  {made}", highlight=False)
     terminal.lacking(out, missing)
     if first is not None:
+        first = first if plan.tasks else loaded.draft(first)
+        for text in _prompts(loaded, plan, first):
+            out.print("The system prompt as sent:\n" + visible(text), highlight=False,
+                      markup=False, soft_wrap=True)  # fmt: skip
         shown = msgspec.json.format(codec.encode(first), indent=2).decode()
         out.print("The first one:\n" + shown, highlight=False, markup=False, soft_wrap=True)
+
+
+def _prompts(loaded: Suite, plan: Plan, task: Task) -> list[str]:
+    """Return the system messages with which a task opens, in the dialect in which it is asked."""
+    messages = task.turns[0].messages if task.turns else ()
+    tools = task.tools + (task.turns[0].tools if task.turns else ())
+    if tools and loaded.agent is loop:  # others write their prompts as they go
+        messages, _ = loaded.dialects[task.dialect or plan.dialect].open(messages, tools)
+    return [message.text for message in messages if message.role == "system"]
 
 
 app.command(epilog="Example: `toolmark score runs/funcbench-baseline-planner-native-1a2b3c4d-1`")(
@@ -233,17 +261,11 @@ def list_(
 ) -> None:
     """List the suites, or the knobs of one."""
     if suite is None:
-        terminal.suites(out, {name: _about(name) for name in suites.SUITES})
+        terminal.suites(out, {name: (suites.summary(name), suites.needs(name))
+                              for name in suites.SUITES})  # fmt: skip
         return
     terminal.knobs(out, suites.summary(suite), suites.knobs(suite))
     terminal.dialects(out, suite)
-
-
-def _about(name: str) -> str:
-    try:
-        return suites.summary(name)
-    except UsageError as error:  # an extra is not installed: the other suites are still there
-        return str(error)
 
 
 @app.command(
@@ -290,18 +312,30 @@ def make(
     knob: o.Knobs = None,
     seed: o.Seed = None,
 ) -> None:
-    """Write a suite's tasks to a folder; `run --tasks` asks them."""
+    """Write a suite's tasks, all they need and a data card to a folder; `run --tasks` asks them.
+
+    Exit code 1 if some could not be made; where none could, nothing is written.
+    """
     loaded = o.load(suite, knob, seed)
-    path = output / "tasks.jsonl"
-    if (output / "run.json").exists():
-        raise UsageError(f"{output} is a run: its tasks are not overwritten; choose another folder")
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        made = write_tasks(path, loaded.make(loaded), loaded.media)
-    except OSError as error:
-        raise UsageError(f"{output}: cannot write there: {error.strerror}") from None
-    out.print(f"{path}  {made.n} tasks, seed {loaded.seed}, sha256 {made.sha256}", highlight=False,
+    plan = Plan(suite=loaded.name, model="", dialect="")
+    with terminal.watching(err, loaded.name) as watch:
+        tasks = api.finished(loaded, plan, watch)
+        made = dataset.write(output, loaded, tasks, about=suites.summary(suite))
+    sha256 = made.files["tasks.jsonl"].sha256
+    out.print(f"{output / 'tasks.jsonl'}  {made.n_tasks} tasks, seed {loaded.seed}, "
+              f"sha256 {sha256}", highlight=False, soft_wrap=True)  # fmt: skip
+    out.print(f"  {output / dataset.CARD} tells what it holds", highlight=False, soft_wrap=True)
+    n_broken = sum(made.broken.values())
+    for why, n in Counter(made.broken).most_common(terminal.REASONS):
+        told = f"  not made, {plural(n, 'task')}: {why}"
+        out.print(visible(told), markup=False, highlight=False, soft_wrap=True)
+    if n_broken:
+        out.print(f"  {n_broken} of {made.n_tasks} tasks could not be made and will not be run; "
+                  "next: mend that and give the same command again", highlight=False,
+                  soft_wrap=True)  # fmt: skip
+    out.print(f"  next: toolmark run {suite} --tasks {output} -m MODEL", highlight=False,
               soft_wrap=True)  # fmt: skip
+    raise typer.Exit(1 if n_broken else 0)
 
 
 @app.command(epilog="Examples: `toolmark fetch bfcl`, `toolmark fetch m3-servers`")
@@ -404,9 +438,16 @@ def main() -> None:
         _fail(error, 2)
     except ToolmarkError as error:
         _fail(error, 1)
-    except KeyboardInterrupt:
-        err.print("interrupted; what was done is kept", highlight=False)
-        sys.exit(130)
+    except ModuleNotFoundError as error:  # of a library that is imported only when it is needed
+        step = plugin.blame(error)
+        if not step:
+            raise
+        _fail(UsageError(f"{error}; next: {step}"), 2)
+    except SystemExit as ended:
+        # typer ends a command by itself on Ctrl-C, without a word
+        if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
+            err.print("interrupted; what was done is kept", highlight=False)
+        raise
 
 
 def _fail(error: ToolmarkError, code: int) -> None:

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
+from rich.console import Console
 
 from toolmark import api, suites
 from toolmark.errors import UsageError
+from toolmark.report.tables import visible
 from toolmark.runs.suite import Suite
+
+err = Console(stderr=True)
 
 
 class Effort(StrEnum):
@@ -20,6 +24,13 @@ class Effort(StrEnum):
     low = "low"
     medium = "medium"
     high = "high"
+
+
+class AudioForm(StrEnum):
+    """How an endpoint gets sound."""
+
+    wav = "wav"
+    mp3 = "mp3"
 
 
 def flag(*names: str, **more: Any) -> Any:
@@ -101,6 +112,9 @@ Connections: TypeAlias = Annotated[
 Retries: TypeAlias = Annotated[
     int, flag("--max-retries", help="Retries per request; 0 for none.", min=0)
 ]
+AudioFormat: TypeAlias = Annotated[
+    AudioForm, flag("--audio-format", help="How an endpoint gets sound.")
+]
 LogDir: TypeAlias = Annotated[Path, flag("--log-dir", help="Parent of run folders.")]
 CacheDir: TypeAlias = Annotated[
     Path | None, flag("--cache", metavar="DIR", help="Keep replies there; ask nothing twice.")
@@ -117,11 +131,13 @@ DryRun: TypeAlias = Annotated[
 Page: TypeAlias = Annotated[
     Path | None, flag("-o", "--output", help="Default: report.html in the first run.")
 ]
-TaskFolder: TypeAlias = Annotated[Path, flag("-o", "--output", help="Folder for tasks.jsonl.")]
+TaskFolder: TypeAlias = Annotated[
+    Path, flag("-o", "--output", metavar="DIR", help="The folder of the set.")
+]
 
 
-def load(name: str, knobs: list[str] | None, seed: int | None) -> Suite:
-    """Load a suite with the words of -T and --seed."""
+def load(name: str, knobs: list[str] | None, seed: int | None, tasks: Path | None = None) -> Suite:
+    """Load a suite with the words of -T and --seed; of a made set, as it was made."""
     given: dict[str, Any] = {}
     for word in knobs or ():
         key, equals, value = word.partition("=")
@@ -132,7 +148,10 @@ def load(name: str, knobs: list[str] | None, seed: int | None) -> Suite:
         given[key.strip()] = value.strip()
     if seed is not None and given.setdefault("seed", seed) != seed:
         raise UsageError(f"two seeds: --seed {seed} and -T seed={given['seed']}")
-    return api.load(name, **given)
+    loaded = api.of_set(api.load(name, **given), tasks or "")
+    for note in loaded.notes:
+        err.print(visible(f"{loaded.name}: {note}"), markup=False, highlight=False, soft_wrap=True)
+    return loaded
 
 
 def words(text: str | None) -> tuple[str, ...]:

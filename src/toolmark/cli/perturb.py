@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +15,10 @@ from rich.console import Console
 
 from toolmark import plugin
 from toolmark.cli import options as o
+from toolmark.report.tables import visible
 
 if TYPE_CHECKING:  # loaded when needed: other commands start sooner without it
+    from toolmark.perturb.speech.effect import Effect
     from toolmark.suites.mfcl.booth import Uttered
 
 app = typer.Typer(
@@ -22,6 +27,14 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 out = Console()
+err = Console(stderr=True)
+
+
+class Missing(StrEnum):
+    """What is done where a synthesiser is not installed."""
+
+    error = "error"
+    skip = "skip"
 
 
 @app.callback()
@@ -35,6 +48,8 @@ def _group() -> None:
 `toolmark perturb speech "Book a table for 4 at 7:30 pm" --stages rewrite,disfluency`
 
 `toolmark perturb speech requests.txt --condition noisy --seed 7 -o DIR`
+
+`toolmark perturb speech requests.txt --noises musan,RIRS_NOISES --condition harsh -o DIR`
 
 `toolmark perturb speech clip.wav --condition snr=10:cafe+loss@3 --ears pocketsphinx -o DIR`
 """
@@ -52,56 +67,110 @@ def speech(
         str, o.flag("--condition", help="Acoustics: clean, noisy, harsh, snr=20, loss@3, ...")
     ] = "noisy",
     ears: Annotated[
-        str | None, o.flag("--ears", help="Recognisers: simulated:a, pocketsphinx, whisper:MODEL.")
+        str | None,
+        o.flag(
+            "--ears",
+            metavar="NAME,...",
+            help="Recognisers: simulated:a|b|c (a text's default),"
+            " pocketsphinx (a sound's), whisper:PATH, openai:MODEL, deepgram:MODEL.",
+        ),
     ] = None,
     engines: Annotated[
-        str | None, o.flag("--engines", help="Synthesisers. Default: all free ones that are here.")
+        str | None, o.flag("--engines", help="Synthesisers. Default: espeak-ng, flite, festival.")
     ] = None,
+    missing: Annotated[
+        Missing, o.flag("--missing", help="A synthesiser is: an error, or skip it.")
+    ] = Missing.error,
+    noises: Annotated[
+        str | None,
+        o.flag("--noises", metavar="DIR,...", help="Recorded noises and rooms: MUSAN, any."),
+    ] = None,
+    rewriter: Annotated[
+        str, o.flag("--rewriter", metavar="MODEL", help="Who words it: rules, or a model.")
+    ] = "rules",
+    text: Annotated[
+        str,
+        o.flag("--text", help="What is said in the sound file; else FILE.txt beside it tells."),
+    ] = "",
     seed: Annotated[int, o.flag("--seed", help="Of all that is drawn.", min=0)] = 0,
     output: Annotated[
         Path | None, o.flag("--output", "-o", metavar="DIR", help="Keep sound and record there.")
     ] = None,
+    verbose: Annotated[
+        bool, o.flag("-v", "--verbose", help="Every effect, with its times and strength.")
+    ] = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Say texts as people do, through a bad line, and write down what is heard."""
     each = plugin.attribute("toolmark.suites.mfcl.alone:each")
     made: list[dict[str, object]] = []
-    for name, done in each(
-        inputs, stages=o.words(stages), condition=condition, ears=o.words(ears),
-        engines=o.words(engines), seed=seed, folder=output,
-    ):  # fmt: skip
-        made.append({"name": name, **msgspec.to_builtins(done)})
-        if not as_json:
-            _tell(name, done)
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
-        lines = b"".join(msgspec.json.encode(record) + b"\n" for record in made)
-        (output / "record.jsonl").write_bytes(lines)
+    with ExitStack() as stack:
+        stack.enter_context(err.status("voices, rooms, recognisers: the first time takes longest"))
+        record = None
+        for name, done in each(
+            inputs, stages=o.words(stages), condition=condition, ears=o.words(ears),
+            engines=o.words(engines), missing=missing.value, noises=o.words(noises),
+            rewriter=rewriter, text=text, seed=seed, folder=output, note=_note,
+        ):  # fmt: skip
+            made.append({"name": name, **msgspec.to_builtins(done)})
+            if output is not None:  # line by line: what is made is kept whatever comes later
+                record = record or stack.enter_context((output / "record.jsonl").open("wb"))
+                record.write(msgspec.json.encode(made[-1]) + b"\n")
+                record.flush()
+            if not as_json:
+                _tell(name, done, verbose=verbose)
     if as_json:
         sys.stdout.write(msgspec.json.encode(made).decode() + "\n")
-    elif output is not None:
-        out.print(f"{output}: {len(made)} utterances, record.jsonl", markup=False, highlight=False)
+    else:
+        _end(made, output)
+    if any(one.get("failed") for one in made):
+        raise typer.Exit(1)
 
 
-def _tell(name: str, done: Uttered) -> None:
+def _end(made: Sequence[Mapping[str, object]], output: Path | None) -> None:
+    failed = sum(bool(one.get("failed")) for one in made)
+    if failed:
+        _note(f"{failed} of {len(made)} failed")
+    if output is not None:
+        told = f"{output}: {len(made) - failed} utterances, record.jsonl"
+        out.print(told, markup=False, highlight=False, soft_wrap=True)
+    elif any(one.get("audio") for one in made):
+        out.print("-o DIR keeps the sound and the record", style="dim", highlight=False)
+
+
+def _note(line: str) -> None:
+    err.print(visible(line), style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def _tell(name: str, done: Uttered, *, verbose: bool) -> None:
     """Print what was said, how, and what was heard."""
-    rows = [("said", done.said)]
+    rows = [("worded by", done.rewriter), ("wording not taken", done.refused), ("said", done.said)]
     if done.voice is not None:
         who = done.voice
         rows.append(("voice", f"{who.engine} {who.name}, rate {who.rate:g}"))
-    for effect in done.timeline:
-        told = ", ".join(f"{key} {value}" for key, value in effect.detail.items())
-        span = f"{effect.start_s:.2f}-{effect.end_s:.2f} s"
-        rows.append((effect.name, f"{span}, severity {effect.severity}; {told}"))
+    if verbose:
+        rows += [(effect.name, _detail(effect)) for effect in done.timeline]
+    else:
+        short = dict.fromkeys(f"{effect.name}@{effect.severity}" for effect in done.timeline)
+        rows.append(("acoustics", ", ".join(short)))
     if done.stoi is not None:
-        rows.append(("STOI", f"{done.stoi:.2f} {done.gate}"))
+        rows.append(("STOI", f"{done.stoi:.2f} {done.gate}".strip()))
     for ear, heard in done.heard.items():
         mark = " (simulated)" if heard.simulated else ""
-        wrong = f"  [word error rate {heard.wer:.0%}]" if done.said else ""
+        wrong = "" if heard.wer is None else f"  [word error rate {heard.wer:.0%}]"
         rows.append((ear + mark, heard.text + wrong))
     if done.failed:
         rows.append(("failed", done.failed))
     out.print(name, style="bold", markup=False, highlight=False)
     for head, text in rows:
         if text:
-            out.print(f"  {head}: {text}", markup=False, highlight=False, soft_wrap=True)
+            out.print(f"  {head}: {visible(text)}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _detail(effect: Effect) -> str:
+    values = (
+        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in effect.detail.items()
+    )
+    span = f"{effect.start_s:.2f}-{effect.end_s:.2f} s"
+    return f"{span}, severity {effect.severity}" + "".join(f", {value}" for value in values)

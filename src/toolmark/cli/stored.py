@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,8 @@ from toolmark.cli import options as o
 from toolmark.cli import terminal
 from toolmark.errors import UsageError, near
 from toolmark.report.tables import visible
+from toolmark.runs.store import Run
+from toolmark.types import Score
 
 out = Console()
 
@@ -59,15 +62,51 @@ def compare(
     out.print(str(found), highlight=False, markup=False, soft_wrap=True)
 
 
+def _fitting(run: Run, outcome: str | None, axes: Sequence[str]) -> Callable[[Score], bool]:
+    """Return what tells whether an episode is listed. Raises UsageError for what no run has."""
+    known = ("correct", "incorrect", terminal.NOT_RUN)
+    if outcome is not None and outcome not in known:
+        raise UsageError(f"--outcome {outcome!r}{near(outcome, known)}")
+    wanted = dict(each.partition("=")[::2] for each in axes)
+    levels: dict[str, set[str]] = {}
+    for score in run.scores() if wanted else ():
+        for name, level in score.axes.items():
+            levels.setdefault(name, set()).add(level)
+    for name, level in wanted.items():
+        if name not in levels:
+            raise UsageError(f"--axis {name!r}: {run.path} has no such axis{near(name, levels)}")
+        if level not in levels[name]:
+            raise UsageError(f"--axis {name}={level!r}: no such level{near(level, levels[name])}")
+
+    def fits(score: Score) -> bool:
+        if outcome is not None and terminal.outcome(score) != outcome:
+            return False
+        return all(score.axes.get(name) == level for name, level in wanted.items())
+
+    return fits
+
+
 def show(
     path: o.RunPath,
     item: Annotated[str | None, typer.Argument(help="A task or item id; none: list them.")] = None,
     suite: o.UserSuite = None,
+    outcome: Annotated[
+        str | None, o.flag("--outcome", help="List only: correct, incorrect or not run.")
+    ] = None,
+    axis: Annotated[
+        list[str] | None,
+        o.flag(
+            "--axis",
+            metavar="NAME=LEVEL",
+            help="List only these, such as condition=noisy. May be repeated.",
+        ),
+    ] = None,
+    every: Annotated[bool, o.flag("--all", help="List all of them, not the first 50.")] = False,
 ) -> None:
     """Print what happened in one task, step by step; without an id, list the tasks."""
     opened = api.open_run(path)
     if item is None:
-        terminal.outcomes(out, opened)
+        terminal.outcomes(out, opened, _fitting(opened, outcome, axis or []), whole=every)
         return
     scores = {(s.task, s.repeat): s for s in opened.scores() if item in (s.task, s.item)}
     scorer = suites.scorer(suite) if suite else api.scorer_of(opened.info.plan.suite)

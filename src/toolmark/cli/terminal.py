@@ -30,6 +30,7 @@ from toolmark.types import (
     Drawing,
     Estimate,
     Label,
+    Part,
     Score,
     Step,
     Task,
@@ -37,9 +38,11 @@ from toolmark.types import (
     Verdict,
 )
 from toolmark.types import Table as Data
+from toolmark.types import Text as Words
 
 PLAIN_EVERY_S = 10.0
 WIDTH = 2_000  # characters of one text that `show` prints
+NOT_RUN = "not run"
 LISTED = 50  # episodes that `show` lists
 REASON = 100  # characters of one in the line of progress
 REASONS = 3  # why episodes are not run
@@ -87,9 +90,11 @@ def line(progress: Progress, title: str = "", width: int | None = None) -> str:
     `width`, tokens go first, then the rate, the ends of reason and title, the score, all of the
     reason and the title. What was not run and the time left stay whole.
     """
-    if progress.n_made:
+    if progress.n_to_make:
         rate = progress.n_made / max(progress.elapsed_s, 1e-9)
-        return f"{title}  tasks made: {progress.n_made}  {rate:.1f}/s"[: width or None]
+        left = duration((progress.n_to_make - progress.n_made) / rate) if rate else "?"
+        told = f"tasks made: {progress.n_made:,} of {progress.n_to_make:,}"
+        return f"{title}  {told}  {rate:.1f}/s  left {left}"[: width or None]
     parts = _parts(progress, title)
     for name, room in _CUTS:
         over = len("  ".join(filter(None, parts.values()))) - (width or math.inf)
@@ -160,14 +165,17 @@ def watching(console: Console, title: str) -> Iterator[Callable[[Progress], None
 
 
 def _warned(console: Console, show: Callable[[Progress], None]) -> Callable[[Progress], None]:
-    """Say what parts of the site lack before the first question; then show."""
-    told = False
+    """Say what there is to make, and before the first question what the site lacks; then show."""
+    told: set[bool] = set()
 
     def first(progress: Progress) -> None:
-        nonlocal told
-        if not told and not progress.n_made:
-            told = True
+        making = bool(progress.n_to_make)
+        if making not in told and progress.effort:
+            work = f"  {progress.n_to_make:,} tasks to make: {progress.effort}"
+            console.print(work, markup=False, highlight=False, soft_wrap=True)
+        elif making not in told:
             lacking(console, progress.missing)
+        told.add(making)
         show(progress)
 
     return first
@@ -219,7 +227,7 @@ def summary(console: Console, found: Mapping[str, Any]) -> None:
     read = f", {found['reading']} reading" if len(found.get("readings", ())) > 1 else ""
     console.print(
         f"  {escape(_told(head)[0] + read)} [bold]{escape(estimate(head))}[/]  "
-        f"n={found['n_run']}, not run {found['n_not_run']}" + _bounds(found),
+        f"{_counts(found)}, not run {found['n_not_run']}" + _bounds(found),
         highlight=False,
     )
     if drawn := names.sampled(found.get("sample")):
@@ -235,6 +243,13 @@ def summary(console: Console, found: Mapping[str, Any]) -> None:
         told = f"  {tables.plural(missing, 'part')} without a result not shown"
         console.print(told, style="dim", highlight=False)
     console.print(f"  [dim]{escape(found['run_dir'])}[/]", highlight=False, soft_wrap=True)
+
+
+def _counts(found: Mapping[str, Any]) -> str:
+    """Say on how many episodes the headline rests, and of how many, where that is not all."""
+    n, n_run = found["score"]["n"], found["n_run"]
+    told = found["score"].get("told")  # of a suite whose headline names what it rests on
+    return f"n={n} of {n_run} run" if told and 0 < n < n_run else f"n={n_run}"
 
 
 def stale(console: Console, folder: Path) -> None:
@@ -254,11 +269,12 @@ def _bounds(found: Mapping[str, Any]) -> str:
     )
 
 
-def suites(console: Console, found: Mapping[str, str]) -> None:
-    """Print the suites with a sentence each, then who can play and how they are asked."""
+def suites(console: Console, found: Mapping[str, tuple[str, str]]) -> None:
+    """Print the suites with a sentence each and what they still need, who plays, who asks."""
     table = Table.grid(padding=(0, 2))
-    for name, about in found.items():
-        table.add_row(f"[bold]{escape(name)}[/]", escape(_sentence(about)))
+    for name, (about, needs) in found.items():
+        lack = f" [yellow]needs: {escape(needs)}[/]" if needs else ""
+        table.add_row(f"[bold]{escape(name)}[/]", escape(_sentence(about)) + lack)
     table.add_row("", "")
     for name, about in PLAYERS.items():
         table.add_row(f"[dim]{name}[/]", escape(about))
@@ -272,24 +288,43 @@ def dialects(console: Console, suite: str) -> None:
         console.print(f"--dialect: {DIALECTS[suite]}", markup=False, highlight=False)
 
 
-def outcomes(console: Console, run: Run) -> None:
-    """List the first tasks of a run: outcome and primary cause in the headline reading."""
+def outcomes(
+    console: Console,
+    run: Run,
+    fits: Callable[[Score], bool] = lambda score: True,
+    *,
+    whole: bool = False,
+) -> None:
+    """List the tasks of a run that fit: outcome and primary cause in the headline reading.
+
+    The first of them only, unless the `whole` list is wanted.
+    """
     console.print(f"{names.short(run.info.plan.model)} on {run.info.plan.suite}",
                   markup=False, highlight=False)  # fmt: skip
     rows: list[tuple[str, str, str]] = []
     n = 0
-    for n, score in enumerate(run.scores(), 1):
-        if n <= LISTED:
+    for n, score in enumerate(filter(fits, run.scores()), 1):
+        if whole or n <= LISTED:
             rows.append(_outcome(score))
     width = max((len(row[0]) for row in rows), default=0)
     for name, outcome, why in rows:
         told = f"  {name:{width}}  {outcome:9}  {why}".rstrip()
         console.print(told, markup=False, highlight=False, soft_wrap=True)
-    if n > LISTED:
-        console.print(f"... and {n - LISTED:,} more", highlight=False)
+    if not n:
+        console.print("  no episode fits")
+    if n > len(rows):
+        console.print(f"... and {n - len(rows):,} more: --all lists them, --outcome and --axis "
+                      "choose", markup=False, highlight=False, soft_wrap=True)  # fmt: skip
     console.print(
         f"next: toolmark show {run.path} ID", highlight=False, markup=False, soft_wrap=True
     )
+
+
+def outcome(score: Score) -> str:
+    """Return what became of an episode in the headline reading."""
+    if score.not_run or not score.readings:
+        return NOT_RUN
+    return next(iter(score.readings.values())).outcome
 
 
 def pending(run: Run) -> list[Attempt]:
@@ -302,8 +337,11 @@ def pending(run: Run) -> list[Attempt]:
     return [attempt for episode, attempt in latest.items() if episode not in done]
 
 
-def not_run(console: Console, run: Run) -> None:
-    """Print the commonest reasons why episodes are not run, and what to do."""
+def not_run(console: Console, run: Run, lost: Collection[str] = ()) -> None:
+    """Print the commonest reasons why episodes are not run, and what to do.
+
+    `lost` are the tasks that a made set could not make: to ask them again mends nothing.
+    """
     left = pending(run)
     # what only waited for another episode tells least: it comes last
     reasons = Counter((a.stage == "needs", a.reason.partition("\n")[0]) for a in left)
@@ -313,7 +351,12 @@ def not_run(console: Console, run: Run) -> None:
     lines = (
         [f"  next: toolmark show {run.path} {left[0].task}  (one of them, whole)"] if left else []
     )
-    lines.append("  next: give the same command again to run what is missing")
+    n_lost = sum(attempt.task in lost for attempt in left)
+    if n_lost:
+        could = f"  next: make the set again: {tables.plural(n_lost, 'episode')} of it "
+        lines.append(f"{could}could not be made, and no run mends that")
+    if not left or n_lost < len(left):
+        lines.append("  next: give the same command again to run what is missing")
     for line_ in lines:
         console.print(visible(line_), markup=False, highlight=False, soft_wrap=True)
 
@@ -321,7 +364,7 @@ def not_run(console: Console, run: Run) -> None:
 def _outcome(score: Score) -> tuple[str, str, str]:
     name = visible(f"{score.task} #{score.repeat}" if score.repeat else score.task)
     if score.not_run or not score.readings:
-        return name, "not run", _short(score.not_run.partition("\n")[0])
+        return name, NOT_RUN, _short(score.not_run.partition("\n")[0])
     verdict = next(iter(score.readings.values()))
     label = next((label for label in verdict.labels if label.primary), None)
     return name, verdict.outcome, visible(f"{label.cause}  {label.native}") if label else ""
@@ -371,8 +414,9 @@ def episode(
 ) -> None:
     """Print one episode step by step, then what it was worth and why, evidence only once."""
     console.rule(escape(f"{trajectory.task}  repeat {trajectory.repeat}"))
+    heard = speech(task)
     for number_, step in enumerate(trajectory.steps, 1):
-        _step(console, number_, step)
+        _step(console, number_, step, heard)
     console.print(f"[bold]ending[/] {trajectory.ending}")
     if trajectory.answer:
         console.print("[bold]answer[/] ", end="")
@@ -405,10 +449,38 @@ def _label(label: Label) -> str:
     return f"{'*' if label.primary else ' '} {'  '.join(told)}"
 
 
-def _step(console: Console, number_: int, step: Step) -> None:
+def speech(task: Task) -> dict[str, Mapping[str, Any]]:
+    """Return what is known of a task's recordings, by their digest: `said`, `seconds`."""
+    held = task.reference.get("speech") if isinstance(task.reference, Mapping) else None
+    turns = held.get("turns") if isinstance(held, Mapping) else None
+    known = [turn for turn in turns or () if isinstance(turn, Mapping)]
+    return {
+        str(turn["audio"].get("sha256")): turn
+        for turn in known
+        if isinstance(turn.get("audio"), Mapping)
+    }
+
+
+def _spoken(part: Part, heard: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a part of a message as a line: a recording by its length, its file and its words."""
+    if isinstance(part, Words):
+        return part.text
+    if not isinstance(part, Audio):
+        return f"[{part.mime}, media/{part.sha256[:2]}/{part.sha256}]"
+    known = heard.get(part.sha256, {})
+    long = known.get("seconds")
+    length = f"{long:.1f} s" if isinstance(long, int | float) else f"{part.size_bytes:,} bytes"
+    words = f' "{known["said"]}"' if known.get("said") else ""
+    return f"[sound {length}, media/{part.sha256[:2]}/{part.sha256}]{words}"
+
+
+def _step(
+    console: Console, number_: int, step: Step, heard: Mapping[str, Mapping[str, Any]]
+) -> None:
     for message in step.said:
         console.print(f"[cyan]{message.role}[/] ", end="")
-        console.print(_short(message.text), markup=False, highlight=False)
+        told = " ".join(_spoken(part, heard) for part in message.parts)
+        console.print(_short(told), markup=False, highlight=False, soft_wrap=True)
     console.print(f"[green]model[/] step {number_}", end=" " if step.reply.text else "\n")
     if step.reply.text:
         console.print(_short(step.reply.text), markup=False, highlight=False)

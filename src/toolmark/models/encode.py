@@ -14,6 +14,7 @@ import msgspec
 from toolmark.codec import restore
 from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
+from toolmark.models import sound
 from toolmark.models.profile import Profile
 from toolmark.types import Audio, Image, Message, Part, Request, Sampling, Text, Tool
 
@@ -190,19 +191,22 @@ class Encoder:
             case Text():
                 return {"type": "text", "text": restore(part.text)}
             case Image():
-                url = f"data:{part.mime};base64,{self._bytes(part)}"
+                url = f"data:{part.mime};base64,{_base64(self._read(part))}"
                 return {"type": "image_url", "image_url": {"url": url}}
             case Audio():
                 kind = _FORMATS.get(part.mime)
                 if kind is None:
                     raise DataError(f"audio of type {part.mime!r} cannot be sent: wav or mp3 only")
-                data = {"data": self._bytes(part), "format": kind}
+                held = self._read(part)
+                if kind != self.profile.audio == "mp3":
+                    kind, held = "mp3", sound.mp3(held)
+                data = {"data": _base64(held), "format": kind}
                 return {"type": "input_audio", "input_audio": data}
 
-    def _bytes(self, part: Image | Audio) -> str:
+    def _read(self, part: Image | Audio) -> bytes:
         if self.media is None:
             raise UsageError("a message holds media, but the model has no media store")
-        return base64.b64encode(self.media.read(part)).decode()
+        return self.media.read(part)
 
 
 def check_sampling(sampling: Sampling) -> None:
@@ -244,6 +248,10 @@ def _object(arguments: str) -> str:
     except (msgspec.DecodeError, RecursionError):
         return "{}"
     return arguments
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _json(value: Any) -> bytes:

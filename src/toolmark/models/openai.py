@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from toolmark.codec import escape
+from toolmark.codec import encode, escape
 from toolmark.errors import EndpointError, Rejected, Torn, near
 from toolmark.media import Media
 from toolmark.models import decode, profile, status
@@ -22,6 +22,9 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 _LISTED = 100
 _QUOTED = 120
 _UNREADABLE = (400, 422)
+SIGNS = ("authorization", "api-key", "x-api-key")
+"""Headers that hold keys."""
+_REAL = 12  # characters: what is shorter, such as EMPTY, is no key, and any reply may hold it
 
 
 class OpenAI:
@@ -56,6 +59,8 @@ class OpenAI:
         self._encoder = Encoder(model, self.quirks, extra, media)
         self._chat = f"{url}/chat/completions"
         self.mask = Mask(key, headers.values())
+        signs = (value for name, value in headers.items() if name.lower() in SIGNS)
+        self._secret = Mask("", (each for each in (key, *signs) if len(each) >= _REAL))
         own = {"Content-Type": "application/json", "Accept": "application/json"}
         if key:
             own["Authorization"] = f"Bearer {key}"
@@ -83,6 +88,7 @@ class OpenAI:
     async def __call__(self, request: Request, /) -> Reply:
         """Ask once. Raises EndpointError; a fault of the model is in the Reply.
 
+        A reply that holds the key is refused: what a model says is stored, and passed on.
         A request that is refused for its form goes out again in a form the endpoint takes.
         """
         try:
@@ -122,12 +128,21 @@ class OpenAI:
         if answer.status != 200:
             return await self._failed(answer, answer.status, answer.body)
         try:
-            return decode.reply(answer.body, kit.meant, answer.latency_s)
+            return self._safe(decode.reply(answer.body, kit.meant, answer.latency_s))
         except decode.Failure as failure:
             return await self._failed(answer, None, failure.body)
         except Torn as error:
             text = self.mask.hidden(answer.body.decode("utf-8", "replace"))
             raise Torn(f"{error}: {text[:_QUOTED]!r}") from None
+
+    def _safe(self, reply: Reply) -> Reply:
+        text = encode(reply).decode()
+        if self._secret.hidden(text) != text:
+            raise Rejected(
+                f"the reply holds the key ({self.key_name}): none of it is kept. An endpoint that "
+                "shows keys is not to be trusted with one"
+            )
+        return reply
 
     async def _again(self, request: Request, sent: bytes, answer: Answer) -> Answer:
         """Ask again while the body can still be changed to what the endpoint says it takes.

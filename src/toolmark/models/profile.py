@@ -8,19 +8,22 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
+from toolmark.models.sound import Form
+
 
 class Profile(Struct, frozen=True, kw_only=True):
     """What an endpoint takes. The defaults are what every known server accepts.
 
     `dots`: function names may hold dots. `limit`: the field that limits the reply. `media`: a
     tool message may hold images and audio; else they follow in a user message. `without`: the
-    settings of Sampling that are never sent, in order.
+    settings of Sampling that are never sent, in order. `audio`: how WAV is sent.
     """
 
     dots: bool = False
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     media: bool = False
     without: tuple[str, ...] = ()
+    audio: Form = "wav"
 
 
 PLAIN = Profile()

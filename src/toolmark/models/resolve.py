@@ -11,10 +11,13 @@ from types import MappingProxyType
 from typing import Any, Protocol, cast
 from urllib.parse import parse_qsl, urlsplit
 
+from msgspec.structs import replace
+
 from toolmark import plugin
 from toolmark.errors import UsageError, near
 from toolmark.media import Media
-from toolmark.models.openai import OpenAI
+from toolmark.models import profile, sound
+from toolmark.models.openai import SIGNS, OpenAI
 from toolmark.models.policy import Cache, Pace, Retry
 from toolmark.types import Instrument, Model, Task
 
@@ -23,7 +26,6 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 _OPENAI = "https://api.openai.com/v1"
 _OPENAI_KEY = "OPENAI_API_KEY"
 _OWN_KEY = "TOOLMARK_API_KEY"
-_SIGNS = ("authorization", "api-key", "x-api-key")
 _SCHEMES = ("openai/", "http://", "https://", "baseline/", "test/", "module:attribute")
 _BASELINES = {
     "planner": "toolmark.models.baselines.planner:Planner",
@@ -81,12 +83,15 @@ def resolve(
     max_retries: int = 5,
     cache: Path | None = None,
     media: Media | None = None,
+    audio: sound.Form = "wav",
 ) -> Model | Instrument:
     """Return the model that `spec` names; a model object is taken as it is.
 
     An endpoint gets pace, retries and, given a folder, the cache. A user's `module:attribute`
-    gets the same; baselines and test instruments get none. Raises UsageError.
+    gets the same; baselines and test instruments get none. Sound goes to an endpoint as `audio`.
+    Raises UsageError.
     """
+    sound.check(audio)
     if not isinstance(spec, str):
         return spec
     scheme, _, rest = spec.partition("/")
@@ -106,7 +111,7 @@ def resolve(
             return model
     else:
         settings: Any = {"headers": headers, "extra_body": extra_body, "timeout_s": timeout_s}
-        model = wire = endpoint(spec, base_url=base_url, media=media, **settings)
+        model = wire = endpoint(spec, base_url=base_url, media=media, audio=audio, **settings)
         identity = wire.identity
     paced = Retry(Pace(model, max_connections), max_retries)
     return Cache(paced, cache, identity) if cache else paced
@@ -120,6 +125,7 @@ def endpoint(
     extra_body: Mapping[str, Any] = _NONE,
     timeout_s: float = 300.0,
     media: Media | None = None,
+    audio: sound.Form = "wav",
 ) -> OpenAI:
     """Return the bare wire to `openai/NAME` or `http(s)://HOST:PORT/v1#NAME`.
 
@@ -128,7 +134,7 @@ def endpoint(
     """
     url, name, key_name = _address(spec, base_url)
     key = os.environ.get(key_name, "").strip()
-    signed = key or any(header.lower() in _SIGNS for header, _ in headers)
+    signed = key or any(header.lower() in SIGNS for header, _ in headers)
     if url == _OPENAI and not signed:
         raise UsageError(f"no key for {spec}: set {_OPENAI_KEY}")
     return OpenAI(
@@ -141,6 +147,7 @@ def endpoint(
         timeout_s=timeout_s,
         media=media,
         name=spec if spec.startswith("openai/") else name,
+        quirks=replace(profile.of(url), audio=audio),
     )
 
 

@@ -14,7 +14,7 @@ from toolmark import codec
 from toolmark.errors import UsageError, near
 from toolmark.report import names, tables
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Scorer
+from toolmark.runs.suite import Metric, Naming, Scorer
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
 from toolmark.stats.paired import Paired, paired
@@ -28,8 +28,10 @@ SHOWN = 12  # flipped items of each way that the terminal names
 class Comparison(Record, frozen=True, kw_only=True):
     """Run A against run B in one reading; differences are A minus B, on the items of both.
 
-    `score_a` and `score_b` are the headlines over all rows of each run; `paired` is over the
-    common rows alone, and so are `categories`. `warnings` say what makes the runs unlike;
+    `score_a` and `score_b` are the headlines over all rows of each run that they rest on; `paired`
+    is over the common ones of these rows alone, and so are `categories`; `over` names them where
+    they are not all. `levels` are over all common rows, by axis and level, for the axes that the
+    suite compares by. `warnings` say what makes the runs unlike;
     `n_changed` of the common tasks differ in content, and unless that was asked for no test is
     made between them: `p` and `detectable` are None.
     """
@@ -40,6 +42,8 @@ class Comparison(Record, frozen=True, kw_only=True):
     score_a: Estimate
     score_b: Estimate
     paired: Paired
+    over: str = ""
+    levels: dict[str, tuple[Paired, ...]] = {}
     categories: tuple[Paired, ...] = ()
     settings: tuple[tuple[str, str, str], ...] = ()
     warnings: tuple[str, ...] = ()
@@ -74,18 +78,44 @@ def compare(
     test: Callable[[Paired], Paired] = (
         _untested if changed[0] and not differing else lambda found: found
     )
+    head, mine, other = _headline(scorer, table_a, table_b)
     return Comparison(
         a=name_a,
         b=name_b,
         reading=chosen,
-        score_a=scorer.metrics(table_a)[0].measure(table_a),
-        score_b=scorer.metrics(table_b)[0].measure(table_b),
-        paired=test(paired(table_a, table_b)),
-        categories=tuple(map(test, _categories(table_a, table_b, _ordered(a, table_a, scorer)))),
+        score_a=head.measure(table_a),
+        score_b=head.measure(table_b),
+        paired=test(paired(mine, other)),
+        over=head.told or head.name if head.rows else "",
+        levels={
+            axis: tuple(map(test, found))
+            for axis, naming in scorer.axes.items()
+            if len(found := list(_levels(table_a, table_b, axis, naming))) > 1
+        },
+        categories=tuple(map(test, _categories(mine, other, _ordered(a, table_a, scorer)))),
         settings=tuple(_settings(a, b)),
         warnings=tuple(_warnings(a, b, *changed)),
         n_changed=changed[0],
     )
+
+
+def _headline(scorer: Scorer, a: Columns, b: Columns) -> tuple[Metric, Columns, Columns]:
+    """Return the first of A's numbers that rests on items of both runs, and its rows in each."""
+    metrics = scorer.metrics(a)
+    for metric in metrics:
+        mine, other = (metric.rows(table) if metric.rows else table for table in (a, b))
+        if np.isin(mine.item, other.item).any():
+            return metric, mine, other
+    return metrics[0], a, b
+
+
+def _levels(a: Columns, b: Columns, axis: str, naming: Naming) -> Iterator[Paired]:
+    """Compare level by level, in the order of A's tasks."""
+    mine, other = a.axis(axis), b.axis(axis)
+    for level in dict.fromkeys(mine.tolist()):
+        rows, partner = a.where(mine == level), b.where(other == level)
+        if level and np.isin(rows.item, partner.item).any():
+            yield paired(rows, partner, name=naming(str(level), a))
 
 
 def _untested(found: Paired) -> Paired:
@@ -143,6 +173,7 @@ def summary(comparison: Comparison) -> Table:
         ("without a partner", f"A {found.unpaired_a}, B {found.unpaired_b}", "left out"),
     ]
     title = f"Comparison, {comparison.reading} reading"
+    title += f": {comparison.over}" if comparison.over else ""
     return Table(title=title, head=("", "value [95 % interval]", "on"), rows=tuple(rows))
 
 
@@ -166,9 +197,11 @@ def _between(found: Paired) -> str:
 
 
 def details(comparison: Comparison) -> Iterator[Table]:
-    """Go through the further tables: by category, settings that differ."""
+    """Go through the further tables: by axis and category, settings that differ."""
+    for axis, found in comparison.levels.items():
+        yield _split(axis, found)
     if len(comparison.categories) > 1:
-        yield _by_category(comparison)
+        yield _split("category", comparison.categories, comparison.over)
     if comparison.settings:
         yield Table(title="Settings that differ", head=("", "A", "B"), rows=comparison.settings)
 
@@ -182,7 +215,7 @@ def _flips(found: Paired) -> Iterator[str]:
         yield f"{word} right: {', '.join(items[:SHOWN])}{rest}"
 
 
-def _by_category(comparison: Comparison) -> Table:
+def _split(by: str, parts: Sequence[Paired], over: str = "") -> Table:
     rows = tuple(
         (
             found.difference.name,
@@ -192,13 +225,13 @@ def _by_category(comparison: Comparison) -> Table:
             len(found.only_a),
             len(found.only_b),
         )
-        for found in comparison.categories
+        for found in parts
     )
     return Table(
-        title="A minus B by category, in points",
-        head=("category", "difference", "p", "pairs", "only A right", "only B right"),
+        title=f"A minus B by {by}, in points{over and f' ({over})'}",
+        head=(by, "difference", "p", "pairs", "only A right", "only B right"),
         rows=rows,
-        note=PER_ROW if any(found.p is not None for found in comparison.categories) else "",
+        note=PER_ROW if any(found.p is not None for found in parts) else "",
     )
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from toolmark import codec
@@ -34,6 +38,7 @@ LONGEST = 20_000  # characters of one text: the rest stays in trajectories.jsonl
 LARGEST = 1_000_000  # bytes of one episode: one giant must not crowd out a hundred others
 PICTURE = 400_000  # bytes of one picture: larger ones are named only
 SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
+FRAME = 64  # bytes of the element around a body
 NOT_RUN = "not run"
 
 
@@ -41,26 +46,25 @@ NOT_RUN = "not run"
 class Block:
     """An episode made ready: its line in the list and its details, as JSON safe within HTML.
 
-    `quiet` is the body without its recordings, "" where it has none.
+    `quiet` is the body without its recordings, "" where it has none. `drawn` and `sounds` are the
+    drawings and recordings that the body names, by content: episodes of one sound share them, and
+    a page holds each once.
     """
 
     line: bytes
     body: bytes
     quiet: bytes = b""
+    drawn: Mapping[str, bytes] = field(default_factory=dict)
+    sounds: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def size_bytes(self) -> int:
-        """What it adds to the page, its element included."""
-        return len(self.line) + len(self.body) + 64
-
-    @property
-    def sound_bytes(self) -> int:
-        """How much of that are recordings."""
-        return len(self.body) - len(self.quiet) if self.quiet else 0
+        """What it adds to the page by itself, its element included."""
+        return len(self.line) + len(self.body) + FRAME
 
     def hushed(self) -> Block:
         """Return it without its recordings."""
-        return Block(self.line, self.quiet) if self.quiet else self
+        return Block(self.line, self.quiet, drawn=self.drawn) if self.quiet else self
 
 
 def block(
@@ -70,15 +74,20 @@ def block(
     verdicts: Mapping[str, Verdict],
     views: Sequence[Table | Drawing | Audio],
     media: Media,
+    page: Path | None = None,
 ) -> Block:
-    """Make the block of a completed episode; its pictures and recordings are in that store."""
+    """Make the block of a completed episode; its pictures and recordings are in that store.
+
+    `page`: the folder of the page, from which recordings are linked.
+    """
     line = {
         **_about(run, task, trajectory.repeat, trajectory.steps),
         "seconds": trajectory.latency_s,
         "outcome": {name: verdict.outcome for name, verdict in verdicts.items()},
         "cause": {name: _primary(verdict) for name, verdict in verdicts.items()},
     }
-    store = _Store(media)
+    store = _Store(media, page)
+    shown = list(_views(views, store))  # above the steps, which show no waveform again
     body = {
         "steps": [_step(step, store) for step in trajectory.steps],
         "ending": trajectory.ending,
@@ -87,19 +96,26 @@ def block(
         "tools": [signature(tool) for tool in trajectory.tools or _offered(task)],
         "reference": _json(task.reference),
         "verdicts": [_verdict(name, verdict) for name, verdict in verdicts.items()],
-        "views": [_view(view, store) for view in views],
+        "views": shown,
     }
     return _made(line, body)
 
 
-def absent(run: int, task: Task, attempt: Attempt, readings: Sequence[str], media: Media) -> Block:
+def absent(
+    run: int,
+    task: Task,
+    attempt: Attempt,
+    readings: Sequence[str],
+    media: Media,
+    page: Path | None = None,
+) -> Block:
     """Make the block of an episode that was not run, with the steps that were made."""
     line = {
         **_about(run, task, attempt.repeat, attempt.steps),
         "outcome": dict.fromkeys(readings, NOT_RUN),
         "cause": {},
     }
-    store = _Store(media)
+    store = _Store(media, page)
     body = {
         "steps": [_step(step, store) for step in attempt.steps],
         "reason": _clip(f"{attempt.stage}: {attempt.reason}"),
@@ -112,8 +128,29 @@ def absent(run: int, task: Task, attempt: Attempt, readings: Sequence[str], medi
 
 def _made(line: dict[str, Any], body: dict[str, Any]) -> Block:
     """Write an episode, and once more without its recordings if it has any."""
-    quiet = _hushed(body)
-    return Block(embed(line), _fit(body), b"" if quiet == body else _fit(quiet))
+    sounds: dict[str, bytes] = {}
+    drawn: dict[str, bytes] = {}
+    fitted = _apart(_fit(_apart(body, "sound", sounds)), "svg", drawn)
+    loud, quiet = embed(fitted), embed(_hushed(fitted))
+    kept = {name: data for name, data in sounds.items() if name.encode() in loud}
+    return Block(embed(line), loud, quiet if kept else b"", drawn, kept)
+
+
+def _apart(value: Any, key: str, into: dict[str, bytes]) -> Any:
+    """Put what stands under a key apart, by a name of its content, and the name in its place."""
+    match value:
+        case list():
+            return [_apart(item, key, into) for item in value]
+        case dict():
+            made = {name: _apart(item, key, into) for name, item in value.items()}
+            held = made.get(key)
+            if isinstance(held, str) and held:
+                name = f"{key}-{hashlib.sha256(held.encode()).hexdigest()[:16]}"
+                into[name] = embed(held, _OPENING if key == "svg" else _FOUL)
+                made[key] = f"#{name}"
+            return made
+        case _:
+            return value
 
 
 def _hushed(value: Any) -> Any:
@@ -128,16 +165,15 @@ def _hushed(value: Any) -> Any:
             return value
 
 
-def embed(value: Any) -> bytes:
+_FOUL = re.compile(rb"<|\xe2\x80\xa8|\xe2\x80\xa9")
+# of a drawing only what could end or change the script element: it has hundreds of tags
+_OPENING = re.compile(rb"<(?=!|/?[sS])|\xe2\x80\xa8|\xe2\x80\xa9")
+_FAIR = {b"<": b"\\u003c", b"\xe2\x80\xa8": b"\\u2028", b"\xe2\x80\xa9": b"\\u2029"}
+
+
+def embed(value: Any, foul: re.Pattern[bytes] = _FOUL) -> bytes:
     """Write JSON that may stand inside a script element whatever text it holds."""
-    data = codec.encode(value)
-    for foul, fair in (
-        (b"<", b"\\u003c"),
-        (b"\xe2\x80\xa8", b"\\u2028"),
-        (b"\xe2\x80\xa9", b"\\u2029"),
-    ):
-        data = data.replace(foul, fair)
-    return data
+    return foul.sub(lambda match: _FAIR[match[0]], codec.encode(value))
 
 
 def signature(tool: Tool) -> str:
@@ -178,16 +214,27 @@ def _primary(verdict: Verdict) -> list[str]:
 class _Store:
     """A store of media as one episode shows it: its recordings share the room."""
 
-    def __init__(self, media: Media) -> None:
+    def __init__(self, media: Media, page: Path | None) -> None:
         self.media = media
+        self.page = page
         self.room = sound.ROOM
+
+        self.known: dict[str, dict[str, Any]] = {}
 
     def seen(self, parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
         """Return the pictures and recordings among the parts; where there is none, no key."""
-        sounds = list(sound.sounds(parts, self.media, self.room))
-        self.room -= sum(len(made.get("sound", "")) for made in sounds)
+        sounds = [self._heard(part) for part in parts if isinstance(part, Audio)]
         found = {"pictures": _pictures(parts, self.media), "sounds": sounds}
         return {key: made for key, made in found.items() if made or key == "pictures"}
+
+    def _heard(self, part: Audio) -> dict[str, Any]:
+        """Return a recording; one that was shown before has a player, but no waveform again."""
+        if part.sha256 in self.known:
+            return self.known[part.sha256] | {"svg": ""}
+        made = next(sound.sounds((part,), self.media, self.room, page=self.page))
+        self.room -= len(made.get("sound", ""))
+        self.known[part.sha256] = made
+        return made
 
 
 def _step(step: Step, store: _Store) -> dict[str, Any]:
@@ -242,7 +289,7 @@ def _parts(message: Message) -> Iterator[str]:
     for part in message.parts:
         if isinstance(part, Text):
             yield part.text
-        else:
+        elif not isinstance(part, Audio):  # recordings stand below, each with what it is
             yield f"[{part.mime}, {figures.count(part.size_bytes)} bytes, sha256 {part.sha256}]"
 
 
@@ -270,11 +317,27 @@ def _verdict(name: str, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _view(view: Table | Drawing | Audio, store: _Store) -> dict[str, Any]:
-    if isinstance(view, Audio):
-        return {"title": "Recording", **store.seen((view,))}
+def _views(views: Sequence[Table | Drawing | Audio], store: _Store) -> Iterator[dict[str, Any]]:
+    """Go through the views; recordings in a row stand together."""
+    for heard, group in itertools.groupby(views, lambda view: isinstance(view, Audio)):
+        if not heard:
+            yield from map(_view, group)
+            continue
+        parts = [view for view in group if isinstance(view, Audio)]
+        made = store.seen(parts)
+        if len(parts) > 1:
+            told = [f"{n}. {each['told']}" for n, each in enumerate(made["sounds"], 1)]
+            made["sounds"] = [
+                each | {"told": name} for each, name in zip(made["sounds"], told, strict=True)
+            ]
+        yield {"title": "Recordings" if len(parts) > 1 else "Recording", **made}
+
+
+def _view(view: Table | Drawing | Audio) -> dict[str, Any]:
     if isinstance(view, Drawing):
         return {"title": view.title, "svg": str(view.svg), "note": view.note}
+    if isinstance(view, Audio):
+        raise TypeError("recordings are shown by their store")
     made = tables.grid(view)
     return {
         "title": made.title,
@@ -282,6 +345,7 @@ def _view(view: Table | Drawing | Audio, store: _Store) -> dict[str, Any]:
         "rows": [[_clip(cell) for cell in row] for row in made.rows],
         "numeric": made.numeric,
         "note": made.note,
+        "fold": view.fold,
     }
 
 
@@ -306,15 +370,15 @@ def _clip(text: str, longest: int = LONGEST) -> str:
     return f"{tables.visible(text[:longest])} … [{rest} more characters in the run folder]"
 
 
-def _fit(body: dict[str, Any]) -> bytes:
-    """Write a body; one that is too large is cut shorter and shorter, and says so."""
-    data = embed(body)
+def _fit(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a body; one that is too large is cut shorter and shorter, and says so."""
+    fitted = body
     for longest in (2_000, 200, 20):
-        if len(data) <= LARGEST:
-            return data
+        if len(embed(fitted)) <= LARGEST:
+            break
         told = f"This episode is long: texts are cut at {longest} characters, lists at {longest}."
-        data = embed({**_cut(body, longest), "cut": told})
-    return data
+        fitted = {**_cut(fitted, longest), "cut": told}
+    return fitted
 
 
 def _cut(value: Any, longest: int) -> Any:
@@ -325,8 +389,6 @@ def _cut(value: Any, longest: int) -> Any:
             return [_cut(item, longest) for item in value[:longest]]
         case {"src": str()}:
             return {}
-        case {"sound": str()}:
-            return _cut(sound.muted(value), longest)
         case {"svg": str(drawing)} if len(drawing) > LARGEST // 2:
             return {**value, "svg": "", "note": "the drawing is too large for this page"}
         case {"svg": _}:

@@ -33,6 +33,7 @@ Verdicts: TypeAlias = Mapping[str, Verdict]
 FLIPS = 100  # flipped items of each way that the page names
 FOLDER = Path(__file__).parent
 _JOINT = re.compile(r"(?<=[_/?&#:])")
+SOUND = 10_000_000  # bytes of recordings in a page, as text: about four minutes of plain WAV
 SLACK_BYTES = 65_536  # for what is told only after the choice, such as how many are shown
 
 
@@ -71,9 +72,11 @@ def write(
     ]
     sides = [made for made, _ in gathered]
     beside = facts.across(sides, scorers, [found for _, found in gathered])
-    shelves = _Shelves(Shelf(limit_bytes), Shelf(limit_bytes), Shelf(limit_bytes // 10))
+    shelves = _Shelves(
+        Shelf(limit_bytes, SOUND), Shelf(limit_bytes, SOUND), Shelf(limit_bytes // 10, SOUND)
+    )
     for index, (run, scorer, (_, found)) in enumerate(zip(runs, scorers, gathered, strict=True)):
-        _fill(shelves, index, run, scorer, found[scorer.readings[0]])
+        _fill(shelves, index, run, scorer, found[scorer.readings[0]], path.parent)
     frame = _frame(runs, scorers, sides) | {"across": beside}
     fixed = sum(len(piece.encode()) for piece in _render(frame, [], ""))
     _share(shelves, limit_bytes - fixed - SLACK_BYTES)
@@ -82,8 +85,10 @@ def write(
     return path
 
 
-def _fill(shelves: _Shelves, index: int, run: Run, scorer: Scorer, table: Columns) -> None:
-    """Offer every episode of a run to the shelf it belongs on."""
+def _fill(
+    shelves: _Shelves, index: int, run: Run, scorer: Scorer, table: Columns, page: Path
+) -> None:
+    """Offer every episode of a run to the shelf it belongs on; `page` is the page's folder."""
     keys = zip(table.task.tolist(), table.repeat.tolist(), strict=True)
     solved = dict(zip(keys, table.correct.tolist(), strict=True))
     kept = {(s.task, s.repeat): s.readings for s in run.scores()} if scorer.gather else {}
@@ -92,18 +97,18 @@ def _fill(shelves: _Shelves, index: int, run: Run, scorer: Scorer, table: Column
         if key not in solved:
             continue  # a setup episode: it is not scored
         shelf = shelves.solved if solved[key] else shelves.failed
-        shelf.offer((index, *key), _maker(index, run, scorer, trajectory, kept.get(key)))
+        shelf.offer((index, *key), _maker(index, run, scorer, trajectory, kept.get(key), page))
     missing = zip(table.task[~table.run].tolist(), table.repeat[~table.run].tolist(), strict=True)
     wanted = set(missing)
     last = {(a.task, a.repeat): n for n, a in enumerate(run.attempts())}
     for n, attempt in enumerate(run.attempts()):
         key = (attempt.task, attempt.repeat)
         if key in wanted and last[key] == n:
-            shelves.absent.offer((index, *key), _ghost(index, run, scorer, attempt))
+            shelves.absent.offer((index, *key), _ghost(index, run, scorer, attempt, page))
 
 
 def _maker(
-    index: int, run: Run, scorer: Scorer, trajectory: Trajectory, kept: Verdicts | None
+    index: int, run: Run, scorer: Scorer, trajectory: Trajectory, kept: Verdicts | None, page: Path
 ) -> Callable[[], episode.Block]:
     """Judge anew rather than hold every verdict; those that needed evidence are `kept`."""
 
@@ -111,15 +116,17 @@ def _maker(
         task: Task = run.task(trajectory.task)
         verdicts = kept or scorer.score(task, trajectory)
         views = scorer.views(task, trajectory)
-        return episode.block(index, task, trajectory, verdicts, views, _media(run))
+        return episode.block(index, task, trajectory, verdicts, views, _media(run), page)
 
     return make
 
 
-def _ghost(index: int, run: Run, scorer: Scorer, attempt: Attempt) -> Callable[[], episode.Block]:
+def _ghost(
+    index: int, run: Run, scorer: Scorer, attempt: Attempt, page: Path
+) -> Callable[[], episode.Block]:
     def make() -> episode.Block:
         task = run.task(attempt.task)
-        return episode.absent(index, task, attempt, scorer.readings, _media(run))
+        return episode.absent(index, task, attempt, scorer.readings, _media(run), page)
 
     return make
 
@@ -131,22 +138,24 @@ def _media(run: Run) -> Media:
 def _share(shelves: _Shelves, room: int) -> None:
     """Divide the room: nine tenths are for failures, if they need it, the rest for the others.
 
-    Where not all fits, recordings go first: they keep what episodes leave, half at least.
+    Recordings take SOUND bytes at most, those of failures first; where not all fits they go before
+    episodes do: they keep what episodes leave, a sixth at least.
     """
     room = max(0, room)
     failed, solved, absent = shelves.all
     absent.shrink(min(absent.limit_bytes, room // 20))
     silent = sum(shelf.size_bytes - shelf.sound_bytes for shelf in shelves.all)
-    for_sound = max(room // 2, room - silent) - absent.sound_bytes
-    failed.hush(max(for_sound // 2, for_sound - solved.sound_bytes))
-    solved.hush(for_sound - failed.sound_bytes)
+    for_sound = min(SOUND, max(room // 6, room - silent))
+    for shelf in shelves.all:
+        shelf.hush(for_sound)
+        for_sound -= shelf.sound_bytes
     failed.shrink(room * 9 // 10 - absent.size_bytes)
     solved.shrink(room - absent.size_bytes - failed.size_bytes)
 
 
 def _shown(shelves: _Shelves) -> str:
     failed, solved, absent = shelves.all
-    quiet = _hushed(sum(shelf.n_hushed for shelf in shelves.all))
+    quiet = _hushed(shelves)
     if all(shelf.n_kept == shelf.n_offered for shelf in shelves.all):
         return f"Every episode is on this page.{quiet}"
     told = [
@@ -161,10 +170,17 @@ def _shown(shelves: _Shelves) -> str:
     )
 
 
-def _hushed(n: int) -> str:
-    """Say how many episodes lost their recordings; they take half of a full page at most."""
-    verb = "stands" if n == 1 else "stand"
-    return f" {tables.plural(n, 'episode')} here {verb} without recordings, for room." if n else ""
+def _hushed(shelves: _Shelves) -> str:
+    """Say how many episodes have their recordings with them, where not all have."""
+    n_hushed = sum(shelf.n_hushed for shelf in shelves.all)
+    if not n_hushed:
+        return ""
+    n_loud = sum(shelf.n_loud for shelf in shelves.all)
+    return (
+        f" Recordings take {SOUND // 1_000_000} MB of it at most, failures first: "
+        f"{figures.count(n_loud)} of {tables.plural(n_loud + n_hushed, 'episode')} can be heard "
+        "here; the others show the waveform and link to the file in the run folder."
+    )
 
 
 def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) -> dict[str, Any]:
@@ -244,7 +260,13 @@ def _render(frame: dict[str, Any], blocks: Sequence[episode.Block], shown: str) 
     )
     environment.filters["breakable"] = _breakable
     index = (f"{',' if i else ''}{block.line.decode()}\n" for i, block in enumerate(blocks))
-    bodies = ((f"e{i}", block.body.decode()) for i, block in enumerate(blocks))
+    shared: dict[str, bytes] = {}
+    for block in blocks:
+        shared |= {**block.drawn, **block.sounds}
+    bodies = itertools.chain(
+        ((f"e{i}", block.body.decode()) for i, block in enumerate(blocks)),
+        ((name, data.decode()) for name, data in shared.items()),
+    )
     template = environment.get_template("template.html.j2")
     return template.generate(**frame, index=index, bodies=bodies, shown=shown)
 

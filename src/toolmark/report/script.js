@@ -6,6 +6,8 @@
   const WORDS = { correct: "correct", incorrect: "incorrect", not_run: "not run" };
   const by = (id) => document.getElementById(id);
   const read = (id) => JSON.parse(by(id).textContent);
+  // what episodes share, drawings and recordings, stands on the page once, by its name
+  const piece = (name) => (name.startsWith("#") ? read(name.slice(1)) : name);
 
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -208,7 +210,7 @@
 
   // a shadow root keeps the drawing's style from the page and from other drawings
   const drawn = (host, svg, style) => {
-    const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+    const parsed = new DOMParser().parseFromString(piece(svg), "image/svg+xml").documentElement;
     parsed.setAttribute("style", `${style(Number(parsed.getAttribute("width")) || 700)};height:auto;display:block`);
     host.attachShadow({ mode: "open" }).append(document.importNode(parsed, true));
     return host;
@@ -219,7 +221,7 @@
   // the waveform shows where the player is, and takes it where it is clicked
   const sound = (s) => {
     const wave = s.svg ? el("div", { class: "wave" }, drawn(el("div"), s.svg, () => "width:100%")) : "";
-    const player = s.sound ? el("audio", { controls: true, preload: "none", src: s.sound, "aria-label": s.told }) : "";
+    const player = s.sound ? el("audio", { controls: true, preload: "none", src: piece(s.sound), "aria-label": s.told }) : "";
     if (wave && player) {
       const at = el("i");
       wave.classList.add("live");
@@ -231,12 +233,15 @@
         player.play();
       });
     }
-    return el("div", { class: "sound" }, wave, player, el("p", { class: "note" }, s.told));
+    const link = s.file && !s.sound ? el("a", { href: s.file, target: "_blank", rel: "noopener" }, "Listen") : "";
+    return el("div", { class: "sound" }, wave, player, el("p", { class: "note" }, link, link && " · ", s.told));
   };
   const sounds = (from) => (from.sounds || []).map(sound);
-  const shown = (view) => el("div", { class: "view" }, el("h4", {}, view.title), ...sounds(view),
-    view.svg ? drawing(view) : view.rows?.length ? table(view) : "",
-    view.note ? el("p", { class: "note" }, view.note) : "");
+  const shown = (view) => {
+    const body = [...sounds(view), view.svg ? drawing(view) : view.rows?.length ? table(view) : "",
+      view.note ? el("p", { class: "note" }, view.note) : ""];
+    return view.fold ? fold(view.title, ...body) : el("div", { class: "view" }, el("h4", {}, view.title), ...body);
+  };
 
   // readings that say the same of an episode have its evidence once, below their values
   const alike = (verdicts) => [...Map.groupBy(verdicts, (v) => JSON.stringify(v.labels)).values()];
@@ -279,7 +284,9 @@
           ...pictures(result), ...sounds(result)] : [box("result error", "not executed", "the episode had ended")])];
     });
     return el("li", { class: "step" }, el("ul", { class: "facts" }, ...facts),
-      ...s.said.flatMap((m) => [box("said", m.role, m.text), ...pictures(m), ...sounds(m)]),
+      ...s.said.flatMap((m) => [
+        m.sounds && !m.text ? el("div", { class: "box" }, el("p", { class: "role" }, m.role)) : box("said", m.role, m.text),
+        ...pictures(m), ...sounds(m)]),
       s.reasoning ? fold("reasoning", box("reply", "reasoning", s.reasoning)) : "",
       s.text || !s.calls.length ? box("reply", "reply", s.text || "(empty)") : "",
       s.fault ? box("error", "could not be read", s.fault) : "", ...pairs);

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 
-from toolmark.report.episode import Block
+from toolmark.report.episode import FRAME, Block
 
 Key = tuple[int, str, int]  # run, task, repeat
 
@@ -16,12 +17,14 @@ class Shelf:
 
     One pass over any number of episodes, memory bounded by the budget: once something had to
     go, whatever ranks above it is turned away before it is made. Nothing is turned away as long
-    as everything fits. Where not all fits, recordings take half of the budget at most: the blocks
-    of highest rank are held without theirs.
+    as everything fits. Recordings take `most_sound_bytes` at most, and half of the budget where not
+    all fits: some blocks are held without theirs, by the rank of their largest. Drawings and
+    recordings that blocks share count once.
     """
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, most_sound_bytes: int | None = None) -> None:
         self.limit_bytes = limit_bytes
+        self.most_sound_bytes = limit_bytes if most_sound_bytes is None else most_sound_bytes
         self.size_bytes = 0
         self.n_offered = 0
         self._bar = 1 << 64
@@ -32,6 +35,7 @@ class Shelf:
         self._hushed: set[int] = set()
         self._heap: list[tuple[int, int]] = []
         self._loud: list[tuple[int, int]] = []
+        self._users: Counter[str] = Counter()
 
     def offer(self, key: Key, make: Callable[[], Block]) -> None:
         """Take an episode in, if its rank allows; `make` is called only then."""
@@ -42,9 +46,11 @@ class Shelf:
         block = make()
         entry = (-position, self.n_offered)
         heapq.heappush(self._heap, entry)
-        if block.sound_bytes:
-            heapq.heappush(self._loud, entry)
+        if block.sounds:  # by the largest, so that those who share it stay or go together
+            name = max(block.sounds, key=lambda name: len(block.sounds[name]))
+            heapq.heappush(self._loud, (-rank((0, name, 0)), self.n_offered))
         self._put(self.n_offered, block)
+        self.hush(self.most_sound_bytes)
         self.shrink(self.limit_bytes)
 
     def shrink(self, limit_bytes: int) -> None:
@@ -59,7 +65,7 @@ class Shelf:
             self._bar = min(self._bar, -negative)
 
     def hush(self, most_bytes: int) -> None:
-        """Let recordings go, of the highest ranks first, until they fit."""
+        """Let recordings go, those of the highest ranks first, until they fit."""
         while self._loud and (self.sound_bytes > most_bytes or -self._loud[0][0] >= self._hush):
             negative, at = heapq.heappop(self._loud)
             self._hush = min(self._hush, -negative)
@@ -69,20 +75,36 @@ class Shelf:
 
     def _put(self, at: int, block: Block) -> None:
         self._blocks[at] = block
-        self.size_bytes += block.size_bytes
-        self.sound_bytes += block.sound_bytes
+        sounds = self._use(block.sounds, 1)
+        self.sound_bytes += sounds
+        self.size_bytes += block.size_bytes + self._use(block.drawn, 1) + sounds
 
     def _take(self, at: int) -> Block:
         block = self._blocks.pop(at)
-        self.size_bytes -= block.size_bytes
-        self.sound_bytes -= block.sound_bytes
+        sounds = self._use(block.sounds, -1)
+        self.sound_bytes -= sounds
+        self.size_bytes -= block.size_bytes + self._use(block.drawn, -1) + sounds
         self._hushed.discard(at)
         return block
+
+    def _use(self, pieces: Mapping[str, bytes], n: int) -> int:
+        """Count one user of each piece more, or less; return the bytes that come, or go."""
+        changed = 0
+        for name, data in pieces.items():
+            before = self._users[name]
+            self._users[name] += n
+            changed += len(data) + FRAME if 0 in (before, before + n) else 0
+        return changed
 
     @property
     def n_hushed(self) -> int:
         """How many of those it holds lost their recordings."""
         return len(self._hushed)
+
+    @property
+    def n_loud(self) -> int:
+        """How many of those it holds have recordings with them."""
+        return sum(bool(block.sounds) for block in self._blocks.values())
 
     @property
     def n_kept(self) -> int:

@@ -1,7 +1,8 @@
 """Recordings on the page: a player each, the waveform as a drawing, and the length.
 
 What a store holds is foreign: bytes that are no sound of the kind they claim get a player that
-stays silent, and no waveform.
+stays silent, and no waveform. A page carries so much sound and no more; what it leaves out, it
+links to where it lies in the run folder.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 import base64
 import io
 import math
+import os
 import wave
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,27 +55,31 @@ class Wave:
     channels: int
 
 
-def sounds(parts: Sequence[Part], media: Media, room: int = ROOM) -> Iterator[dict[str, Any]]:
+def sounds(
+    parts: Sequence[Part], media: Media, room: int = ROOM, *, page: Path | None = None
+) -> Iterator[dict[str, Any]]:
     """Go through the recordings among the parts as the page needs them; others are passed over.
 
     Keys: `sound`, a data: URL; `told`, what it is; `svg`, the waveform of 16-bit PCM in WAV, else
-    "". Beyond the room, in bytes of the URLs together, there is no `sound` and `told` says so.
+    ""; `file`, the way to it from the folder `page`. Beyond the room, in bytes of the URLs
+    together, there is no `sound`.
     """
     for part in parts:
         if isinstance(part, Audio):
-            made = _sound(part, media, room)
+            made = _sound(part, media, room, page)
             room -= len(made.get("sound", ""))
             yield made
 
 
 def muted(made: dict[str, Any]) -> dict[str, Any]:
-    """Return a recording without its sound, saying where it is."""
+    """Return a recording without its sound; it says where it is, unless a link does."""
+    where = "" if "file" in made else f", {made['place']}"
     return {key: value for key, value in made.items() if key not in ("sound", "place")} | {
-        "told": f"{made['told']}; left out to keep this page small, it is {made['place']}"
+        "told": f"{made['told']}; not in this page but in the run folder{where}"
     }
 
 
-def _sound(part: Audio, media: Media, room: int) -> dict[str, Any]:
+def _sound(part: Audio, media: Media, room: int, page: Path | None) -> dict[str, Any]:
     size = f"{figures.count(part.size_bytes)} bytes"
     data = b""
     if part.size_bytes <= LARGEST:
@@ -82,8 +90,10 @@ def _sound(part: Audio, media: Media, room: int) -> dict[str, Any]:
     found = waveform(data)
     told = ", ".join(["recording", *(_about(found) if found else ()), size])
     drawn = str(draw(found)) if found else ""
-    place = f"media/{part.sha256[:2]}/{part.sha256}" if named(part.sha256) else "in the run folder"
+    place = f"media/{part.sha256[:2]}/{part.sha256}" if named(part.sha256) else "by another name"
     made: dict[str, Any] = {"told": told, "svg": drawn, "place": place}
+    if page is not None and named(part.sha256) and media.holds(part):
+        made["file"] = _way(media.folder / place.removeprefix("media/"), page)
     if found:
         made["seconds"] = round(found.seconds, 3)
     if part.mime not in PLAYED:
@@ -92,6 +102,11 @@ def _sound(part: Audio, media: Media, room: int) -> dict[str, Any]:
     if not data or len(url) + -(-len(data) // 3) * 4 > room:
         return muted(made)
     return made | {"sound": url + base64.b64encode(data).decode()}
+
+
+def _way(file: Path, page: Path) -> str:
+    """Return the way from a folder to a file as a link; it never names a scheme or a host."""
+    return f"./{quote(os.path.relpath(file.resolve(), page.resolve()))}"
 
 
 def _about(found: Wave) -> Iterator[str]:

@@ -72,7 +72,9 @@ class Sweep:
 
 
 def read(path: Path) -> list[Pair]:
-    """Read labelled pairs. Raises DataError with file and line for what is none."""
+    """Read labelled pairs. Raises UsageError for no file, DataError with file and line for none."""
+    if not path.exists():
+        raise UsageError(f"{path}: no such file")
     found = list(records(path, Pair, whole=True))
     for number, pair in enumerate(found, 1):
         if pair.similarity is not None and not -1 <= pair.similarity <= 1:

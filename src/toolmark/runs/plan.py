@@ -24,6 +24,7 @@ class Plan(Record, frozen=True, kw_only=True):
 
     A knob `seed` is None where the user gave none: what was drawn is in the run's own record.
     `world` are the hashes of what answers, servers or a recording: other ones make another run.
+    `audio` is the form in which an endpoint gets sound.
     """
 
     suite: str
@@ -39,6 +40,7 @@ class Plan(Record, frozen=True, kw_only=True):
     tasks: str = ""
     tasks_sha256: str = ""
     world: dict[str, str] = {}
+    audio: str = "wav"
 
     @property
     def hash(self) -> str:

@@ -48,12 +48,15 @@ class Progress:
 
     `value` and `squares` sum the headline reading's values; `missing` is what parts of the site
     lack, by name: the tasks that need them will not be run. `waits` are the reasons of requests
-    that wait to be asked again just now. `n_made` counts the tasks finished so far by a suite that
-    makes them first, while nothing is planned yet.
+    that wait to be asked again just now. `n_made` counts the tasks finished so far, out of
+    `n_to_make`, by a suite that makes them first, while nothing is planned yet; `effort` says what
+    that takes.
     """
 
     n_planned: int
     n_made: int = 0
+    n_to_make: int = 0
+    effort: str = ""
     n_done_before: int = 0
     n_run: int = 0
     n_not_run: int = 0
@@ -173,7 +176,7 @@ class _Crew:
     def closed(self) -> str:
         """Return why no further episode may start, "" if it may."""
         if self.rejected is not None:
-            return "the endpoint refuses the requests"
+            return f"the requests are refused: {self.rejected}"
         if self.failures >= BREAKER:
             return f"{BREAKER} failures in a row, the last one: {self.last}"
         return ""

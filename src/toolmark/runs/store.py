@@ -13,10 +13,10 @@ import os
 import re
 import shutil
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -37,6 +37,7 @@ from toolmark.types import (
     Turn,
 )
 
+Refers: TypeAlias = Callable[[Task], Iterable[Part]]
 FORMAT = 1
 HELD_TOOLS = 64
 
@@ -278,6 +279,14 @@ class Folder:
             self.run.info = noted
             write(self.path / "run.json", noted)
 
+    def replace(self, tasks: Mapping[str, Task], media: Media | None, refers: Refers) -> None:
+        """Put tasks in the place of those of the same ids, of which no episode is complete."""
+        held = (tasks.get(task.id, task) for task in Run(self.path).tasks())
+        written = write_tasks(self.path / "tasks.jsonl", held, media, refers)
+        info = msgspec.structs.replace(self.run.info, tasks_sha256=written.sha256)
+        write(self.path / "run.json", info)
+        self.run = Run(self.path)
+
     def __enter__(self) -> Folder:
         """Return itself."""
         return self
@@ -330,7 +339,13 @@ def claim(parent: Path, plan: Plan) -> Path:
 
 
 def create(
-    path: Path, plan: Plan, tasks: Iterable[Task], *, media: Media | None = None, **known: Any
+    path: Path,
+    plan: Plan,
+    tasks: Iterable[Task],
+    *,
+    media: Media | None = None,
+    refers: Refers | None = None,
+    **known: Any,
 ) -> None:
     """Fill a claimed folder: its tasks with their media, then `run.json`, which makes it a run.
 
@@ -338,7 +353,7 @@ def create(
     left of the folder when anything fails.
     """
     try:
-        written = write_tasks(path / "tasks.jsonl", tasks, media)
+        written = write_tasks(path / "tasks.jsonl", tasks, media, refers or _none)
         if written.n == written.n_setup:
             raise UsageError("no task is left after the selection; loosen --limit, --ids or -T")
         info = RunInfo(
@@ -399,11 +414,17 @@ class Written(NamedTuple):
     sha256: str
 
 
-def write_tasks(path: Path, tasks: Iterable[Task], media: Media | None = None) -> Written:
+def _none(task: Task) -> Iterable[Part]:
+    return ()
+
+
+def write_tasks(
+    path: Path, tasks: Iterable[Task], media: Media | None = None, refers: Refers = _none
+) -> Written:
     """Write tasks one by one, and beside them, in `media/`, what they refer to in that store.
 
-    Raises DataError for two equal ids, a task that stands before one that it needs, and media
-    that the store does not hold.
+    `refers` returns what a task refers to beside its messages. Raises DataError for two equal ids,
+    a task that stands before one that it needs, and media that the store does not hold.
     """
     own = Media(path.with_name("media"))
     digest = hashlib.sha256()
@@ -419,6 +440,7 @@ def write_tasks(path: Path, tasks: Iterable[Task], media: Media | None = None) -
             seen.add(task.id)
             if media is not None:
                 own.take(media, (part for turn in task.turns for part in _parts(turn)))
+                own.take(media, refers(task))
             if task.kind == "setup":
                 setups.add(task.id)
             line = codec.encode(task) + b"\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from toolmark.agents.loop import loop
@@ -18,6 +19,7 @@ from toolmark.types import (
     Drawing,
     Estimate,
     Model,
+    Part,
     Sampling,
     Site,
     Step,
@@ -54,6 +56,7 @@ Opening: TypeAlias = Callable[[Media], AbstractAsyncContextManager[Site]]
 Missing: TypeAlias = Callable[[Iterable[Task]], Mapping[str, str]]
 Scoring: TypeAlias = Callable[[Task, Trajectory], Mapping[str, Verdict]]
 Missed: TypeAlias = Callable[[Task, Attempt], Mapping[str, Verdict]]
+Naming: TypeAlias = Callable[[str, Columns], str]
 Making: TypeAlias = Callable[[Iterable[Task]], Iterable[Task]]
 
 
@@ -74,13 +77,14 @@ class Metric:
     """Columns of scores to one number with its interval.
 
     `name` is what files hold; readers are shown `told` instead where there is one, and `unit`, what
-    its n counts.
+    its n counts. `rows` are those that the number rests on, where that is not all of them.
     """
 
     name: str
     measure: Callable[[Columns], Estimate]
     told: str = ""
     unit: str = ""
+    rows: Callable[[Columns], Columns] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,8 @@ class Scorer:
     finished run, it returns the `score` to use for all of it; `score` itself then only serves the
     progress. `evidence` are tables on what was gathered: who judged, and how far they agree.
     `missed` gives the verdicts of readings in which an episode counts although it was not run: a
-    file of others that lacks a prediction.
+    file of others that lacks a prediction. By the levels of `axes` two runs are compared too, each
+    under the name that is made of the level and the answers.
     """
 
     readings: tuple[str, ...]
@@ -112,6 +117,31 @@ class Scorer:
     )
     evidence: Callable[[Run], Sequence[Table]] = lambda run: ()
     missed: Missed = lambda task, attempt: {}
+    axes: Mapping[str, Naming] = field(default_factory=dict)
+
+
+def _said(task: Task) -> Iterator[str]:
+    return (m.text for turn in task.turns for m in turn.messages if m.role == "user" and m.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """What a made set of a suite holds beside its tasks, and what its data card says of it.
+
+    `sources`: what the tasks come from, with its licence, a line each; `dropped`: what was left
+    out, by id, and why; `limits`: what it is no measure of. `packages`: those that the bytes hang
+    on. `said`: what users say in a task, as text. `more` is called with the folder in which the
+    tasks lie; it writes further files beside them, told of in `files` by their first name, and
+    returns tables for the card. The same tasks make the same bytes.
+    """
+
+    sources: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    limits: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    said: Callable[[Task], Iterable[str]] = _said
+    more: Callable[[Path], Sequence[Table]] = lambda folder: ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +159,16 @@ class Suite:
     of it is the lack and what to do, a second may tell whom it concerns. `make` finishes the
     chosen tasks, in their order: sound or pictures that cost too much to make for the others.
     `hears`: models are asked by sound; one that takes none is refused before anything is made.
+    `refers` are the media of a task beside those in its messages; a run and a made set keep copies.
+    `publisher` tells what else a made set holds. `draft` finishes one task as far as that costs
+    nothing, system prompt and all; `effort` says in words what `make` has to make of these tasks.
+    `broken` says why a finished task could not be made, "" if it was: it is made again when its
+    run goes on.
+
+    A set that was made asks its own tasks, with the knobs that they were made with. `given` are the
+    knobs that the user named, which must not contradict those; `asking` names the knobs that say
+    how tasks are asked, whatever they were made with, and `standing` the hashes of what answers
+    and scores now. `reopen` returns the site for tasks that were made with these knobs.
     """
 
     name: str
@@ -145,10 +185,19 @@ class Suite:
     hashes: Mapping[str, str] = field(default_factory=dict)
     media: Media | None = None
     agent: Agent = loop
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
     missing: Missing = lambda tasks: {}
     make: Making = lambda tasks: tasks
     hears: bool = False
+    refers: Callable[[Task], Iterable[Part]] = lambda task: ()
+    publisher: Publisher = field(default_factory=Publisher)
+    draft: Callable[[Task], Task] = lambda task: task
+    effort: Callable[[Iterable[Task]], str] = lambda tasks: ""
+    broken: Callable[[Task], str] | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+    asking: tuple[str, ...] = ()
+    standing: tuple[str, ...] = ("scorer", "servers", "cassette")
+    reopen: Callable[[Mapping[str, Any]], Opening] | None = None
 
     def __iter__(self) -> Iterator[Task]:
         """Go through the tasks."""

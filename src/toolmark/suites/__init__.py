@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -45,7 +45,19 @@ def load(name: str, **knobs: Any) -> Suite:
     Raises UsageError for an unknown suite or knob, and for values out of bounds.
     """
     make = _maker(name)
-    return make(**_settle(name, make, knobs))
+    given = _settle(name, make, knobs)
+    made: Any = make(**given)  # of others: it may be anything
+    return replace(made, given=given) if isinstance(made, Suite) else made
+
+
+def settled(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return knobs as the suite's own types, as from a file; those that it has not are left out.
+
+    Raises UsageError for a value that is not of its knob's type.
+    """
+    make = _maker(name)
+    known = inspect.signature(make).parameters
+    return _settle(name, make, {knob: knobs[knob] for knob in knobs if knob in known})
 
 
 def scorer(name: str) -> Scorer:
@@ -58,8 +70,18 @@ def scorer(name: str) -> Scorer:
 
 
 def summary(name: str) -> str:
-    """Return the first sentence of what a suite is."""
-    return (inspect.getdoc(_maker(name)) or "").split("\n\n")[0].replace("\n", " ")
+    """Return the first sentence of what a suite is; of ours also where its extra is missing."""
+    told = plugin.doc(_spec(name)) if name in SUITES else inspect.getdoc(_maker(name))
+    return (told or "").split("\n\n")[0].replace("\n", " ")
+
+
+def needs(name: str) -> str:
+    """Return what to install before a suite can be loaded, "" where nothing is missing."""
+    try:
+        _maker(name)
+    except UsageError as error:
+        return plugin.extra(_spec(name).partition(":")[0]) or str(error)
+    return ""
 
 
 def knobs(name: str) -> list[Knob]:

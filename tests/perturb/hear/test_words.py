@@ -10,7 +10,7 @@ from toolmark.perturb.hear import words
 @pytest.mark.parametrize(
     ("text", "plain"),
     [
-        ("It's $55.20, um, at 10:30.", "it's fifty five point two zero dollars at ten thirty"),
+        ("It's $55.20, um, at 10:30.", "it's fifty five dollars twenty cents at ten thirty"),
         ("john.smith@gmail.com", "john dot smith at gmail dot com"),
         ("L-I-A-M", "l i a m"),
         ("in 1995, 2005 and 1,250", "in nineteen ninety five two thousand five and "
@@ -48,3 +48,17 @@ def test_plain_words_are_their_own_plain_form(text: str) -> None:
 def test_long_and_strange_texts_end() -> None:
     for text in ("9" * 10_000, "1,111" * 2000, "." * 10_000, "a.b" * 3000, "\u0000\ud7ff" * 999):
         words.digits(words.words(text))
+
+
+@pytest.mark.parametrize("piece", ["a", "1", "a.", "one dollars ", "a-b/", "$1,111", "aaab", "'em"])
+def test_work_grows_with_the_text_and_no_faster(piece: str) -> None:
+    plain = words.words(piece * 20_000, ["one"] * 100)
+    assert len(plain) <= 20_000 * 12
+
+
+@given(st.text(max_size=100), st.text(max_size=100))
+def test_a_text_is_read_as_another_says_it_whatever_they_are(one: str, two: str) -> None:
+    said, heard = words.pair(one, two)
+    assert words.pair(one, one)[0] == words.pair(one, one)[1]
+    assert words.words(" ".join(said)) == said
+    assert words.words(" ".join(heard)) == heard

@@ -125,6 +125,36 @@ def test_every_module_and_preset_does_what_it_is_called() -> None:
             assert {"bed", "talker", "loss", "room"} <= {stage.name for stage in one.stages}
 
 
+@pytest.mark.parametrize(
+    ("condition", "family"),
+    [
+        ("clean", "clean"), ("snr=20", "snr"), ("snr=-5:cafe", "snr:cafe"), ("loss@3", "loss"),
+        ("snr=10:cafe+loss@2 + mu-law", "snr:cafe+loss+mu-law"), ("noisy", "noisy"),
+        ("audiomentations:Gain@2", "audiomentations:Gain"),
+    ],
+)  # fmt: skip
+def test_a_family_is_its_conditions_without_their_strengths(condition: str, family: str) -> None:
+    assert chain.family(condition) == family
+    assert chain.family(family) == family
+
+
+@pytest.mark.parametrize("name", ["talker", "bed", "event", "room", "loss", "overdrive"])
+def test_steps_drawn_alike_differ_in_strength_alone(name: str) -> None:
+    told = {"snr_db", "share", "burst_ms", "drive_db", "room"}
+    for k in range(20):
+        drawn = [_drawn(f"{name}@{severity}", k).stages for severity in (1, 2, 3, 4)]
+        kept = [
+            {key: value for key, value in stage.values.items() if key not in told}
+            for [stage] in drawn
+        ]
+        assert all(values == kept[0] for values in kept)
+        assert len({stage.seed for [stage] in drawn}) == 1
+        for key in {"snr_db", "share", "drive_db"} & set(drawn[0][0].values):
+            strengths = [float(stage.values[key]) for [stage] in drawn]
+            assert strengths == sorted(strengths, reverse=key == "snr_db")
+            assert strengths[0] != strengths[-1]
+
+
 def test_stages_stand_in_the_order_of_sound_whatever_the_order_of_words() -> None:
     names = [stage.name for stage in _drawn("tail+loss+bed+gsm+room+talker").stages]
     assert names == ["room", "talker", "bed", "codec", "loss", "tail"]
@@ -137,6 +167,7 @@ def test_stages_stand_in_the_order_of_sound_whatever_the_order_of_words() -> Non
         ("noisy@2", "no acoustic condition"), ("", "no acoustic condition"),
         ("snr=", "write a ratio"), ("snr=nan", "write a ratio"), ("snr=1e9", "write a ratio"),
         ("snr=10:bable", "did you mean: babble"), ("codec", "no acoustic condition"),
+        ("snr=-60", "write a ratio of -20 to 100 dB"), ("snr=-20.1", "write a ratio"),
         ("bed+", "no acoustic condition"),
     ],
 )  # fmt: skip

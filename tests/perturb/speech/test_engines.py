@@ -90,6 +90,14 @@ def test_a_file_beyond_the_limit_is_not_written(
         process.taken(tmp_path / "out.wav")
 
 
+def test_what_a_command_prints_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = process.run(["sh", "-c", "head -c 4000000 /dev/zero | tr '\\0' x"], tmp_path)
+    assert 0 < len(printed) <= 2**16
+    monkeypatch.setattr(process, "MOST_BYTES", 2**20)
+    with pytest.raises(DataError):
+        process.run(["sh", "-c", "sleep 0.3; exec head -c 4000000 /dev/zero"], tmp_path)
+
+
 def test_a_failure_tells_status_and_reason(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="sh: failed with exit status 3: no such luck"):
         process.run(["sh", "-c", "echo no such luck >&2; exit 3"], tmp_path)
@@ -292,6 +300,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Server]:
     monkeypatch.setenv("TOOLMARK_SPEECH_VOICES", "ash, coral")
     monkeypatch.setenv("TOOLMARK_SPEECH_KEY", KEY)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(cloud, "TRIES", 1)
     yield found
     found.shutdown()
     found.server_close()
@@ -329,6 +338,16 @@ def test_a_refusal_is_named_and_the_key_is_not(
         assert caught.value.wait_s == 7
 
 
+def test_a_server_that_is_busy_is_asked_again(
+    server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cloud, "TRIES", 3)
+    server.status, server.heads = 503, {"Retry-After": "0"}
+    with pytest.raises(Unavailable):
+        _speak(tmp_path)
+    assert len(server.asked) == 3
+
+
 def test_the_key_follows_no_redirect(server: _Server, tmp_path: Path) -> None:
     server.status = 302
     server.heads = {"Location": f"http://localhost:{server.server_port}/elsewhere"}
@@ -347,7 +366,7 @@ def test_a_body_without_end_and_a_server_that_sleeps_are_left(
     server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cloud, "MOST_BYTES", 1000)
-    with pytest.raises(DataError, match="more than 1000 bytes"):
+    with pytest.raises(Torn, match="longer than 1000 bytes"):
         _speak(tmp_path)
     monkeypatch.setattr(cloud, "TIMEOUT_S", 0.2)
     server.wait_s = 1.0
@@ -380,6 +399,14 @@ def test_a_key_that_no_head_can_carry_is_not_shown(
         _speak(tmp_path)
     assert KEY not in str(caught.value)
     assert not server.asked
+
+
+@pytest.mark.skipif(not shutil.which("espeak-ng"), reason="needs espeak-ng")
+def test_espeak_looks_for_no_sound_server(tmp_path: Path) -> None:
+    """A server's client would leave folders and use up random numbers that make the breath."""
+    voice = next(one for one in espeak.voices() if one.name == "en-us+f3")
+    espeak.speak("hello there", voice, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.wav"]
 
 
 def test_flite_knows_its_pitches() -> None:

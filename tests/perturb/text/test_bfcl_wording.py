@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,6 +23,21 @@ MULTI = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param")
 STEP = {"live_multiple": 4, "multi_turn_miss_func": 3, "multi_turn_miss_param": 3}
 CLASS = {name: kind for kind, features in CLASSES.items() for name in features}
 KEPT = {"simple_python": 399, "live_simple": 244, "live_parallel": 14, "live_parallel_multiple": 22}
+
+
+SAID = {
+    "pause": "um|uh|er|uhm|ah|hmm|let me see|let me think|how do I put it|hang on|hold on|"
+    "bear with me|let's see",
+    "marker": "you know|I mean|like|well|right|you see",
+}
+
+
+def _heard(words: str) -> Counter[str]:
+    """Count the classes whose words stand in a text as fillers do: before a pause."""
+    return Counter(
+        kind for kind, said in SAID.items()
+        for _ in re.finditer(rf"(?i)(?<![\w'])(?:{said}),", words)
+    )  # fmt: skip
 
 
 class Ask(NamedTuple):
@@ -60,6 +77,8 @@ def test_every_argument_value_survives(category: str) -> None:
         made = out.changes[len(said.changes) :]
         assert len({CLASS[change.feature] for change in made}) == len(made)
         assert len(made) <= controller.budget(said.text)
+        more = _heard(out.text) - _heard(said.text)
+        assert all(n == 1 for n in more.values()), (ask.id, out.text)
         words = out.text.split()
         for change in made:
             after = change.after.split()

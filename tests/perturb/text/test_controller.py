@@ -14,9 +14,14 @@ CLASS = {name: kind for kind, features in CLASSES.items() for name in features}
 RICH = (
     "For my next holiday, can you find information about Paris and Vienna please? I want to stay "
     "for two days on Friday, and I have to retrieve all of the photos, so I am going to need "
-    "your assistance to book Hotel Ritz and to calculate the total of fifty euros."
+    "your assistance to book Hotel Ritz for Sarah and to calculate the total of fifty euros."
 )
-FACTS = (Fact("f.city", ("Paris",)), Fact("f.hotel", ("Hotel Ritz",)), Fact("f.n", (50,)))
+FACTS = (
+    Fact("f.city", ("Paris",)),
+    Fact("f.hotel", ("Hotel Ritz",)),
+    Fact("f.guest", ("Sarah",)),
+    Fact("f.n", (50,)),
+)
 
 
 def _apply(repeat: int, text: str = RICH, on: tuple[str, ...] = FEATURES) -> Said:

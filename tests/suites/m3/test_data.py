@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from toolmark.errors import DataError
+from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
 from toolmark.suites.m3 import data
 from toolmark.types import Image, Text
@@ -77,7 +77,7 @@ def test_what_is_not_as_expected_is_named_with_its_place(
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         data.read(tmp_path / "absent.json")
     os.mkfifo(tmp_path / "pipe.json")
     with pytest.raises(DataError, match="not a file"):

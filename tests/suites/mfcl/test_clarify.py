@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from toolmark.perturb.text.tables import SYMBOLS
 from toolmark.suites.bfcl import data
 from toolmark.suites.mfcl import whitelist, words
-from toolmark.suites.mfcl.clarify import LONGEST, rule, sentences, told
+from toolmark.suites.mfcl.answer import aloud, told
+from toolmark.suites.mfcl.clarify import LONGEST, rule
+from toolmark.suites.mfcl.phrases import sentences
 from toolmark.suites.mfcl.whitelist import Value
 from toolmark.types import Ruling
 
@@ -25,6 +29,13 @@ KINDS = {
     "many", "only", "mixed", "mixed_bad", "absent", "ambiguous", "preference", "next", "reveal",
     "chat", "injection",
 }  # fmt: skip
+# Sets that came later, and the least share that is right: a little under what was reached. The
+# rules were widened or narrowed on the first four after they were measured once, so those keep
+# what was reached and measure nothing; `formal` and `near` were left alone.
+LATER = {
+    "reader": 0.95, "terse": 0.95, "chatty": 0.95, "beside": 0.95, "formal": 0.9, "near": 0.88,
+}  # fmt: skip
+WRONGLY = {"beside": 3, "near": 4}  # messages of a set to which a value is told that is not asked
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,7 +53,12 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @lru_cache(maxsize=1)
 def entries() -> list[Entry]:
-    lines = Path(__file__).with_name("messages.jsonl").read_bytes().splitlines()
+    return read("messages.jsonl")
+
+
+@lru_cache(maxsize=2)
+def read(name: str) -> list[Entry]:
+    lines = Path(__file__).with_name(name).read_bytes().splitlines()
     return [msgspec.json.decode(line, type=Entry) for line in lines]
 
 
@@ -74,22 +90,42 @@ def test_the_rules_agree_with_the_labels(half: str) -> None:
     assert len(wrong) <= 0.05 * len(found), wrong
 
 
+@pytest.mark.parametrize("half", LATER)
+def test_the_rules_keep_what_they_reached_on_later_sets(half: str) -> None:
+    found = [e for e in read("later.jsonl") if e.half == half]
+    wrong = [(e.id, e.message) for e in found if not right(e)]
+    assert len(found) >= 40 and len(wrong) <= (1 - LATER[half]) * len(found), wrong
+
+
+@pytest.mark.parametrize("half", LATER)
+def test_values_not_asked_for_are_told_no_oftener_than_they_were(half: str) -> None:
+    found = [e for e in read("later.jsonl") if e.half == half]
+    wrong = [(e.id, e.message) for e in found if not set(ruled(e).topics) <= set(e.topics)]
+    assert len(wrong) <= WRONGLY.get(half, 0), wrong
+
+
+def signed(sign: str) -> list[str]:
+    return SYMBOLS.get(sign, "").split()
+
+
 def leaked(reply: str, request: str, asked: list[Any]) -> set[str]:
     """Return the words of the request in a reply that are in no value asked for."""
     pieces = {word for value in asked for word in re.findall(r"\w+", words.plain(str(value)))}
     letters = {letter for piece in pieces for letter in piece}
-    said = set(re.findall(r"\w+", words.plain(reply))) - pieces - letters
+    signs = {word for value in asked for sign in str(value) for word in signed(sign)}
+    said = set(re.findall(r"\w+", words.plain(reply))) - pieces - letters - signs
     return said & set(re.findall(r"\w+", words.plain(request)))
 
 
-@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.id)
+@pytest.mark.parametrize("entry", [*entries(), *read("later.jsonl")], ids=lambda entry: entry.id)
 def test_no_reply_holds_a_word_of_the_request_but_in_a_value_asked_for(entry: Entry) -> None:
     found = ruled(entry)
     assert found.allowed == bool(found.reply) == bool(found.topics)
     assert found.allowed == (not found.reason)
     asked = [words.told(entry.whitelist[topic]) for topic in found.topics]
     assert not leaked(found.reply, entry.request, asked)
-    others = {str(v) for t, v in entry.whitelist.items() if t not in found.topics} - set(asked)
+    held = {str(v) for t, v in entry.whitelist.items() if t not in found.topics} - set(asked)
+    others = {value for value in held if len(value) > 1}  # a single digit is part of a spelling
     assert not any(re.search(rf"(?<!\w){re.escape(other)}(?!\w)", found.reply) for other in others)
 
 
@@ -145,6 +181,46 @@ def test_a_spelling_is_told_letter_by_letter_and_a_value_is_not() -> None:
         "Liam Neeson, L-I-A-M N-E-E-S-O-N"
     )
     assert rule("How many seats did you say?", whitelist, "").reply == "2"
+
+
+@pytest.mark.parametrize(
+    ("value", "spelt", "said"),
+    [
+        ("Hyderabad, India", "H-Y-D-E-R-A-B-A-D I-N-D-I-A",
+         "Hyderabad, India, H Y D E R A B A D, I N D I A"),
+        ("thanh.ng@example.org", "T-H-A-N-H dot N-G at E-X-A-M-P-L-E dot O-R-G",
+         "thanh dot N G at example dot org, T H A N H, dot, N G, at, E X A M P L E, dot, O R G"),
+        ("AC-90", "A-C dash 9-0", "A C dash ninety, A C, dash, nine zero"),
+        ("Launch day!", "L-A-U-N-C-H D-A-Y", "Launch day!, L A U N C H, D A Y"),
+        ("2024-06-13", "2-0-2-4 dash 0-6 dash 1-3", None),
+        ("", "", ""), ("...", "", "..."),
+    ],
+)  # fmt: skip
+def test_signs_are_spelled_as_words(value: str, spelt: str, said: str | None) -> None:
+    written = told(value, spelt=True)
+    assert written == (f"{value}, {spelt}" if spelt else value)
+    if said is not None:
+        found = Ruling(allowed=True, reply=written, topics=("x",))
+        assert aloud(found, {"x": value}) == said
+
+
+@given(st.text(max_size=30))
+def test_what_is_spelled_is_letters_digits_and_words(value: str) -> None:
+    written = told(value, spelt=True)
+    assert written.startswith(value)
+    letters = written[len(value) :].removeprefix(", ")
+    plain = letters.replace("-", "").replace(" ", "")
+    assert all(c.isalnum() or unicodedata.combining(c) for c in plain)
+
+
+def test_aloud_dates_times_and_numbers_are_words() -> None:
+    values: dict[str, Value] = {"date": "2024-06-13", "time": "19:30", "amount": 1500, "rate": 0.5}
+    found = Ruling(allowed=True, reply="; ".join(map(str, values.values())), topics=(*values,))
+    assert aloud(found, values) == (
+        "June thirteenth, twenty twenty-four; nineteen thirty; one thousand five hundred; "
+        "zero point five"
+    )
+    assert aloud(Ruling(allowed=False), values) == ""
 
 
 def test_every_topic_asked_for_must_be_on_the_list() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +14,19 @@ from hypothesis import strategies as st
 
 from toolmark.agents.loop import loop
 from toolmark.dialects.native import Native
-from toolmark.errors import EndpointError
+from toolmark.errors import (
+    DataError,
+    EndpointError,
+    Rejected,
+    Timeout,
+    Torn,
+    Unavailable,
+    UsageError,
+)
+from toolmark.media import Media
 from toolmark.suites.mfcl import judge, wording
+from toolmark.suites.mfcl.answer import Answer
+from toolmark.suites.mfcl.site import Opening
 from toolmark.suites.mfcl.whitelist import Value
 from toolmark.types import (
     Audio,
@@ -79,8 +92,9 @@ def test_a_model_names_topics_and_the_values_are_ours() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_out_of_form_is_asked_for_again_and_is_then_an_error(text: str) -> None:
-    with pytest.raises(EndpointError, match="judge m gave no readable ruling"):
+    with pytest.raises(EndpointError, match="judge m gave no readable ruling") as told:
         asked(text)
+    assert repr(text[:200]) in str(told.value) and "judge=" in str(told.value)
     found, model = asked(text, answer(allowed=False))
     assert (found.allowed, found.reply, found.topics) == (False, "", ())
     assert found.usage == Usage(input=14, output=4)
@@ -94,9 +108,39 @@ def test_a_refusal_tells_nothing_whatever_it_names() -> None:
 
 @given(st.text() | st.recursive(st.none() | st.booleans() | st.text(), st.lists).map(json.dumps))
 def test_no_text_of_a_judge_makes_the_user_say_more_than_values(text: str) -> None:
-    read = judge.read(text, WHITELIST)
-    if read is not None and read.allowed:
-        assert set(read.topics) <= set(WHITELIST)
+    with contextlib.suppress(DataError):
+        read = judge.read(text, WHITELIST)
+        assert not read.allowed or set(read.topics) <= set(WHITELIST)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("yes", "malformed"),
+        (answer(allowed=1), "allowed"),
+        (answer(allowed=True), "names no topic"),
+        (answer(allowed=True, topics=["passport"]), "'passport' is not on the list"),
+        (answer(allowed=True, topics=["city"], spell=["days"]), "'days' is not among the topics"),
+        (answer(allowed=True, topics=["city"], reply="Fly me"), "unknown field `reply`"),
+    ],
+)
+def test_an_unreadable_ruling_says_what_is_wrong_with_it(text: str, why: str) -> None:
+    with pytest.raises(EndpointError) as told:
+        asked(text)
+    assert why in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "error", [Unavailable("refused", 3.0), Timeout("late"), Rejected("401: no", 401), Torn("half")]
+)
+def test_a_judge_that_fails_is_not_taken_for_the_model(error: EndpointError) -> None:
+    async def model(request: Request, /) -> Reply:
+        raise error
+
+    with pytest.raises(type(error), match=r"^judge http://h/v1#j: ") as told:
+        asyncio.run(judge.Asked(model, "http://h/v1#j")(QUESTION))
+    assert str(error) in str(told.value) and "judge=" in str(told.value)
+    assert vars(told.value) == vars(error), "how long to wait, and what the status was"
 
 
 def task(reference: Any, n_turns: int = 1) -> Task:
@@ -135,16 +179,18 @@ def test_every_turn_has_its_own_list() -> None:
 
 def test_a_spoken_answer_is_spoken() -> None:
     sound = Message(role="user", parts=(Audio(sha256="0" * 64, mime="audio/wav", size_bytes=1),))
-    said: list[str] = []
+    said: list[Answer] = []
 
-    def speak(text: str, task: Task) -> Message:
-        said.append(text)
+    def speak(answer: Answer, task: Task) -> Message:
+        said.append(answer)
         return sound
 
     user = judge.Simulated(speak=speak)
     assert hear(user, QUESTION.message, {"whitelist": WHITELIST})[1] == sound
     assert hear(user, "Done.", {"whitelist": WHITELIST})[1] is None
-    assert said == ["Krak\u00f3w"]
+    assert said == [Answer("Krak\u00f3w", "Krak\u00f3w")]
+    hear(user, "How many days did you say?", {"whitelist": WHITELIST})
+    assert said[-1] == Answer("15", "fifteen")
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
@@ -173,3 +219,13 @@ def test_the_prompt_says_how_the_user_is_heard() -> None:
     assert "hear the user" in wording.system("user")
     for told in ("language", "spelled", "letter by letter", "groups", "guess"):
         assert told in wording.system() and told in wording.system("user")
+
+
+@pytest.mark.parametrize("name", ["test/oracle", "test/null", "baseline/planner"])
+def test_who_answers_no_questions_cannot_judge(name: str, tmp_path: Path) -> None:
+    async def opened() -> None:
+        async with Opening(name, Media(tmp_path / "made"))(Media(tmp_path / "run")):
+            pass
+
+    with pytest.raises(UsageError, match=f"{name} cannot judge.*name a model .*rules, or off"):
+        asyncio.run(opened())

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from toolmark.suites.mfcl import modes, score
 from toolmark.types import (
@@ -20,6 +21,7 @@ from toolmark.types import (
     Tool,
     Trajectory,
     Turn,
+    Verdict,
 )
 
 BOOK = Tool(
@@ -158,13 +160,153 @@ def test_the_same_error_on_the_written_text_is_not_of_perception() -> None:
     control = score.score(task("Austin", "The Merrion", 13, condition="text"), played(*steps))
     [label] = control["official"].labels
     assert label.native not in modes.MODES, "without sound there is no mode of it"
-    controls = {("x", 0, "official"): frozenset({score.signature(label)})}
-    verdict = score.score(asked, played(*steps), controls)["official"]
+    verdict = score.score(asked, played(*steps), beside(control["official"], *steps))["official"]
     [first] = [label for label in verdict.labels if label.primary]
     assert first.native == modes.OTHER
     assert "written text" in first.evidence
 
 
-def test_what_no_rule_explains_is_other() -> None:
+def test_what_no_rule_explains_is_told_from_what_is_wrong_on_the_text_too() -> None:
     asked = task("Austin", "The Merrion", 13)
-    assert primary(asked, called(city="Austin", hotel="The Merrion", nights=9871)) == modes.OTHER
+    wrong = called(city="Austin", hotel="The Merrion", nights=9871)
+    assert primary(asked, wrong) == modes.UNEXPLAINED
+    extra = called(city="Austin", hotel="The Merrion", nights=13), Call(name="pay", arguments="{}")
+    both = Step(reply=Reply(calls=(*extra[0].calls, extra[1])), calls=(*extra[0].calls, extra[1]))
+    assert primary(asked, both) == modes.UNEXPLAINED
+
+
+WRITTEN = task("Austin", "The Merrion", 15, condition="text")
+
+
+def beside(verdict: Verdict, *steps: Step) -> score.Controls:
+    found = score.control(WRITTEN, played(*steps), verdict)
+    return {("x", 0, "official"): found}
+
+
+def after_text(text: Step, *steps: Step) -> str:
+    """Return the mode of an episode whose written text was answered with this."""
+    judged = score.score(WRITTEN, played(text))["official"]
+    asked = task("Austin", "The Merrion", 15)
+    verdict = score.score(asked, played(*steps), beside(judged, text))["official"]
+    return next(label.native for label in verdict.labels if label.primary)
+
+
+def test_another_parameter_is_another_error_than_that_on_the_text() -> None:
+    right = {"city": "Austin", "hotel": "The Merrion", "nights": 15}
+    misheard = called(**(right | {"nights": 50}))
+    assert after_text(called(**(right | {"nights": 51})), misheard) == modes.OTHER
+    assert after_text(called(**right), misheard) == "FM3"
+    other = called(**(right | {"hotel": "The Marion Inn"}))
+    assert after_text(other, misheard) == "FM3", "both are wrong values, of different parameters"
+    more = called(city="Austin", hotel="The Marion Inn", nights=50)
+    assert after_text(other, more) == "FM3", "the hotel is wrong on the text too"
+    silent = says("Austin is lovely."), says("Lovely town.")
+    assert after_text(*silent) == modes.OTHER and after_text(called(**right), silent[1]) == "FM5"
+
+
+def test_an_offer_of_help_is_chat_and_no_question() -> None:
+    for text in ("All done. Would you like anything else?", "How else can I help you?"):
+        ruling = Ruling(allowed=False, reason="preference")
+        assert primary(task("Austin", "The Merrion", 15), says(text, ruling)) == "FM5"
+
+
+def test_a_wish_asked_after_a_wrong_call_is_not_why_it_is_wrong() -> None:
+    wish = says("Shall I add breakfast?", Ruling(allowed=False, reason="preference"))
+    wrong = called(city="Austin", hotel="The Merrion", nights=50)
+    assert primary(task("Austin", "The Merrion", 15), wrong, wish) == "FM3"
+
+
+def test_a_question_in_a_turn_that_is_right_is_no_misfire() -> None:
+    one = task("Austin", "The Merrion", 15)
+    truth = ["book(city='Austin', hotel='The Merrion', nights=15)"]
+    reference = {**one.reference, "bfcl": {"truth": [truth, truth]},
+                 "written": one.reference["written"] * 2, "whitelist": [{}, {}],
+                 "speech": {"turns": one.reference["speech"]["turns"] * 2}}  # fmt: skip
+    asked = replace(one, turns=one.turns * 2, category="multi_turn_base", reference=reference)
+    wish = says("Shall I add breakfast?", Ruling(allowed=False, reason="preference"))
+    right = called(city="Austin", hotel="The Merrion", nights=15)
+    wrong = replace(called(city="Austin", hotel="The Merrion", nights=50), turn=1)
+    assert [label.native for label in modes.found(asked, played(right, wish, wrong))] == ["FM3"]
+    late = replace(wish, turn=1)
+    assert modes.found(asked, played(right, wish, late))[0].native == "FM4"
+
+
+def test_chat_where_any_call_is_due_is_drift() -> None:
+    one = task("Austin", "The Merrion", 15)
+    asked = replace(one, category="live_relevance", reference={**one.reference, "bfcl": None})
+    chat = says("What a town.", Ruling(allowed=False, reason="chat"))
+    assert [label.native for label in modes.found(asked, played(chat))] == ["FM5"]
+    idle = replace(asked, category="live_irrelevance")
+    assert modes.found(idle, played(chat)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "written", "is_name"),
+    [("red", "paint it red", False), ("Celsius", "what is the weather", False),
+     ("Austin", "Book a room in Austin", True), ("Austin", "book a room in austin", False),
+     ("The Merrion", "Book the Merrion", True), ("Find", "Find me a room", True),
+     ("find", "Find me a room", False), ("Max", "call Max now", True), ("km", "in km", False),
+     ("Monday", "on Monday", False), ("New York, NY", "Fly. New York it is", True),
+     ("Berlin", "Berlin is fine", True), ("ai-news-now", "the page AI News Now", False),
+     ("new york", "Fly to New York", True)],
+)  # fmt: skip
+def test_a_proper_noun_is_written_with_a_capital(value: str, written: str, is_name: bool) -> None:
+    assert modes.proper(value, written) is is_name
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [*((a, b, True) for a, b in [
+        (15, 50), (13, 30), (5, 9), (120, 100), (2015, 2019), (4, 40), (52, 92), (123456, 12356),
+        ("Boston", "Austin"), ("2024-06-13", "2024-06-30"), (3.5, 3.9)]),
+        *((a, b, False) for a, b in [
+            (18, 21), (2, 3), (7, 1), (400, 15), (13, 9871), ("red", "green"), ("Paris", "Berlin"),
+            ("2024-06-18", "2024-06-21"), (3.5, 7.25), ("high", "low")])],
+)  # fmt: skip
+def test_what_sounds_alike(one: Any, other: Any, alike: bool) -> None:
+    assert modes._near(one, other) is alike and modes._near(other, one) is alike
+
+
+def test_what_was_confirmed_in_another_turn_was_not_confirmed() -> None:
+    one = task("Austin", "The Merrion", 15)
+    wrong = called(city="Oston", hotel="The Merrion", nights=15)
+    told = says("Which city?", Ruling(allowed=True, topics=("city",), reply="Austin"))
+    first = [label.native for label in modes.found(one, played(told, wrong))]
+    assert first == ["FM3"], "it was told, and still went wrong"
+    later = replace(told, turn=1)
+    assert modes.found(one, played(later, wrong))[0].native == "FM6"
+
+
+def test_a_name_deep_in_an_object_goes_by_the_path_of_its_topic() -> None:
+    one = task("Austin", "The Merrion", 15)
+    body = {"name": ["The Merrion"], "nights": [15]}
+    reference = {**one.reference, "bfcl": {"truth": [{"book": {"body": [body]}}]},
+                 "whitelist": [{"body.name": "The Merrion"}]}  # fmt: skip
+    asked = replace(one, reference=reference)
+    wrong = called(body={"name": "The Marion", "nights": 15})
+    assert modes.found(asked, played(wrong))[0].native == "FM6"
+    told = says("Which name?", Ruling(allowed=True, topics=("body.name",), reply="The Merrion"))
+    assert modes.found(asked, played(told, wrong))[0].native == "FM3"
+
+
+def test_numbers_are_heard_from_others_and_lost_with_the_tail_in_any_form() -> None:
+    effect = {"module": "talkers", "name": "talker", "detail": {"text": "to eighteen degrees"}}
+    asked = task("Austin", "The Merrion", 40, timeline=[effect])
+    taken = called(city="Austin", hotel="The Merrion", nights=18)
+    assert modes.found(asked, played(taken))[0].native == "FM1"
+    small = called(city="to Austin", hotel="The Merrion", nights=40)
+    assert "FM1" not in [label.native for label in modes.found(asked, played(small))]
+    said = "book the merrion in austin for forty nights"
+    tail = {"module": "network", "name": "tail", "detail": {"share": 0.4}}
+    cut = task("Austin", "The Merrion", 40, said=said, timeline=[tail])
+    lacks = called(city="Austin", hotel="The Merrion")
+    assert modes.found(cut, played(lacks))[0].native == "FM2"
+
+
+def test_only_questions_count_as_asked() -> None:
+    done = says("Done.", Ruling(allowed=False, reason="chat"))
+    wish = says("Shall I add breakfast?", Ruling(allowed=False, reason="preference"))
+    right = called(city="Austin", hotel="The Merrion", nights=15)
+    for steps, asked in (((right, done), 0), ((right, wish), 1), ((right,), 0)):
+        parts = score.score(task("Austin", "The Merrion", 15), played(*steps))["official"].parts
+        assert (parts["asked"], parts["answered"]) == (asked, 0)

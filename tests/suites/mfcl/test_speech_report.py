@@ -13,13 +13,15 @@ from msgspec.structs import replace
 
 from toolmark import seeds
 from toolmark.report.tables import grid
+from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
-from toolmark.suites.mfcl import paper, speech_report, speech_views
-from toolmark.suites.mfcl.speech_report import TOLD
+from toolmark.suites.mfcl import paper, speech_columns, speech_marks, speech_report, speech_views
+from toolmark.suites.mfcl.speech_columns import TOLD
 from toolmark.types import (
     Audio,
     Chart,
     Drawing,
+    Estimate,
     Label,
     Message,
     Reply,
@@ -64,6 +66,12 @@ def table(found: Columns, title: str) -> dict[str, Mapping[str, Any]]:
     return {str(row[0]): dict(zip(made.head, row, strict=True)) for row in made.rows}
 
 
+def first(found: Columns, condition: str) -> dict[str, Any]:
+    """Table 1's column of a condition."""
+    made = table(found, MAIN)
+    return {name: row[condition] for name, row in made.items()}
+
+
 def whole(
     share: Mapping[str, float], n: int = 20, ears: Sequence[str] = ("simulated:a",)
 ) -> Columns:
@@ -86,18 +94,17 @@ def test_overall_is_the_mean_of_four_groups_with_the_community_weighted() -> Non
         right = {"live_multiple": 30, "simple_python": 4, "live_relevance": 10}.get(category, 0)
         scores += [answer(f"{category}{i}", category, "clean", i < right) for i in range(n)]
     expert, community, multi, hallucination = 0.4 / 4, 30 / 60, 0.0, 0.5
-    found = speech_report.measure(speech_report.OVERALL, rows(scores))
+    found = speech_columns.measure(speech_columns.OVERALL, rows(scores))
     assert found.value is not None and not found.partial
     assert math.isclose(found.value, (expert + community + multi + hallucination) / 4)
-    line = table(rows(scores), MAIN)["clean"]
-    half = ((found.high or 0) - (found.low or 0)) / 2
-    assert line["overall"] == f"{100 * found.value:.1f} ± {100 * half:.1f}"
-    assert line["expert simple"].startswith("40.0 ± ") and line["n"] == len(scores)
+    line = first(rows(scores), "clean")
+    assert line["overall"].startswith(f"{100 * found.value:.1f} ")
+    assert line["expert simple"].startswith("40.0 ") and line["n"] == len(scores)
 
 
 def test_a_missing_column_leaves_no_overall_and_no_paper() -> None:
     found = rows([answer(f"{i}", "multiple", "clean", i % 2 == 0) for i in range(10)])
-    assert table(found, MAIN)["clean"]["overall"] is None
+    assert "overall" not in first(found, "clean")
     made = paper.tables({"official": found})
     assert isinstance(made[0], Table) and "every column" in made[0].note
     assert not any("paper's models" in each.title for each in made[1:])
@@ -106,22 +113,51 @@ def test_a_missing_column_leaves_no_overall_and_no_paper() -> None:
 def test_columns_of_table_1_align_as_numbers() -> None:
     made = titled(whole({"text": 0.5, "clean": 0.25}))[MAIN]
     assert isinstance(made, Table)
-    assert made.head == ("condition", "recognisers", "n", "overall", *TOLD.values())
-    assert set(grid(made).numeric[2:]) == {True}
+    assert made.head == ("", "text", "clean (simulated)")
+    assert tuple(row[0] for row in made.rows) == ("n", "overall", *TOLD.values())
+    assert set(grid(made).numeric[1:]) == {True}
+
+
+def test_half_widths_stand_only_where_they_are_true() -> None:
+    for right, n in ((0, 4), (4, 4), (1, 8), (20, 40), (200, 400)):
+        found = rows([answer(f"{i}", "multiple", "clean", i < right) for i in range(n)])
+        told, seen = (
+            first(found, "clean")["expert multiple"],
+            speech_columns.leaf(found, "multiple"),
+        )
+        assert seen.value is not None and seen.low is not None and seen.high is not None
+        assert ("±" in told) is (right * 2 == n), told
+        if "±" in told:
+            half = float(told.split("±")[1])
+            assert abs(100 * (seen.value - seen.low) - half) <= 1.05
+        else:
+            assert told.split(maxsplit=1)[1] == figures.interval(seen.low, seen.high), told
+    last = rows([answer("0", "multiple", "clean", True)])
+    assert speech_report._wide(Estimate(name="", value=0.5)) == "50.0"
+    assert "within a point" in speech_report.main("official", last).note
+
+
+def test_readings_that_agree_stand_together_and_others_have_table_1_alone() -> None:
+    found = whole({"text": 0.9, "clean": 0.5})
+    other = whole({"text": 0.9, "clean": 0.4})
+    alike = speech_report.tables({"official": found, "fair": found})
+    assert alike[0].title.endswith("(official and fair)")
+    titles = [each.title for each in speech_report.tables({"official": found, "fair": other})]
+    assert [title for title in titles if "fair" in title] == [speech_report.title("fair")]
 
 
 def test_community_irrelevance_counts_in_its_column() -> None:
     kinds = ("irrelevance", "live_irrelevance")
     found = rows([answer(f"{kind}{i}", kind, "clean", kind == kinds[0])
                   for kind in kinds for i in range(10)])  # fmt: skip
-    assert table(found, MAIN)["clean"]["irrelevance"].startswith("50.0 ± ")
+    assert first(found, "clean")["irrelevance"].startswith("50.0 ± ")
 
 
 def test_transcripts_of_one_item_do_not_count_as_items() -> None:
     one = whole({"noisy": 0.5}, ears=("simulated:a",))
     three = whole({"noisy": 0.5}, ears=("simulated:a", "simulated:b", "simulated:c"))
-    measures = [partial(speech_report.leaf, name=name) for name in TOLD]
-    for measure in (*measures, partial(speech_report.measure, speech_report.OVERALL)):
+    measures = [partial(speech_columns.leaf, name=name) for name in TOLD]
+    for measure in (*measures, partial(speech_columns.measure, speech_columns.OVERALL)):
         a, b = measure(one), measure(three)
         assert a.value == b.value and b.n == 3 * a.n
         assert (b.high or 0) - (b.low or 0) > 0.85 * ((a.high or 0) - (a.low or 0))
@@ -142,16 +178,20 @@ def test_conditions_are_compared_item_by_item() -> None:
 
 
 def test_levels_are_lines_and_modules_bars_each_with_its_interval() -> None:
-    shares = {"snr=10": 0.3, "snr=40": 0.9, "clean": 0.9, "snr=20": 0.5, "network": 0.7}
+    shares = {"snr=10": 0.3, "snr=40": 0.9, "clean": 0.9, "snr=20": 0.5, "network": 0.7,
+              "device": 0.8}  # fmt: skip
     found = whole(shares)
-    assert speech_report.conditions(found) == ["clean", "network", "snr=40", "snr=20", "snr=10"]
+    assert speech_marks.conditions(found)[:3] == ["clean", "network", "device"]
+    assert speech_marks.conditions(found)[3:] == ["snr=40", "snr=20", "snr=10"]
     charts = [made for made in titled(found).values() if isinstance(made, Chart)]
     bars = next(
         chart for chart in charts if chart.title.startswith("What each condition costs, drawn")
     )
     (bar,) = bars.series
     assert (
-        bars.ticks == ("network",) and bars.title.endswith("(simulated)") and round(bar.y[0]) == -20
+        bars.ticks == ("network", "device")
+        and bars.title.endswith("(simulated)")
+        and round(bar.y[0]) == -20
     )
     lines = next(chart for chart in charts if "each level" in chart.title)
     (line,) = lines.series
@@ -166,8 +206,8 @@ def test_conditions_run_from_weak_to_strong() -> None:
     names = ["text", "clean", "noisy", "mild", "harsh", "environment", "device", "cafe", "mu-law",
              "loss@1", "loss@3", "snr=40", "snr=10", "snr=20:babble", "snr=0:babble"]  # fmt: skip
     found = rows([answer("a", "multiple", name, True) for name in reversed(names)])
-    assert speech_report.conditions(found) == names
-    levels = [speech_report.graded(name) for name in ("snr=0:babble", "loss@3", "mu-law", "a@3+b")]
+    assert speech_marks.conditions(found) == names
+    levels = [speech_marks.graded(name) for name in ("snr=0:babble", "loss@3", "mu-law", "a@3+b")]
     assert levels == [("snr:babble", 0), ("loss", 3), None, None]
 
 
@@ -175,13 +215,14 @@ def test_true_audio_has_its_acoustics_told_without_recognisers() -> None:
     found = rows([answer(f"{i}", "multiple", "noisy", True, stoi=0.8 + i / 100, snr_db=12.0)
                   for i in range(9)])  # fmt: skip
     made = titled(found)
-    sound = made["The sound, and what recognisers made of it"]
+    sound = made["The sound"]
     assert isinstance(sound, Table) and "Word error rate by condition" not in made
-    assert sound.rows[0][:5] == ("noisy", "", 9, "–", "–") and str(sound.rows[0][5])[:4] == "0.84"
+    assert sound.head == ("condition", "n", "STOI", "SNR dB"), "no column of dashes"
+    assert sound.rows[0][:2] == ("noisy", 9) and str(sound.rows[0][2])[:4] == "0.84"
 
 
 def test_every_failed_answer_has_one_mode_and_the_control_none() -> None:
-    natives = ["FM1", "FM1", "FM6", "other", "4 wrong value", ""]
+    natives = ["FM1", "FM1", "FM6", "other", "other", "unexplained"]
     found = rows([
         *(answer(f"{i}", "multiple", "noisy", False, mode=mode) for i, mode in enumerate(natives)),
         answer("9", "multiple", "noisy", True), answer("0", "multiple", "text", False),
@@ -190,15 +231,19 @@ def test_every_failed_answer_has_one_mode_and_the_control_none() -> None:
     assert list(lines) == ["noisy"]
     told = lines["noisy"]
     assert (told["FM1 intent blending"], told["FM6 named-entity error"]) == (2, 1)
-    assert (told["other"], told["all"]) == (3, 6)
+    assert (told["other: same on text"], told["no rule fits"], told["all"]) == (2, 1, 6)
     chart = titled(found)["Failure modes, by share of failed answers"]
     assert isinstance(chart, Chart) and chart.kind == "stack"
-    assert math.isclose(sum(series.y[0] for series in chart.series), 1)
+    assert math.isclose(sum(series.y[0] for series in chart.series), 100)
 
 
 def test_simulated_recognisers_are_marked_wherever_their_numbers_are() -> None:
     found = whole({"text": 0.9, "clean": 0.7, "noisy": 0.4, "snr=10": 0.3, "snr=20": 0.35})
     for made in titled(found).values():
+        if made.title == MAIN:
+            assert isinstance(made, Table)
+            assert all("simulated" in name for name in made.head[2:])
+            continue
         if isinstance(made, Chart):
             assert "simulated" in " ".join([made.title, *(series.name for series in made.series)])
             continue
@@ -207,12 +252,13 @@ def test_simulated_recognisers_are_marked_wherever_their_numbers_are() -> None:
             heard = any(name in told for name in ("clean", "noisy", "snr="))
             assert "simulated" in told or not heard, made.title
     assert "(simulated)" in speech_report.metrics(found)[0].told
+    assert "simulated" not in next(m for m in speech_report.metrics(found) if "text" in m.name).told
     beside = paper.tables({"official": found})[1]
     assert isinstance(beside, Table) and beside.rows[0][0] == "this run (simulated recognisers)"
     mixed = whole({"clean": 0.5}, ears=EARS)
-    assert speech_report.named("clean", mixed) == "clean (2/3 simulated)"
+    assert speech_marks.named("clean", mixed) == "clean (2/3 simulated)"
     real = whole({"clean": 0.5}, ears=("pocketsphinx",))
-    assert speech_report.named("clean", real) == "clean"
+    assert speech_marks.named("clean", real) == "clean"
     assert "simulated" not in str(titled(real)).lower()
 
 
@@ -220,9 +266,9 @@ def test_conditions_that_pocketsphinx_cannot_hear_are_marked() -> None:
     def heard(ear: str, wer: float) -> Columns:
         return rows([answer(f"{i}", "multiple", "snr=10", False, ear, wer=wer) for i in range(4)])
 
-    assert speech_report.named("snr=10", heard("pocketsphinx", 0.86)) == "snr=10 (saturated)"
-    assert speech_report.named("snr=10", heard("pocketsphinx", 0.85)) == "snr=10"
-    assert speech_report.named("snr=10", heard("whisper:base", 0.99)) == "snr=10"
+    assert speech_marks.named("snr=10", heard("pocketsphinx", 0.86)) == "snr=10 (saturated)"
+    assert speech_marks.named("snr=10", heard("pocketsphinx", 0.85)) == "snr=10"
+    assert speech_marks.named("snr=10", heard("whisper:base", 0.99)) == "snr=10"
     assert "above 85 %" in speech_report.main("official", heard("pocketsphinx", 0.9)).note
 
 
@@ -248,16 +294,75 @@ def test_error_rates_are_told_by_condition_recogniser_and_engine() -> None:
     assert {(row[0], row[2]) for row in voices.rows} == {("espeak-ng", 18), ("flite", 18)}
 
 
-def test_the_headline_is_the_mean_over_transcripts_with_items_counted() -> None:
-    found = whole({"clean": 0.5}, ears=EARS)
+def test_the_headline_is_table_1s_overall_of_the_noisy_condition() -> None:
+    found = whole({"text": 0.9, "clean": 0.6, "noisy": 0.3, "snr=10": 0.2}, ears=EARS)
     headline, *parts = speech_report.metrics(found)
-    told = headline.measure(found)
-    assert (headline.name, told.n) == ("accuracy", len(found)) and told.value == 0.5
+    seen = headline.measure(found)
+    assert (headline.name, seen.n) == ("overall/noisy", 3 * 20 * len(TOLD))
+    assert seen.value == pytest.approx(0.3) and "overall, noisy" in headline.told
+    assert headline.rows and set(headline.rows(found).axis("condition")) == {"noisy"}
+    assert first(found, next(n for n in table(found, MAIN)["n"] if "noisy" in n))[
+        "overall"].startswith(f"{100 * (seen.value or 0):.1f} ")  # fmt: skip
     names = [metric.name for metric in parts]
-    assert names[:4] == ["expert", "community", "multi_turn", "hallucination"]
-    assert len(set(names)) == len(names) and {"accuracy/clean", "wer", "entity_wer"} <= set(names)
+    assert names[:3] == ["overall/clean", "overall/snr=10", "overall/text"]
+    assert names[3:7] == [f"{group}/noisy" for group in
+                          ("expert", "community", "multi_turn", "hallucination")]  # fmt: skip
+    assert len(set(names)) == len(names) and {"wer", "entity_wer"} <= set(names)
     for metric in parts:
-        assert metric.measure(found).value is not None, metric.name
+        seen = metric.measure(found)
+        assert seen.value is not None and seen.name == metric.name
+
+
+@pytest.mark.parametrize(
+    ("conditions", "lead"),
+    [(("text", "clean"), "clean"), (("text", "snr=10"), "snr=10"), (("text",), "text"),
+     (("noisy", "harsh"), "noisy")],
+)  # fmt: skip
+def test_the_condition_that_leads(conditions: Sequence[str], lead: str) -> None:
+    assert speech_report.metrics(whole(dict.fromkeys(conditions, 0.5)))[0].name == f"overall/{lead}"
+
+
+EXPERT = [name for name, told in TOLD.items() if told.startswith("expert")]
+
+
+@pytest.mark.parametrize(
+    ("categories", "parts"),
+    [(EXPERT, ["expert/noisy", "expert/text", *EXPERT]),
+     (EXPERT[:2], ["accuracy/noisy", "accuracy/text", *EXPERT[:2]]),
+     (EXPERT[:1], ["accuracy/noisy", "accuracy/text"]),
+     ([*EXPERT, "live_simple"],
+      ["accuracy/noisy", "accuracy/text", "expert/noisy", *EXPERT, "live_simple"])],
+)  # fmt: skip
+def test_the_same_answers_stand_under_one_name_only(
+    categories: Sequence[str], parts: Sequence[str]
+) -> None:
+    found = rows([answer(f"{c}{i}", c, condition, i < 3) for c in categories for i in range(9)
+                  for condition in ("text", "noisy")])  # fmt: skip
+    metrics = speech_report.metrics(found)
+    assert [metric.name for metric in metrics] == parts
+    for metric in metrics:
+        seen = metric.measure(found)
+        assert seen.n == (9 if metric.name in TOLD else 9 * len(EXPERT) if "expert" in metric.name
+                          else 9 * len(categories))  # fmt: skip
+
+
+def test_questions_are_counted_by_condition() -> None:
+    found = rows([
+        *(answer(f"{i}", "multiple", "noisy", True, asked=2.0, answered=1.0) for i in range(3)),
+        answer("9", "multiple", "noisy", False, asked=0.0, answered=0.0),
+        answer("9", "multiple", "text", True, asked=0.0, answered=0.0),
+    ])  # fmt: skip
+    lines = table(found, "Asking back")
+    told = lines["noisy"]
+    assert (told["answers"], told["of these asked"]) == (4, 3)
+    assert (told["questions"], told["answered"], told["refused"]) == (6, 3, 3)
+    assert "Asking back" not in titled(rows([answer("9", "multiple", "text", True, asked=0.0)]))
+
+
+def test_a_single_bar_is_no_chart() -> None:
+    found = whole({"clean": 0.9, "noisy": 0.5})
+    charts = [made.title for made in titled(found).values() if isinstance(made, Chart)]
+    assert not any("What each condition costs" in title for title in charts)
 
 
 def test_the_paper_stands_beside_a_whole_run_and_several() -> None:
@@ -330,6 +435,26 @@ def test_errors_are_told_apart_by_shape() -> None:
     assert len(list(root.iter(f"{SVG}path"))) == 1, "the gap where a word was not heard"
 
 
+def test_values_that_may_be_told_are_bold_in_their_own_turn() -> None:
+    lists = [{"origin": "Austin"}, {"day": "July 5"}]
+    root = drawings(spoken(SPEECH, SPEECH, whitelist=lists))["What was said, what was heard"]
+    assert classed(root, "v") == ["austin", "july"]
+    views = speech_views.views(spoken(SPEECH, SPEECH, whitelist=lists), QUIET)
+    [way] = [view for view in views if view.title == "From the written to the heard"]  # type: ignore[union-attr]
+    told = [row for row in way.rows if row[1] == "told when asked"]  # type: ignore[union-attr]
+    assert [row[::2] for row in told] == [("1", "origin: Austin"), ("2", "day: July 5")]
+
+
+def test_transcripts_kept_beside_the_sound_are_drawn_for_each_recogniser() -> None:
+    heard = {ear: {"text": f"book {ear}", "simulated": ear != "pocketsphinx"} for ear in EARS}
+    kept = {k: v for k, v in SPEECH.items() if k not in ("transcript", "recogniser", "simulated")}
+    views = speech_views.views(spoken({**kept, "transcripts": heard}), QUIET)
+    made = {view.title: view.note for view in views if isinstance(view, Drawing)}
+    titles = [f"What was said, what was heard by {ear}" for ear in EARS]
+    assert list(made)[:3] == titles
+    assert ["simulated" in made[title] for title in titles] == [False, True, True]
+
+
 @pytest.mark.parametrize("text", ["", "one", "a " * 2000, "x" * 10_000, "\x00\ud800</svg>&<b>"])
 @pytest.mark.parametrize("side", ["said", "transcript"])
 def test_any_words_stay_inside_the_drawing(text: str, side: str) -> None:
@@ -358,11 +483,11 @@ def test_the_way_to_the_transcript_is_told_turn_by_turn() -> None:
     told = {(row[0], row[1]): str(row[2]) for row in made["From the written to the heard"].rows}
     assert told["2", "written"] == "Written 1 </svg><script>"
     assert told["1", "recogniser"] == "simulated:a (simulated)"
-    assert told["1", "disfluencies"] == "filled pause at word 0: (nothing) → um"
+    assert told["1", "changed"] == "filled pause at word 0: (nothing) → um"
     assert told["1", "voice"] == "flite, rms, us, rate 1.10"
     assert told["1", "word error rate"].startswith("25.0") and told["1", "STOI"] == "0.81"
     effects = made["Effects one by one"].rows
-    assert len(effects) == 4 and effects[0][-1] == "snr db 4.5"
+    assert len(effects) == 4 and effects[0][-1] == "SNR 4.5 dB"
 
 
 def test_a_written_task_shows_the_dialogue_alone() -> None:
@@ -377,11 +502,15 @@ def test_a_written_task_shows_the_dialogue_alone() -> None:
     assert not speech_views.views(Task(id="a", suite="s", turns=(), reference=None), QUIET)
 
 
-def test_recordings_behind_transcripts_are_shown_unless_a_message_holds_them() -> None:
+def test_recordings_stand_first_and_single_effects_are_folded() -> None:
     audio = {"sha256": "a" * 64, "mime": "audio/wav", "size_bytes": 10}
     task = spoken({**SPEECH, "audio": audio})
-    first = speech_views.views(task, QUIET)[0]
-    assert first == Audio(**audio)  # type: ignore[arg-type]
     held = Turn(messages=(Message(role="user", parts=(Audio(**audio),)),))  # type: ignore[arg-type]
-    shown = speech_views.views(replace(task, turns=(held,)), QUIET)
-    assert not any(isinstance(view, Audio) for view in shown)
+    for asked in (task, replace(task, turns=(held,))):
+        first, second, *rest = speech_views.views(asked, QUIET)
+        assert first == Audio(**audio)  # type: ignore[arg-type]
+        assert isinstance(second, Drawing) and second.title == "What was said, what was heard"
+        [effects] = [
+            view for view in rest if isinstance(view, Table) and "one by one" in view.title
+        ]
+        assert effects.fold

@@ -154,6 +154,43 @@ def test_oracle_and_null_and_what_cannot_be_spoken(
     assert "no sound came" in next(iter(run.attempts())).reason
 
 
+def test_what_could_not_be_spoken_is_made_when_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = synth.say
+
+    def mute(text: str, voice: Any, **more: Any) -> Any:
+        if "triangle" in text.lower():
+            raise DataError("no sound came")
+        return plain(text, voice, **more)
+
+    def run() -> tm.Run:
+        making.booth.cache_clear()
+        suite = tm.load("mfcl-speech", category="simple_python", conditions="clean", **(
+            FEW | {"engines": "flite", "items": 0}))  # fmt: skip
+        return tm.run(suite, "test/oracle", ids=["simple_python_0", "simple_python_1"],
+                      log_dir=tmp_path)  # fmt: skip
+
+    monkeypatch.setattr(synth, "say", mute)
+    first = run()
+    assert (first.summary()["n_run"], first.summary()["n_not_run"]) == (1, 1)
+    again = run()
+    assert again.path == first.path and again.summary()["n_not_run"] == 1, "it fails as before"
+    kept = (
+        next(first.tasks()) if "failed" not in str(next(first.tasks())) else list(first.tasks())[1]
+    )
+    monkeypatch.setattr(synth, "say", plain)
+    last = run()
+    assert last.path == first.path
+    assert (last.summary()["n_run"], last.summary()["n_not_run"]) == (2, 0)
+    last.verify()
+    tasks = list(last.tasks())
+    assert kept in tasks and not any("failed" in task.reference["speech"] for task in tasks)
+    for task in tasks:
+        [part] = task.turns[0].messages[-1].parts
+        assert isinstance(part, Audio) and Media(last.path / "media").read(part)
+
+
 def test_a_model_that_cannot_hear_is_refused_before_anything_is_made(
     tmp_path: Path, home: Path
 ) -> None:

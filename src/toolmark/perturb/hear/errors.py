@@ -1,7 +1,8 @@
 """How wrong a transcript is: word and entity error rate, and what kind of wrong.
 
-All on plain words (`words.words`): casing, punctuation, fillers and digits against number words
-are no errors. Alignment is jiwer's, with equal costs for substitution, deletion and insertion.
+All on plain words (`words.pair`): casing, punctuation, fillers, and figures, units and initials
+against how they are said are no errors. Alignment is jiwer's, with equal costs
+for substitution, deletion and insertion.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Literal, NamedTuple, TypeAlias
 
-from toolmark.perturb.hear.words import words
+from toolmark.perturb.hear.words import pair, words
 
 Op: TypeAlias = Literal["equal", "substitute", "delete", "insert"]
 
@@ -61,7 +62,7 @@ class Shape(NamedTuple):
 
 def align(reference: str, hypothesis: str) -> list[Piece]:
     """Return the alignment of two texts as pieces in order; of two empty texts there is none."""
-    return _aligned(words(reference), words(hypothesis))
+    return _aligned(*pair(reference, hypothesis))
 
 
 def _aligned(said: Sequence[str], heard: Sequence[str]) -> list[Piece]:
@@ -108,15 +109,15 @@ def entity(reference: str, hypothesis: str, entities: Iterable[str]) -> tuple[in
     A word is lost when the alignment pairs it with another or with none. Every occurrence of an
     entity's words in a row counts; entities that the reference does not hold count nothing.
     """
-    said = words(reference)
+    said, heard = pair(reference, hypothesis)
     marked = [False] * len(said)
     for each in entities:
-        wanted = words(each)
+        wanted = words(each, said)
         for i in range(len(said) - len(wanted) + 1) if wanted else ():
             if said[i : i + len(wanted)] == wanted:
                 marked[i : i + len(wanted)] = [True] * len(wanted)
     lost = at = 0
-    for piece in _aligned(said, words(hypothesis)):
+    for piece in _aligned(said, heard):
         if piece.op != "equal":
             lost += sum(marked[at : at + len(piece.said)])
         at += len(piece.said)

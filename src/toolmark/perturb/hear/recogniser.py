@@ -1,7 +1,7 @@
 """Recognisers: what hears a clip and writes it down, by name, nothing transcribed twice.
 
 pocketsphinx                real, offline, weak
-whisper:MODEL               real: a local model file or folder of a Whisper package
+whisper:PATH                real: a local model file or folder of a Whisper package
 openai:MODEL[@BASE_URL]     real: POST /audio/transcriptions, as OpenAI has it
 deepgram:MODEL[@BASE_URL]   real: POST /v1/listen, as Deepgram has it
 simulated:a|b|c[@RATE]      errors drawn from the spoken text, always marked as simulated
@@ -49,11 +49,13 @@ class Context(Record, frozen=True, kw_only=True):
     """What a simulated recogniser draws from; real ones look at none of it.
 
     `text` is what was said, `entities` the values in it that matter, `timeline` what was done to
-    the clip, and `seed_key` names the draw: equal keys and equal input give equal transcripts.
+    the clip, `span_s` where in it the speech lies (where it is not known, wherever there is sound),
+    and `seed_key` names the draw: equal keys and equal input give equal transcripts.
     """
 
     text: str = ""
     timeline: tuple[Effect, ...] = ()
+    span_s: tuple[float, float] | None = None
     entities: tuple[str, ...] = ()
     seed_key: str = ""
 

@@ -39,12 +39,14 @@ from toolmark.perturb.speech import (
     talkers,
     wire,
 )  # fmt: skip
-from toolmark.perturb.speech.clip import Clip
+from toolmark.perturb.speech import clip as clips
+from toolmark.perturb.speech.clip import Clip, Speech
 from toolmark.perturb.speech.effect import MODULES, SEVERITIES, Changed, Effect, effect
 from toolmark.types import Record
 
 __all__ = [
     "CONDITIONS", "PRESETS", "Bank", "Effect", "Heard", "Settings", "Stage", "apply", "draw",
+    "family",
 ]  # fmt: skip
 
 PRESETS = {"noisy": (1, 3), "mild": (1, 1), "medium": (1, 2), "harsh": (2, 3)}
@@ -64,7 +66,9 @@ CONDITIONS = (
     "clean", *PRESETS, *MODULES, *(name for names in OF.values() for name in names),
     *noise.BEDS, "babble", *wire.CODECS, *(f"snr={step}" for step in STEPS_DB),
 )  # fmt: skip
-_MOST_DB = 100.0
+_ALONE = ("room", "gain")
+"""What shapes the speech before anything is mixed with it; its level is measured after them."""
+_LEAST_DB, _MOST_DB = -20.0, 100.0
 _T = TypeVar("_T", talkers.Talk, room.Response, folders.Noise)
 
 
@@ -95,10 +99,14 @@ class Settings(Record, frozen=True, kw_only=True):
 
 
 class Heard(NamedTuple):
-    """The clip as it is heard, and what happened to it in the order of time."""
+    """The clip as it is heard, and what happened to it in the order of time.
+
+    `span_s`: from where to where the one who is meant speaks in it, in seconds; None of silence.
+    """
 
     clip: Clip
     timeline: tuple[Effect, ...]
+    span_s: tuple[float, float] | None = None
 
 
 def draw(
@@ -115,6 +123,20 @@ def draw(
             drawn.append(_stage(name, severity, fixed, rng, held, avoid))
     drawn.sort(key=lambda stage: ORDER.index(stage.name))
     return Settings(condition=condition, stages=_together(drawn, held))
+
+
+def family(condition: str) -> str:
+    """Return a condition without its strengths: snr for snr=20, snr:cafe, loss for loss@3.
+
+    Drawn from equal generators, conditions of one family differ in strength alone: the same noise,
+    louder; the same talker at the same time.
+    """
+    return "+".join(map(_bare, condition.split("+")))
+
+
+def _bare(part: str) -> str:
+    name, _, level = part.strip().partition("@")[0].partition("=")
+    return "".join((name, *level.partition(":")[1:]))
 
 
 def _together(drawn: Sequence[Stage], bank: Bank) -> tuple[Stage, ...]:
@@ -170,9 +192,10 @@ def _ratio(name: str, part: str) -> dict[str, str | float]:
         ratio = float(text)
     except ValueError:
         ratio = float("nan")
-    if not abs(ratio) <= _MOST_DB:
+    if not _LEAST_DB <= ratio <= _MOST_DB:
         raise UsageError(
-            f"{part!r}: write a ratio in dB of at most 100, like snr=20 or snr=20:cafe"
+            f"{part!r}: write a ratio of {_LEAST_DB:g} to {_MOST_DB:g} dB, like snr=20 or "
+            "snr=20:cafe"
         )
     kinds = (*noise.MAKERS, *noise.VOICED)
     if kind and kind not in kinds:
@@ -290,22 +313,32 @@ def _frames(name: str, severity: int, rng: Random) -> dict[str, str | float]:
 def apply(clip: Clip, settings: Settings, bank: Bank | None = None) -> Heard:
     """Return the clip after all stages: float32 in [-1, 1] at the rate of the clip, and finite.
 
-    Equal clips, settings and banks give equal samples. Where the sum would pass full scale the
-    whole is lowered. Raises UsageError if the bank lacks what the settings name.
+    Equal clips, settings and banks give equal samples. Ratios and shares are those of the speech
+    alone, as it is at that point; what was mixed with it before counts for nothing. Where the sum
+    would pass full scale the whole is lowered. Raises UsageError if the bank lacks what the
+    settings name.
     """
     held = bank or Bank()
     samples = np.nan_to_num(clip.samples.astype(np.float32, copy=True))
+    speech = clips.alone(Clip(samples, clip.rate))
     timeline: tuple[Effect, ...] = ()
-    for stage in settings.stages:
-        done = _DOERS[stage.name](Clip(samples, clip.rate), stage, held)
+    for k, stage in enumerate(settings.stages):
+        done = _DOERS[stage.name](Clip(samples, clip.rate), stage, held, speech)
         samples = done.samples
+        if all(each.name in _ALONE for each in settings.stages[: k + 1]):
+            speech = clips.alone(Clip(samples, clip.rate), speech.span)
+        else:
+            speech = network.carried(speech, done.inserted, len(samples))
         timeline = network.moved(timeline, done.inserted, clip.rate) + done.effects
     peak = float(np.abs(samples).max()) if len(samples) else 0.0
     if peak > 1:
         samples = np.clip(samples * np.float32(0.999 / peak), -1, 1)
     heard = Clip(samples.astype(np.float32, copy=False), clip.rate)
     kept = network.within(timeline, heard.seconds)
-    return Heard(heard, tuple(sorted(kept, key=lambda e: (e.start_s, -e.end_s, e.name))))
+    inside = speech.span[speech.span < len(samples)]
+    ends = (int(inside[0]), int(inside[-1]) + 1) if len(inside) else None
+    span_s = (ends[0] / clip.rate, ends[1] / clip.rate) if ends else None
+    return Heard(heard, tuple(sorted(kept, key=lambda e: (e.start_s, -e.end_s, e.name))), span_s)
 
 
 def _named(held: Sequence[_T], name: str, what: str) -> _T:
@@ -319,7 +352,7 @@ def _number(stage: Stage, key: str) -> float:
     return float(stage.values[key])
 
 
-def _do_bed(clip: Clip, stage: Stage, bank: Bank) -> Changed:
+def _do_bed(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
     kind, n = str(stage.values["noise"]), len(clip.samples)
     gen = noise.generator(stage.seed)
     if kind.startswith(folders.PREFIX):
@@ -328,81 +361,87 @@ def _do_bed(clip: Clip, stage: Stage, bank: Bank) -> Changed:
     else:
         sound = noise.make(kind, n, clip.rate, gen, bank.babble)
     return environment.bed(
-        clip, sound, _number(stage, "snr_db"), name=kind, severity=stage.severity
+        clip, sound, _number(stage, "snr_db"), name=kind, severity=stage.severity, speech=speech
     )
 
 
-def _do_event(clip: Clip, stage: Stage, bank: Bank) -> Changed:
+def _do_event(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
     return environment.event(
         clip, str(stage.values["noise"]), _number(stage, "snr_db"), _number(stage, "at"),
-        noise.generator(stage.seed), severity=stage.severity,
+        noise.generator(stage.seed), severity=stage.severity, speech=speech,
     )  # fmt: skip
 
 
-def _do_talker(clip: Clip, stage: Stage, bank: Bank) -> Changed:
+def _do_talker(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
     talk = _named(bank.talks, str(stage.values["talk"]), "talk")
     if where := stage.values.get("room"):
         response = _named(bank.rooms, str(where), "room")
         talk = talk._replace(clip=Clip(room.heard(talk.clip, response), talk.clip.rate))
     return talkers.overlay(
-        clip, talk, _number(stage, "snr_db"), _number(stage, "at"), severity=stage.severity
-    )
+        clip, talk, _number(stage, "snr_db"), _number(stage, "at"), severity=stage.severity,
+        speech=speech,
+    )  # fmt: skip
 
 
-def _do_room(clip: Clip, stage: Stage, bank: Bank) -> Changed:
+def _do_room(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
     response = _named(bank.rooms, str(stage.values["room"]), "room")
     return room.reverberated(clip, response, severity=stage.severity)
 
 
-def _do_gain(clip: Clip, stage: Stage, bank: Bank) -> Changed:
+def _do_gain(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
     gen = noise.generator(stage.seed)
     return device.gain(clip, _number(stage, "size_db"), gen, severity=stage.severity)
 
 
-def _do_overdrive(clip: Clip, stage: Stage, bank: Bank) -> Changed:
-    return device.overdrive(clip, _number(stage, "drive_db"), severity=stage.severity)
+def _do_overdrive(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
+    drive_db = _number(stage, "drive_db")
+    return device.overdrive(clip, drive_db, severity=stage.severity, speech=speech)
 
 
-def _do_rub(clip: Clip, stage: Stage, bank: Bank) -> Changed:
+def _do_rub(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
     gen = noise.generator(stage.seed)
-    return device.rub(clip, stage.places, _number(stage, "snr_db"), gen, severity=stage.severity)
+    return device.rub(
+        clip, stage.places, _number(stage, "snr_db"), gen, severity=stage.severity, speech=speech
+    )
 
 
-def _do_adapter(clip: Clip, stage: Stage, bank: Bank) -> Changed:
+def _do_adapter(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
     name = str(stage.values["transform"])
     samples = adapter.transformed(clip, name, stage.seed)
     done = effect("device", f"{adapter.PREFIX}:{name}", (0, clip.seconds), stage.severity)
     return Changed(samples, (done,))
 
 
-def _do_codec(clip: Clip, stage: Stage, bank: Bank) -> Changed:
-    return wire.coded(clip, str(stage.values["codec"]))
+def _do_codec(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
+    peak = max(float(np.abs(clip.samples).max(initial=0)), 1.0)  # it would cut what is louder
+    done = wire.coded(Clip(clip.samples / np.float32(peak), clip.rate), str(stage.values["codec"]))
+    return done._replace(samples=done.samples * np.float32(peak))
 
 
-def _do_loss(clip: Clip, stage: Stage, bank: Bank) -> Changed:
+def _do_loss(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
     return network.loss(
         clip, _number(stage, "share"), _number(stage, "burst_ms"), _number(stage, "frame_ms"),
         noise.generator(stage.seed), repeat=stage.values["concealed"] == "repeat",
-        severity=stage.severity,
+        severity=stage.severity, speech=speech,
     )  # fmt: skip
 
 
-def _do_jitter(clip: Clip, stage: Stage, bank: Bank) -> Changed:
+def _do_jitter(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
     gen = noise.generator(stage.seed)
     mean, frame = _number(stage, "mean_ms"), _number(stage, "frame_ms")
-    return network.jitter(clip, mean, frame, gen, severity=stage.severity)
+    return network.jitter(clip, mean, frame, gen, severity=stage.severity, speech=speech)
 
 
-def _do_loop(clip: Clip, stage: Stage, bank: Bank) -> Changed:
+def _do_loop(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
     places = [(where, ms, 1 + (stage.seed >> k) % 2) for k, (where, ms) in enumerate(stage.places)]
     return network.loops(clip, places, severity=stage.severity)
 
 
-def _do_tail(clip: Clip, stage: Stage, bank: Bank) -> Changed:
-    return network.tail(clip, _number(stage, "share"), severity=stage.severity)
+def _do_tail(clip: Clip, stage: Stage, bank: Bank, speech: Speech) -> Changed:
+    return network.tail(clip, _number(stage, "share"), severity=stage.severity, speech=speech)
 
 
-_DOERS: Mapping[str, Callable[[Clip, Stage, Bank], Changed]] = {
+_DOERS: Mapping[str, Callable[[Clip, Stage, Bank, Speech], Changed]] = {
     "room": _do_room, "gain": _do_gain, "talker": _do_talker, "bed": _do_bed,
     "event": _do_event, "rub": _do_rub, "overdrive": _do_overdrive, adapter.PREFIX: _do_adapter,
     "codec": _do_codec, "loss": _do_loss, "jitter": _do_jitter, "loop": _do_loop,

@@ -7,12 +7,15 @@ rounded once at the end, so that equal samples are equal bytes.
 from __future__ import annotations
 
 import io
+import os
 import struct
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from threading import RLock
+from typing import Any, NamedTuple
 
 import numpy as np
-import soundfile
-import soxr
 from numpy.typing import NDArray
 
 from toolmark.errors import DataError
@@ -24,7 +27,11 @@ LEVEL_DB = -26.0
 Samples = NDArray[np.float32]
 _FRAME_S = 0.02
 _FLOOR_DB = -35.0  # frames this far below the loudest ones are pauses
-_MOST_S = 600.0
+_LEAST_S, _MOST_S = 0.1, 600.0
+_ONE = RLock()
+_NO_FILE = 7  # of libsndfile, which says so of an MP3 that is none
+SILENT = 1e-10
+"""Mean square at and below which sound is silence."""
 
 
 class Clip(NamedTuple):
@@ -39,20 +46,94 @@ class Clip(NamedTuple):
         return len(self.samples) / self.rate
 
 
-def read(data: bytes, name: str = "clip", most_s: float = _MOST_S) -> Clip:
-    """Return the sound of a file's bytes, its channels mixed; at most `most_s` seconds of it.
+class Speech(NamedTuple):
+    """The one who is meant, without all else that sounds in a clip of n samples.
 
-    Whatever libsndfile reads: WAV, FLAC, OGG, MP3. Raises DataError if it holds no sound.
+    `power` is their mean square where they are heard, 0 of silence; `mask` (n,) tells where that
+    is, echoes included; `span` holds the samples (ascending) from their first word to their last.
+    Time that was put into the clip is in neither.
     """
+
+    power: float
+    mask: NDArray[np.bool_]
+    span: NDArray[np.intp]
+
+
+def alone(clip: Clip, span: NDArray[np.intp] | None = None) -> Speech:
+    """Return the speech of a clip that holds nothing else; `span` if it is known from before."""
+    mask = active(clip)
+    if span is None:
+        spoken = np.flatnonzero(mask)
+        span = np.arange(spoken[0], spoken[-1] + 1) if len(spoken) else spoken
+    return Speech(power(clip.samples, mask), mask, span)
+
+
+def read(data: bytes, name: str = "clip", most_s: float = _MOST_S) -> Clip:
+    """Return the sound of a file's bytes, its channels mixed.
+
+    Whatever libsndfile reads: WAV, FLAC, OGG, MP3. Raises DataError if it holds no sound, or more
+    than `most_s` seconds of it.
+    """
+    import soundfile  # late, as soxr below: words can be changed where no sound is made
+
     try:
         with soundfile.SoundFile(io.BytesIO(data)) as file:
             rate = file.samplerate
-            found = file.read(int(most_s * rate), dtype="float32", always_2d=True)
-    except (soundfile.SoundFileError, RuntimeError, ValueError, MemoryError) as error:
-        raise DataError(f"{name}: not a sound file: {str(error)[:200]}") from None
+            most = int(most_s * rate)
+            found = file.read(most + 1, dtype="float32", always_2d=True)
+    except (RuntimeError, ValueError, MemoryError) as error:
+        raise DataError(f"{name}: not a sound file: {reason(error)}") from None
+    if len(found) > most:
+        raise DataError(f"{name}: more than {most_s:g} s of sound; cut it into pieces first")
     if not len(found) or not np.isfinite(found).all():
         raise DataError(f"{name}: holds no sound")
-    return Clip(found.mean(axis=1, dtype=np.float32), rate)
+    return Clip(mixed(found), rate)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """Open a sound file; what libraries print about a broken one is dropped, errors are raised.
+
+    They print to the process's stderr, so meanwhile nobody else is heard there: one file at a time.
+    """
+    import soundfile
+
+    with _ONE, ExitStack() as stack:
+        with suppress(OSError):  # of a process without stderr
+            kept = os.dup(2)
+            stack.callback(os.close, kept)
+            stack.callback(os.dup2, kept, 2)
+            with open(os.devnull, "wb") as nothing:
+                os.dup2(nothing.fileno(), 2)
+        yield stack.enter_context(soundfile.SoundFile(path))
+
+
+def own(data: bytes, name: str = "clip", most_s: float = _MOST_S) -> Clip:
+    """Return the sound of a file as `read` does. Raises DataError also where nobody can speak."""
+    found = read(data, name, most_s)
+    if found.seconds < _LEAST_S:
+        raise DataError(f"{name}: only {found.seconds:.3f} s of sound, too short for a word")
+    if power(found.samples) <= SILENT:
+        raise DataError(f"{name}: silent; give a recording in which somebody speaks")
+    return found
+
+
+def mixed(channels: NDArray[np.float32]) -> Samples:
+    """Return channels (n, k) as one: their mean, or the first one if they cancel each other out."""
+    mean = channels.mean(axis=1, dtype=np.float32)
+    first: Samples = channels[:, 0]
+    return first if power(mean) < 0.01 * power(first) else mean
+
+
+def reason(error: Exception) -> str:
+    """Return what is wrong with a file, without its path, so that like can be told with like."""
+    if hasattr(error, "error_string"):  # of libsndfile
+        if getattr(error, "code", 0) == _NO_FILE:
+            return "no sound of a kind that can be read"
+        return str(error.error_string).strip().rstrip(".")[:200]
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return str(error)[:200] or type(error).__name__
 
 
 def wav(clip: Clip) -> bytes:
@@ -70,6 +151,8 @@ def resampled(clip: Clip, rate: int = RATE) -> Clip:
     """Return the clip at another rate (soxr, high quality)."""
     if clip.rate == rate:
         return clip
+    import soxr
+
     return Clip(soxr.resample(clip.samples, clip.rate, rate).astype(np.float32), rate)
 
 
@@ -84,7 +167,7 @@ def active(clip: Clip) -> NDArray[np.bool_]:
     padded[: len(clip.samples)] = clip.samples
     power = np.square(padded).reshape(frames, n).mean(axis=1)
     loud = float(np.quantile(power, 0.95)) if frames else 0.0
-    if loud <= 1e-10:
+    if loud <= SILENT:
         return np.zeros(len(clip.samples), dtype=np.bool_)
     spoken = power >= loud * 10 ** (_FLOOR_DB / 10)
     return np.repeat(spoken, n)[: len(clip.samples)]

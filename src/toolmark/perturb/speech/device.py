@@ -8,9 +8,9 @@ import numpy as np
 
 from toolmark.perturb.speech import clip as clips
 from toolmark.perturb.speech import noise
-from toolmark.perturb.speech.clip import Clip
+from toolmark.perturb.speech.clip import Clip, Speech
 from toolmark.perturb.speech.effect import Changed, effect
-from toolmark.perturb.speech.environment import ramped, speech
+from toolmark.perturb.speech.environment import level, ramped
 
 DRIFT_DB = {1: 1.5, 2: 3.0, 3: 5.0, 4: 8.0}
 """Size of the slow change of gain, by severity."""
@@ -35,18 +35,20 @@ def gain(clip: Clip, size_db: float, gen: np.random.Generator, *, severity: int 
     return Changed(out, (effect("device", "gain", (0, clip.seconds), severity, detail),))
 
 
-def overdrive(clip: Clip, drive_db: float, *, severity: int = 0) -> Changed:
+def overdrive(
+    clip: Clip, drive_db: float, *, severity: int = 0, speech: Speech | None = None
+) -> Changed:
     """Bend the waveform with tanh, as an overdriven microphone does; the level is kept.
 
-    At 0 dB the speech-active level lies 12 dB below the knee.
+    At 0 dB the speech-active level lies 12 dB below the knee; that of `speech`, if it is given.
     """
-    power, mask = speech(clip)
+    power, mask = level(clip, speech)
     knee = (power / 10 ** (_KNEE_DB / 10)) ** 0.5 / 10 ** (drive_db / 20)
     bent = np.tanh(clip.samples / np.float32(knee))
-    after = clips.power(bent, mask)
-    if not after or not clips.power(clip.samples, mask):
+    before, after = clips.power(clip.samples, mask), clips.power(bent, mask)
+    if not after or not before:
         return Changed(clip.samples)
-    out = (bent * np.float32((power / after) ** 0.5)).astype(np.float32)
+    out = (bent * np.float32((before / after) ** 0.5)).astype(np.float32)
     detail: dict[str, str | float] = {"drive_db": drive_db}
     return Changed(out, (effect("device", "overdrive", (0, clip.seconds), severity, detail),))
 
@@ -58,18 +60,21 @@ def rub(
     gen: np.random.Generator,
     *,
     severity: int = 0,
+    speech: Speech | None = None,
 ) -> Changed:
     """Add bursts of rubbing or of a loose cable: (share of the clip where, milliseconds) each.
 
-    A burst is noise of 60 to 1200 Hz with crackle; `snr_db` is speech over a burst.
+    A burst is noise of 60 to 1200 Hz with crackle, and ends where the next begins; `snr_db` is
+    speech over a burst, that of `speech`, if it is given.
     """
     n, rate = len(clip.samples), clip.rate
-    power, _ = speech(clip)
+    power, _ = level(clip, speech)
     out = clip.samples.astype(np.float32, copy=True)
     told = []
-    for where, ms in bursts:
-        first = min(int(where * n), max(n - 1, 0))
-        size = min(max(int(ms * rate / 1000), 1), n - first)
+    begins = sorted((min(int(where * n), max(n - 1, 0)), ms) for where, ms in bursts)
+    ends = [*(first for first, _ in begins[1:]), n]
+    for (first, ms), end in zip(begins, ends, strict=True):
+        size = min(max(int(ms * rate / 1000), 1), end - first)
         if size <= 0:
             continue
         sound = ramped(noise.band(size, rate, gen, 60, 1200), rate)

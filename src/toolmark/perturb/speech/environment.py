@@ -1,7 +1,8 @@
 """Where somebody speaks: a bed of noise under the utterance, and one sudden loud event in it.
 
 The signal-to-noise ratio compares powers on the samples on which somebody speaks
-(`clip.active`), so that pauses do not make a noise look weaker than it is.
+(`clip.active`), so that pauses do not make a noise look weaker than it is. `speech` is the one who
+is meant, without what else sounds already; if none is given it is that of the clip.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from toolmark.perturb.speech import clip as clips
 from toolmark.perturb.speech import noise
-from toolmark.perturb.speech.clip import LEVEL_DB, Clip
+from toolmark.perturb.speech.clip import LEVEL_DB, Clip, Speech
 from toolmark.perturb.speech.effect import Changed, effect
 
 BED_DB = {1: (24.0, 30.0), 2: (18.0, 24.0), 3: (12.0, 18.0), 4: (6.0, 12.0)}
@@ -28,21 +29,22 @@ def graded(snr_db: float) -> int:
     return next((s for s in sorted(BED_DB) if snr_db >= BED_DB[s][0]), max(BED_DB))
 
 
-def speech(clip: Clip) -> tuple[float, NDArray[np.bool_]]:
+def level(clip: Clip, speech: Speech | None = None) -> tuple[float, NDArray[np.bool_]]:
     """Return the power of the speech and where it is; of silence the usual level, everywhere."""
-    mask = clips.active(clip)
-    power = clips.power(clip.samples, mask)
-    if power:
-        return power, mask
+    speech = speech or clips.alone(clip)
+    if speech.power:
+        return speech.power, speech.mask
     return 10 ** (LEVEL_DB / 10), np.ones(len(clip.samples), dtype=np.bool_)
 
 
-def fitted(clip: Clip, sound: NDArray[np.float32], snr_db: float) -> NDArray[np.float32]:
+def fitted(
+    clip: Clip, sound: NDArray[np.float32], snr_db: float, speech: Speech | None = None
+) -> NDArray[np.float32]:
     """Return the sound (same length) with its gain set to this ratio on speech-active samples.
 
     A sound that is silent wherever somebody speaks is fitted over the whole clip instead.
     """
-    power, mask = speech(clip)
+    power, mask = level(clip, speech)
     loud = clips.power(sound, mask) or clips.power(sound)
     if not loud:
         return np.zeros_like(sound)
@@ -50,10 +52,16 @@ def fitted(clip: Clip, sound: NDArray[np.float32], snr_db: float) -> NDArray[np.
 
 
 def bed(
-    clip: Clip, sound: NDArray[np.float32], snr_db: float, *, name: str, severity: int = 0
+    clip: Clip,
+    sound: NDArray[np.float32],
+    snr_db: float,
+    *,
+    name: str,
+    severity: int = 0,
+    speech: Speech | None = None,
 ) -> Changed:
     """Put a sound under the whole clip. Samples may pass full scale: the chain lowers the whole."""
-    laid = fitted(clip, sound, snr_db)
+    laid = fitted(clip, sound, snr_db, speech)
     done = effect(
         "environment", "bed", (0, clip.seconds), severity, {"noise": name, "snr_db": snr_db}
     )
@@ -61,7 +69,14 @@ def bed(
 
 
 def event(
-    clip: Clip, kind: str, snr_db: float, at: float, gen: np.random.Generator, *, severity: int = 0
+    clip: Clip,
+    kind: str,
+    snr_db: float,
+    at: float,
+    gen: np.random.Generator,
+    *,
+    severity: int = 0,
+    speech: Speech | None = None,
 ) -> Changed:
     """Let something loud happen once, beginning at this share (0..1) of the clip.
 
@@ -73,7 +88,7 @@ def event(
     if size <= 0:
         return Changed(clip.samples)
     sound = ramped(noise.make(kind, size, rate, gen), rate, attack=kind != "slam")
-    power, _ = speech(clip)
+    power, _ = level(clip, speech)
     loud = _loudest(sound, max(int(_LOUD_S * rate), 1))
     if not loud:
         return Changed(clip.samples)

@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import soundfile
-import soxr
 
 from toolmark.errors import DataError
 from toolmark.perturb.speech import clip as clips
@@ -32,8 +30,10 @@ Use: TypeAlias = Literal["noise", "music", "speech", "talk", "room"]
 LEAST_S, MOST_S = 0.2, 30.0
 _RATES = (4_000, 384_000)
 _CHANNELS = 64
-_SILENT = 1e-10  # mean square
 _TRIES = 8
+_PLACES = (0.5, 0.1, 0.3, 0.7, 0.9, 0.0)  # where a file is looked at, as shares of it
+_ROOM_MOST_S = 10.0
+_ROOMS = {"smallroom", "mediumroom", "largeroom"}
 _MOST_FILES = 200_000
 _MOST_JSON = 64 * 2**20
 _GAP_S = 0.5
@@ -70,19 +70,33 @@ def scan(root: Path) -> Found:
 
     Files that are no sound by their suffix are passed over. Raises DataError if there is no tree.
     """
-    if not root.is_dir():
-        raise DataError(f"{root}: no folder of sounds; give the folder that was unpacked")
+    root = top(root)
     noises: list[Noise] = []
     skipped: list[tuple[str, str]] = []
     corpus = _corpus(root)
     for path in _files(root, skipped):
         name = path.relative_to(root).as_posix()
         try:
+            name.encode()
             seconds = _looked(path, root)
             noises += _stretches(root, path, corpus, seconds, skipped)
-        except (DataError, OSError, soundfile.SoundFileError, RuntimeError, ValueError) as error:
-            skipped.append((name, str(error)[:200] or type(error).__name__))
+        except UnicodeEncodeError:  # it could be recorded nowhere
+            shown = name.encode(errors="backslashreplace").decode()
+            skipped.append((shown, "a name that is no text"))
+        except (DataError, OSError, RuntimeError, ValueError) as error:
+            skipped.append((name, clips.reason(error)))
     return Found(corpus, tuple(noises), tuple(skipped))
+
+
+def top(root: Path) -> Path:
+    """Return the tree, or the corpus that is all that lies in it. Raises DataError for no tree."""
+    try:
+        inside = [path for path in root.iterdir() if not path.name.startswith(".")]
+        alone = len(inside) == 1 and inside[0].is_dir() and not inside[0].is_symlink()
+        return inside[0] if alone and _corpus(inside[0]) != "tree" else root
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise DataError(f"{root}: no folder of sounds ({why}); give the unpacked folder") from None
 
 
 def _files(root: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
@@ -109,7 +123,7 @@ def _looked(path: Path, root: Path) -> float:
         raise DataError("no regular file")
     if not about.st_size:
         raise DataError("empty")
-    with soundfile.SoundFile(path) as file:
+    with clips.opened(path) as file:
         seconds = float(file.frames / file.samplerate)
         if not _RATES[0] <= file.samplerate <= _RATES[1]:
             raise DataError(f"a rate of {file.samplerate} Hz")
@@ -117,21 +131,21 @@ def _looked(path: Path, root: Path) -> float:
             raise DataError(f"{file.channels} channels")
         if seconds < LEAST_S:
             raise DataError(f"only {seconds:.3f} s of sound")
-        if not any(clips.power(piece) > _SILENT for piece in _probes(file, seconds)):
+        if not any(clips.power(piece) > clips.SILENT for piece in _probes(file, seconds)):
             raise DataError("silent wherever it was looked at")
     return seconds
 
 
 def _probes(file: Any, seconds: float) -> Iterator[Samples]:
     """Yield half a second from several places, mixed."""
-    for at in (0.5, 0.1, 0.3, 0.7, 0.9, 0.0):
+    for at in _PLACES:
         yield _mixed(file, at * max(seconds - 0.5, 0.0), 0.5)
 
 
-def _mixed(file: Any, start_s: float, seconds: float) -> Samples:
+def _mixed(file: Any, start_s: float, seconds: float, *, first: bool = False) -> Samples:
     """Read some seconds, block by block, its channels mixed; the first one if they cancel out.
 
-    Raises DataError for sound that is not finite.
+    `first` takes the first one in any case. Raises DataError for sound that is not finite.
     """
     rate = int(file.samplerate)
     file.seek(min(int(start_s * rate), max(int(file.frames) - 1, 0)))
@@ -143,9 +157,7 @@ def _mixed(file: Any, start_s: float, seconds: float) -> Samples:
             break
         if not np.isfinite(block).all():
             raise DataError("sound that is not finite")
-        mixed = block.mean(axis=1, dtype=np.float32)
-        first = block[:, 0]
-        parts.append(first if clips.power(mixed) < 0.01 * clips.power(first) else mixed)
+        parts.append(block[:, 0] if first else clips.mixed(block))
         left -= len(block)
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
 
@@ -161,6 +173,8 @@ def _corpus(root: Path) -> str:
     if {"audio", "transcriptions"} <= inside:
         return "chime5"
     if inside & {"pointsource_noises", "simulated_rirs", "real_rirs_isotropic_noises"}:
+        return "rirs"
+    if inside & _ROOMS:
         return "rirs"
     if {"tr", "cv", "tt"} <= inside:
         return "wham"
@@ -184,8 +198,11 @@ def _stretches(
         return [_whole(name, path, f"chime3:{place[1] if place else 'other'}", seconds)]
     first = inner.parts[0] if len(inner.parts) > 1 else "sound"
     use: Use = _USES.get(first, "noise") if corpus == "musan" else "noise"
-    if corpus == "rirs" and ("simulated_rirs" in first or "_rir_" in f"_{path.stem}_"):
+    shoebox = corpus == "rirs" and first in ("simulated_rirs", *_ROOMS)
+    if shoebox or "_rir_" in f"_{path.stem}_":
         use = "room"
+        if seconds > _ROOM_MOST_S:
+            raise DataError(f"{seconds:.0f} s are too long for a response of a room")
     kind = corpus if corpus == "wham" else f"{corpus}:{first}"
     return [_whole(name, path, kind, seconds, use)]
 
@@ -255,33 +272,35 @@ def _at(value: Any, device: str) -> float | None:
 def take(noise: Noise, n: int, rate: int, gen: np.random.Generator) -> Samples:
     """Return n samples at this rate from a drawn place of the stretch, looped if it is shorter.
 
-    Of a place that is silent another is drawn. At most 30 s are read; more is looped. Raises
-    DataError if the file has changed since it was looked at.
+    Of a place that is silent another is drawn, in the end one where sound was found. At most 30 s
+    are read; more is looped. Raises DataError if the file has changed since it was looked at.
     """
     if n <= 0:
         return np.zeros(0, dtype=np.float32)
     seconds = min(n / rate, noise.seconds, MOST_S)
     found = np.zeros(0, dtype=np.float32)
-    for _ in range(_TRIES):
-        start = noise.start_s + float(gen.uniform(0, max(noise.seconds - seconds, 0.0)))
-        found = _read(noise, start, seconds, rate)
-        if clips.power(found) > _SILENT:
+    drawn = [float(gen.uniform(0, max(noise.seconds - seconds, 0.0))) for _ in range(_TRIES)]
+    for start in (*drawn, *(at * max(noise.seconds - 0.5, 0.0) for at in _PLACES)):
+        found = _read(noise, noise.start_s + start, seconds, rate)
+        if clips.power(found) > clips.SILENT:
             break
     if not len(found):
         raise DataError(f"{noise.name}: holds no sound any more; look through the folder again")
     return _looped(found, n, rate // 100)
 
 
-def _read(noise: Noise, start_s: float, seconds: float, rate: int) -> Samples:
+def _read(
+    noise: Noise, start_s: float, seconds: float, rate: int, *, first: bool = False
+) -> Samples:
     if not noise.path.is_file():
         raise DataError(f"{noise.name}: gone; look through the folder again")
     try:
-        with soundfile.SoundFile(noise.path) as file:
+        with clips.opened(noise.path) as file:
             native = int(file.samplerate)
-            found = _mixed(file, start_s, seconds)
-    except (soundfile.SoundFileError, OSError, RuntimeError, ValueError) as error:
+            found = _mixed(file, start_s, seconds, first=first)
+    except (OSError, RuntimeError, ValueError) as error:
         raise DataError(f"{noise.name}: cannot be read any more: {str(error)[:200]}") from None
-    return soxr.resample(found, native, rate).astype(np.float32) if native != rate else found
+    return clips.resampled(Clip(found, native), rate).samples
 
 
 def _looped(found: Samples, n: int, fade: int) -> Samples:
@@ -298,5 +317,9 @@ def _looped(found: Samples, n: int, fade: int) -> Samples:
 
 
 def clip(noise: Noise, most_s: float = MOST_S) -> Clip:
-    """Return a stretch from its beginning at the usual rate: a talk, or a response of a room."""
-    return Clip(_read(noise, noise.start_s, min(noise.seconds, most_s), RATE), RATE)
+    """Return a stretch from its beginning at the usual rate: a talk, or a response of a room.
+
+    Of a room the first channel alone: those of an array, mixed, are no response of anything.
+    """
+    seconds = min(noise.seconds, most_s)
+    return Clip(_read(noise, noise.start_s, seconds, RATE, first=noise.use == "room"), RATE)

@@ -1,6 +1,9 @@
 """What a network does to sound: lost packets, loops, a jitter buffer that runs dry, a cut tail.
 
 Each function takes a clip and returns what is heard, what happened when, and where time was put in.
+`speech` is the one who is meant, without what else sounds in the clip; if none is given it is that
+of the clip. What does nothing to their words is not a fault of a network that anyone could notice:
+loss and jitter hit at least one packet of them.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolmark.perturb.speech import clip as clips
-from toolmark.perturb.speech.clip import Clip, Samples
+from toolmark.perturb.speech.clip import Clip, Samples, Speech
 from toolmark.perturb.speech.effect import Changed, Effect, effect
 
 LOSS = {1: (0.01, 20.0), 2: (0.03, 40.0), 3: (0.06, 60.0), 4: (0.12, 80.0)}
@@ -64,13 +67,23 @@ def loss(
     *,
     repeat: bool = False,
     severity: int = 0,
+    speech: Speech | None = None,
 ) -> Changed:
     """Drop frames; a gap is silent, or repeats the last good frame more and more quietly.
 
-    Tells of the whole clip how much was lost, and of each gap when it was.
+    Where chance hits no speech one burst of the mean length is put into it; of a clip without
+    speech all is left to chance. Tells of the whole clip how much was lost, and of each gap when
+    it was; nothing if there is none.
     """
     n, size = len(clip.samples), max(int(clip.rate * frame_ms / 1000), 1)
-    gone = _runs(bursts(-(-n // size), share, burst_ms / frame_ms, gen))
+    lost_frames = bursts(-(-n // size), share, burst_ms / frame_ms, gen)
+    spoken = np.flatnonzero(_spoken(clip, size, speech))
+    if share > 0 and len(spoken) and not lost_frames[spoken].any():
+        at = int(gen.choice(spoken))
+        lost_frames[at : at + max(round(burst_ms / frame_ms), 1)] = True
+    gone = _runs(lost_frames)
+    if not gone:
+        return Changed(clip.samples)
     out = clip.samples.astype(np.float32, copy=True)
     for first, last in gone:
         for k, frame in enumerate(range(first, last)):
@@ -85,6 +98,12 @@ def loss(
     }  # fmt: skip
     whole = effect("network", "loss", (0, clip.seconds), severity, detail)
     return Changed(out, (whole, *(effect("network", "gap", s, severity) for s in spans)))
+
+
+def _spoken(clip: Clip, size: int, speech: Speech | None) -> NDArray[np.bool_]:
+    """Tell of each frame of this many samples whether somebody speaks in it."""
+    mask = (speech or clips.alone(clip)).mask
+    return np.logical_or.reduceat(mask, np.arange(0, len(mask), size)) if len(mask) else mask
 
 
 def loops(clip: Clip, places: Sequence[tuple[float, float, int]], *, severity: int = 0) -> Changed:
@@ -131,31 +150,36 @@ def _put_in(
 
 
 def jitter(
-    clip: Clip, mean_ms: float, frame_ms: float, gen: np.random.Generator, *, severity: int = 0
+    clip: Clip,
+    mean_ms: float,
+    frame_ms: float,
+    gen: np.random.Generator,
+    *,
+    severity: int = 0,
+    speech: Speech | None = None,
 ) -> Changed:
     """Play packets out of a buffer: late ones make it wait, those that are too late are lost.
 
     Delays are gamma distributed (shape 2) and vary slowly, as queues do. A packet later than the
     buffer (60 ms) by up to 60 ms stalls the sound for that long, and the buffer is then that much
-    longer; a packet later still is a silent gap. Stalls put time into the clip.
+    longer; a packet later still is a silent gap. Stalls put time into the clip. If every packet
+    of speech is in time, the slowest of them comes the mean delay too late.
     """
     n, size = len(clip.samples), max(int(clip.rate * frame_ms / 1000), 1)
     delays = _delays(-(-n // size), mean_ms, gen)
+    spoken = np.flatnonzero(_spoken(clip, size, speech))
+    waits, missed = _late(delays)
+    if len(spoken) and not np.isin([*(k for k, _ in waits), *missed], spoken).any():
+        waits = sorted([*waits, (int(spoken[np.argmax(delays[spoken])]), mean_ms)])
+    if not waits and not missed:
+        return Changed(clip.samples)
+    gaps = [(k * size, min((k + 1) * size, n)) for k in missed]
     held = clip.samples.astype(np.float32, copy=True)
-    waits: list[tuple[int, float]] = []
-    gaps: list[tuple[int, int]] = []
-    buffer = BUFFER_MS
-    for k, delay in enumerate(delays):
-        late = float(delay) - buffer
-        if late > LATEST_MS:
-            gaps.append((k * size, min((k + 1) * size, n)))
-            held[k * size : (k + 1) * size] = 0
-        elif late > 1.0:
-            waits.append((k * size, late))
-            buffer += late
+    for a, b in gaps:
+        held[a:b] = 0
     stalls: list[tuple[int, Samples, str, dict[str, str | float]]] = [
-        (at, np.zeros(int(late * clip.rate / 1000), dtype=np.float32), "stall", {})
-        for at, late in waits
+        (k * size, np.zeros(int(late * clip.rate / 1000), dtype=np.float32), "stall", {})
+        for k, late in waits
     ]
     put = _put_in(Clip(held, clip.rate), stalls, severity)
     lost = moved(tuple(_gaps(gaps, clip.rate, severity)), put.inserted, clip.rate)
@@ -171,6 +195,21 @@ def jitter(
 def _delays(frames: int, mean_ms: float, gen: np.random.Generator) -> NDArray[np.float64]:
     own = gen.gamma(2.0, mean_ms / 2, frames)
     return np.maximum(own, 0.6 * np.concatenate((own[:1], own[:-1])))
+
+
+def _late(delays: NDArray[np.float64]) -> tuple[list[tuple[int, float]], list[int]]:
+    """Return the packets that the sound waits for, with the milliseconds, and those it misses."""
+    waits: list[tuple[int, float]] = []
+    missed: list[int] = []
+    buffer = BUFFER_MS
+    for k, delay in enumerate(delays):
+        late = float(delay) - buffer
+        if late > LATEST_MS:
+            missed.append(k)
+        elif late > 1.0:
+            waits.append((k, late))
+            buffer += late
+    return waits, missed
 
 
 def _gaps(spans: list[tuple[int, int]], rate: int, severity: int) -> Iterator[Effect]:
@@ -196,23 +235,24 @@ def moved(
     )
 
 
-def tail(clip: Clip, share: float, *, severity: int = 0) -> Changed:
+def tail(clip: Clip, share: float, *, severity: int = 0, speech: Speech | None = None) -> Changed:
     """Cut off the last share of the speech, with a fade of 5 ms; silence is not cut.
 
-    The share is of the span from the first to the last sample on which somebody speaks, so that
-    words are lost and not the pause after them. Of a clip without speech nothing is cut.
+    The share is of the span from the first to the last sample on which somebody speaks, without
+    time that was put in, so that words are lost and neither the pause after them nor noise. Of a
+    clip without speech nothing is cut.
     """
-    spoken = np.flatnonzero(clips.active(clip))
-    if not len(spoken):
+    said = (speech or clips.alone(clip)).span
+    if not len(said):
         return Changed(clip.samples)
-    first, last = int(spoken[0]), int(spoken[-1]) + 1
-    end = max(last - round(share * (last - first)), 1)
+    keep = max(len(said) - round(share * len(said)), 1)
+    end = int(said[keep - 1]) + 1
     out = clip.samples[:end].astype(np.float32, copy=True)
     fade = min(int(_FADE_S * clip.rate), end)
     out[end - fade :] *= np.linspace(1, 0, fade, dtype=np.float32)
     detail: dict[str, str | float] = {
         "cut_s": (len(clip.samples) - end) / clip.rate, "at_s": end / clip.rate, "share": share,
-        "speech_s": (last - end) / clip.rate,
+        "speech_s": (len(said) - keep) / clip.rate,
     }  # fmt: skip
     span = ((end - fade) / clip.rate, end / clip.rate)
     return Changed(out, (effect("network", "tail", span, severity, detail),))
@@ -223,6 +263,21 @@ def within(effects: tuple[Effect, ...], seconds: float) -> tuple[Effect, ...]:
     kept: list[Effect] = []
     for e in effects:
         if e.start_s < seconds:
-            span = (e.start_s, min(e.end_s, seconds))
-            kept.append(effect(e.module, e.name, span, e.severity, e.detail))
+            span, detail = (e.start_s, min(e.end_s, seconds)), dict(e.detail)
+            if "inserted_s" in detail:
+                detail["inserted_s"] = min(float(detail["inserted_s"]), span[1] - span[0])
+            kept.append(effect(e.module, e.name, span, e.severity, detail))
     return tuple(kept)
+
+
+def carried(speech: Speech, inserted: Sequence[tuple[int, int]], n: int) -> Speech:
+    """Return the speech in the clip, now of n samples, into which time was put."""
+    mask, span = speech.mask, speech.span
+    if inserted:
+        at, many = (np.array(column) for column in zip(*inserted, strict=True))
+        mask = np.insert(mask, np.repeat(at, many), False)
+        span = span + np.concatenate(([0], np.cumsum(many)))[np.searchsorted(at, span, "right")]
+    if len(mask) != n:
+        mask = np.concatenate((mask[:n], np.zeros(max(n - len(mask), 0), dtype=np.bool_)))
+        span = span[span < n]
+    return Speech(speech.power, mask, span)

@@ -15,14 +15,16 @@ import tempfile
 import unicodedata
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from importlib import metadata
 from pathlib import Path
-from threading import get_ident
 
 import msgspec
 import numpy as np
 
 from toolmark import fetch
 from toolmark.errors import DataError, ToolmarkError
+from toolmark.media import whole
 from toolmark.perturb.speech import engines
 from toolmark.perturb.speech.clip import (
     LEVEL_DB,
@@ -38,7 +40,7 @@ from toolmark.perturb.speech.voice import Voice
 
 PAD_S = 0.2
 MOST_CHARS = 4000
-_FORM = 1  # of what is kept: count up when the same words would come out another way
+_FORM = 2  # of what is kept: count up when the same words would come out another way
 _HEAD_BYTES = 44
 _EDGE_S = 0.1  # kept of what an engine puts around the words: weak sounds begin and end them
 
@@ -47,8 +49,11 @@ _WORDS = {
     "ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l",
     "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ı": "i",
     "‘": "'", "’": "'", "“": '"', "”": '"', "–": " - ", "—": " - ", "…": "... ",
-    "⁄": "/", "−": "-", "‐": "-", "‑": "-",
+    "⁄": "/", "−": "-", "‐": "-", "‑": "-", "²": " squared ", "³": " cubed ", "~": " tilde ",
+    "^": " to the power of ", "|": " pipe ",
 }  # fmt: skip
+_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_FRACTION = re.compile("[¼-¾⅐-⅞]")
 # what some engine takes for an instruction: phonemes in [[ ]], tags, commands, Festival's modes
 _SIGNS = re.compile(r"[^A-Za-z0-9 .,;:?!'\"()&%$#@+=/*_-]")
 
@@ -61,7 +66,9 @@ def plain(text: str) -> str:
     4,000 characters, or if it holds letters or digits that an English voice cannot read.
     """
     _fits(text)
-    spread = "".join(_WORDS.get(char, char) for char in unicodedata.normalize("NFKC", text))
+    flat = _FRACTION.sub(r" \g<0>", _RAISED.sub(_power, text))  # else 5½ becomes 51/2
+    told = "".join(_WORDS.get(char, char) for char in flat)
+    spread = "".join(_WORDS.get(char, char) for char in unicodedata.normalize("NFKC", told))
     apart = unicodedata.normalize("NFKD", spread)
     bare = "".join(char for char in apart if not unicodedata.combining(char))
     if lost := sorted({char for char in bare if char.isalnum() and not char.isascii()}):
@@ -73,6 +80,11 @@ def plain(text: str) -> str:
     return words
 
 
+def _power(found: re.Match[str]) -> str:
+    raised = found[0]
+    return raised if raised in _WORDS else f" to the power of {raised} "
+
+
 def _fits(text: str) -> None:
     if len(text) > MOST_CHARS:
         raise DataError(f"{len(text)} characters are too much for one clip: at most {MOST_CHARS}")
@@ -80,9 +92,14 @@ def _fits(text: str) -> None:
 
 def key(text: str, voice: Voice) -> str:
     """Return the name of a clip: a digest of all that decides how it sounds."""
-    parts = [_FORM, RATE, LEVEL_DB, PAD_S, text]
+    parts = [_FORM, RATE, LEVEL_DB, PAD_S, _resampler(), text]
     said = [voice.engine, voice.version, voice.name, voice.rate, voice.pitch]
     return hashlib.sha256(msgspec.json.encode([*parts, *said])).hexdigest()
+
+
+@cache
+def _resampler() -> str:
+    return metadata.version("soxr")
 
 
 def say(text: str, voice: Voice, *, folder: Path | None = None) -> Clip:
@@ -115,11 +132,8 @@ def _kept(path: Path) -> bytes | None:
 
 
 def _keep(path: Path, data: bytes) -> None:
-    part = path.with_suffix(f".{os.getpid()}-{get_ident()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(data)
-        part.replace(path)
+        whole(path, data)
     except OSError as error:
         raise DataError(f"{path}: cannot keep the clip: {error.strerror}") from None
 

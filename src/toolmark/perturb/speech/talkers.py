@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from toolmark.perturb.speech import clip as clips
-from toolmark.perturb.speech.clip import Clip
+from toolmark.perturb.speech.clip import Clip, Speech
 from toolmark.perturb.speech.effect import Changed, effect
-from toolmark.perturb.speech.environment import ramped, speech
+from toolmark.perturb.speech.environment import level, ramped
 
 TALK_DB = {1: (18.0, 24.0), 2: (12.0, 18.0), 3: (7.0, 12.0), 4: (3.0, 7.0)}
 """Speech over interfering speech, by severity."""
@@ -29,11 +29,19 @@ class Talk(NamedTuple):
 
 
 def overlay(
-    clip: Clip, talk: Talk, snr_db: float, at: float, *, severity: int = 0, who: int = 1
+    clip: Clip,
+    talk: Talk,
+    snr_db: float,
+    at: float,
+    *,
+    severity: int = 0,
+    who: int = 1,
+    speech: Speech | None = None,
 ) -> Changed:
     """Lay the talk over the clip from this share (0..1) of it on; what sticks out is not heard.
 
-    The detail holds the words, and in `heard` the share of the talk that fits.
+    The detail holds the words, and in `heard` the share of the talk that fits. `speech` is the one
+    who is meant, without what else sounds already; if none is given it is that of the clip.
     """
     n, rate = len(clip.samples), clip.rate
     said = _trimmed(clips.resampled(talk.clip, rate))
@@ -47,7 +55,7 @@ def overlay(
         return Changed(clip.samples)
     out = clip.samples.astype(np.float32, copy=True)
     out[first : first + size] += sound * np.float32(
-        (speech(clip)[0] / loud / 10 ** (snr_db / 10)) ** 0.5
+        (level(clip, speech)[0] / loud / 10 ** (snr_db / 10)) ** 0.5
     )
     detail: dict[str, str | float] = {
         "text": talk.text, "talk": talk.name, "snr_db": snr_db, "heard": size / len(said),

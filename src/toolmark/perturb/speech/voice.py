@@ -53,10 +53,23 @@ def available(
             if not which and name == "espeak-ng" and missing == "skip":
                 found += _fallback()
     if lacking and missing == "error":
-        raise UsageError(f"{'; '.join(lacking)}; or go on with the other voices (missing='skip')")
+        raise UsageError(f"{'; '.join(lacking)}; or go on with the others: missing=skip")
     if not found:
         raise UsageError(f"no voice to speak with: {'; '.join(lacking) or 'no engine has one'}")
     return found
+
+
+def lacking(which: Sequence[str] = ()) -> list[str]:
+    """Return what is missing of these engines, by default of the free ones, with the package."""
+    from toolmark.perturb.speech import engines
+
+    told = []
+    for name in which or engines.DEFAULT:
+        try:
+            engines.by_name(name).voices()
+        except engines.Missing as error:
+            told.append(str(error))
+    return told
 
 
 def _fallback() -> list[Voice]:

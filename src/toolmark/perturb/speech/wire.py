@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 
 import numpy as np
-import soundfile
 
 from toolmark.perturb.speech import clip as clips
 from toolmark.perturb.speech.clip import Clip
@@ -42,6 +41,8 @@ def coded(clip: Clip, codec: str) -> Changed:
 
 
 def _through(samples: clips.Samples, container: str, coding: str, rate: int) -> clips.Samples:
+    import soundfile
+
     held = io.BytesIO()
     more = {"compression_level": TIGHT} if coding == "OPUS" else {}
     soundfile.write(held, samples, rate, format=container, subtype=coding, **more)

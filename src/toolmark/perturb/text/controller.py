@@ -22,7 +22,7 @@ _MOST = 5
 _WEIGHTS = {
     "filled_pause": 1.0, "hesitation": 0.9, "elongation": 1.0, "word_repetition": 0.8,
     "restart": 0.9, "self_correction": 1.0, "false_start": 0.6, "contraction": 1.0, "slang": 1.0,
-    "casual_pronoun": 0.6, "simplified": 0.9, "marker": 0.7, "spelling_out": 0.7,
+    "casual_pronoun": 0.6, "simplified": 0.9, "marker": 0.7, "spelling_out": 1.2,
     "preposition_drop": 1.2, "restructuring": 1.2,
 }  # fmt: skip
 
@@ -84,11 +84,13 @@ def relevance(text: str, guard: Guard) -> dict[str, float]:
     long = min(n / 25, 1.0)
     formal = len(re.findall(r"\b\w{10,}\b", text)) / n
     asks = bool(re.match(r"(?:can|could|please|i|find|get|what|how|hi|hey)\b", text.lower()))
+    loose = max(1 - 4 * formal, 0.2)  # who chooses his words does not slur them
     factor = {
         "filled_pause": 0.5 + 0.5 * long, "hesitation": 0.4 + 0.6 * bool(guard.words),
         "elongation": 0.7, "word_repetition": 0.5 + 0.5 * long, "restart": 0.3 + 0.7 * long,
-        "self_correction": 0.8, "false_start": 0.5 + 0.5 * asks, "contraction": 1.0,
-        "slang": 0.9, "casual_pronoun": 0.6, "simplified": min(0.5 + 5 * formal, 1.0),
+        "self_correction": 0.8, "false_start": 0.5 + 0.5 * asks, "contraction": loose,
+        "slang": 0.9 * loose, "casual_pronoun": 0.6 * loose,
+        "simplified": min(0.5 + 5 * formal, 1.0),
         "marker": 0.4 + 0.6 * long, "spelling_out": 0.8 * bool(guard.names),
         "preposition_drop": 0.9, "restructuring": 0.9,
     }  # fmt: skip

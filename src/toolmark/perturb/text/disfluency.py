@@ -13,7 +13,9 @@ from random import Random
 from typing import NamedTuple, TypeAlias
 
 from toolmark import seeds
+from toolmark.perturb.text import names, numerals
 from toolmark.perturb.text.facts import Change, Said
+from toolmark.perturb.text.tables import VERBS
 
 
 class Guard(NamedTuple):
@@ -32,13 +34,14 @@ class Guard(NamedTuple):
 Feature: TypeAlias = Callable[[Sequence[str], Random, Guard], Said | None]
 
 _FILLERS = ("um,", "uh,", "er,", "uhm,", "ah,")
-_HESITATIONS = ("let me see,", "hmm,", "how do I put it,", "let me think,", "hang on,")
+_HESITATIONS = (
+    "let me see,", "hmm,", "how do I put it,", "let me think,", "hang on,", "hold on,",
+    "bear with me,", "let's see,",
+)  # fmt: skip
 _MARKERS = ("you know,", "I mean,", "like,", "well,", "right,", "you see,")
-_STRETCHED = {
-    "so": "sooo", "the": "theee", "to": "tooo", "and": "aaand", "for": "forrr",
-    "please": "pleeease",
-    "can": "caaan", "need": "neeed", "in": "innn", "what": "whaaat", "all": "aaall",
-    "like": "liiike",
+# What a false start or a correction says belongs to no other class: none of the words above.
+_STRETCHED = {  # only spellings that every engine says as the longer word
+    "can": "caaan", "need": "neeed", "me": "meee", "see": "seee", "keep": "keeep", "what": "whaaat",
 }  # fmt: skip
 _SLIPS = {
     "find": "book", "get": "send", "book": "check", "calculate": "compare", "tell": "send",
@@ -50,10 +53,15 @@ _SLIPS = {
     "generate": "find", "schedule": "cancel", "update": "delete", "locate": "list",
     "make": "find", "buy": "sell", "set": "check", "predict": "plot",
 }  # fmt: skip
-_REPAIRS = ("no, sorry, I meant", "wait, no,", "sorry,", "no, I mean", "or rather,")
+_REPAIRS = ("no, sorry, I meant", "wait, no,", "sorry,", "no, wait,", "or rather,", "no, not that,")
 _STARTS = (
-    "Can I, no,", "I was going to, well,", "So I wanted, um, okay,", "Is there, actually,",
-    "What I, okay, so,", "Could I, hang on,", "I'm trying, well,",
+    "Can I", "Could I", "I was going to", "So I wanted", "Is there", "What I", "I'm trying to",
+    "Do you", "I was just", "Maybe I", "There's a", "So I have", "Would it", "The thing",
+    "Okay so I", "I just", "What about", "I've been", "So the", "If I",
+)  # fmt: skip
+_BREAKS = (
+    "no,", "wait,", "sorry,", "no, wait,", "no, sorry,", "scratch that,", "let me start over,",
+    "let me say that again,", "let me put it another way,",
 )  # fmt: skip
 _CASUAL = (
     (("going", "to"), "gonna"), (("want", "to"), "wanna"), (("got", "to"), "gotta"),
@@ -63,12 +71,12 @@ _CASUAL = (
     (("about",), "'bout"), (("trying", "to"), "tryna"), (("a", "lot", "of"), "a lotta"),
 )  # fmt: skip
 _SLANG = {
-    "information": "info", "please": "pretty please", "photos": "pics", "photo": "pic",
+    "information": "info", "photos": "pics", "photo": "pic",
     "pictures": "pics", "money": "cash", "friends": "buddies", "friend": "buddy",
-    "great": "awesome", "good": "solid", "favorite": "go-to", "children": "kids",
+    "great": "awesome", "favorite": "go-to", "children": "kids",
     "temperature": "temp", "application": "app", "quickly": "real quick",
-    "relax": "chill", "relaxing": "chill", "thanks": "cheers",
-    "details": "deets", "excited": "stoked",
+    "relax": "chill", "relaxing": "chill", "laptop": "machine", "television": "TV",
+    "conversation": "chat", "vehicle": "ride", "meal": "bite", "apartment": "place",
 }  # fmt: skip
 _PRONOUNS = {"you": "ya", "them": "'em", "your": "yer", "him": "'im", "yourself": "yerself"}
 _SIMPLER = {
@@ -145,6 +153,8 @@ def restart(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
         (i, n) for n in (2, 3) for i in range(len(words) - n)
         if plain.issuperset(range(i, i + n)) and not guard.gaps.intersection(range(i, i + n + 1))
         and all(_STUTTER.match(words[k]) for k in range(i, i + n))
+        and words[i + n - 1].lower() not in _CLASHING
+        and not any(_title(word) for word in words[i + 1 : i + n + 1])  # a name stays whole
         and words[i].lower() in _AGAIN and words[i + n - 1].lower() not in _FUNCTION - {"my", "the"}
     ]  # fmt: skip
     if not places:
@@ -170,7 +180,7 @@ def false_start(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
     greets = bool(words) and words[0].rstrip(",").lower() in {"hi", "hey", "hello", "please", "ok"}
     if len(words) < 4 or greets or {0, 1} & guard.words or 1 in guard.gaps:
         return None
-    start = seeds.choice(rng, _STARTS).split()
+    start = f"{seeds.choice(rng, _STARTS)}, {seeds.choice(rng, _BREAKS)}".split()
     return _splice(words, 0, 1, [*start, _lowered(words[0], words[1:2])], "false_start")
 
 
@@ -181,6 +191,9 @@ def contraction(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
     for i in free:
         for full, short in _CASUAL:
             part = [word.lower() for word in words[i : i + len(full)]]
+            follow = words[i + len(full) : i + len(full) + 1]
+            if full == ("going", "to") and not (follow and _acts(follow[0])):
+                continue  # going to Paris stays
             if tuple(part) == full and free.issuperset(range(i, i + len(full))):
                 places.append((i, len(full), short))
     if not places:
@@ -213,28 +226,30 @@ def marker(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
 
 
 def spelling_out(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
-    """Spell a name of a fact after saying it."""
+    """Spell a name of a fact after saying it, where it could be written in more ways than one."""
     places = []
-    for _, behind in guard.names:
-        bare = re.sub(r"(?:['’]s)?[,.?!]*$", "", words[behind - 1])
+    for first, behind in guard.names:
         follow = words[behind].lower() if behind < len(words) else ""
-        if behind in guard.gaps:
+        if behind in guard.gaps or follow == "that's":
             continue  # something was said there already
-        plain = bare.isascii() and bare.isalpha() and 3 <= len(bare) <= 12
-        if plain and bare[0].isupper() and bare[1:].islower() and follow != "that's":
-            places.append((behind - 1, bare))
+        bare = [re.sub(r"(?:['’]s)?[,.?!]*$", "", word) for word in words[first:behind]]
+        if behind - first > 2 or sum(map(len, bare)) > 14:
+            bare = bare[-1:]  # long names are spelled in part
+        plain = all(re.fullmatch(r"[A-Z][a-z]{1,11}", word) for word in bare)
+        if plain and any(map(names.doubtful, bare)):
+            places.append((behind - 1, tuple(bare)))
     if not places:
         return None
-    i, bare = seeds.choice(rng, places)
+    i, spelled = seeds.choice(rng, places)
     tail = words[i][-1] if words[i][-1] in ",.?!" else ","
-    letters = [*bare.upper()[:-1], bare.upper()[-1] + tail]
+    letters = ", ".join(" ".join(word.upper()) for word in spelled) + tail
     return _splice(
-        words, i, i + 1, [words[i].rstrip(",.?!") + ",", "that's", *letters], "spelling_out"
+        words, i, i + 1, [words[i].rstrip(",.?!") + ",", "that's", *letters.split()], "spelling_out"
     )
 
 
 def preposition_drop(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
-    """Leave out a small preposition before a fact or an article."""
+    """Leave out a small preposition where talkers do: before a day, in "all of my"."""
     places = [
         i for i in _free(words, guard)
         if 0 < i < len(words) - 1 and words[i] in {"of", "on", "at", "for"} and i not in guard.gaps
@@ -313,6 +328,7 @@ def _insert(
     feature: str,
 ) -> Said | None:
     """Put words into a gap, with the pauses and the capital letter that they ask for."""
+    gaps = [i for i in gaps if words[i - 1].lower() not in _CLASHING]
     if not gaps:
         return None
     i, what = seeds.choice(rng, gaps), seeds.choice(rng, options)
@@ -322,6 +338,10 @@ def _insert(
     if words[i - 1][-1] in ",;:":
         return _splice(words, i, i, [what], feature)
     return _splice(words, i - 1, i, [words[i - 1] + ",", what], feature)
+
+
+_CLASHING = frozenset(("like", "well", "right", "know", "mean", "see", "ah", "er", "um", "uh"))
+"""Words that would be heard as fillers before a pause."""
 
 
 def _exchange(
@@ -336,6 +356,14 @@ def _exchange(
     return _splice(words, i, i + 1, [new], feature)
 
 
+def _acts(word: str) -> bool:
+    return word in VERBS or word in {"be", "need", "have", "want", "go", "do", "visit", "stay"}
+
+
+def _title(word: str) -> bool:
+    return word[:1].isupper() and word[:2] not in _SELF
+
+
 def _once(words: Sequence[str], i: int) -> bool:
     return words[i].lower() != words[i + 1].lower() and (
         not i or words[i - 1].lower() != words[i].lower()
@@ -348,21 +376,37 @@ def _verbal(words: Sequence[str], i: int) -> bool:
 
 
 def _dropped(words: Sequence[str], i: int) -> bool:
-    """Tell whether a talker may drop the preposition: a list of a few safe surroundings."""
+    """Tell whether a talker may drop the preposition: a few safe surroundings."""
     before, after = words[i - 1].lower(), words[i + 1].lower()
     match words[i]:
         case "of":
-            return before in {"all", "outside", "inside", "couple", "most", "type"}
+            if before == "couple":
+                return words[i + 1].islower() and not numerals.counts(after)
+            return before in {"all", "outside", "inside"} and after in _OWNED
         case "on":
-            return after.rstrip(",.?!") in {
-                "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-                "january", "february", "march", "april", "may", "june", "july", "august",
-                "september", "october", "november", "december", "the",
-            }  # fmt: skip
+            named = re.sub(r"\W*$", "", after).title() in _DAYS and words[i + 1][0].isupper()
+            return named or (after == "the" and any(map(_ranked, words[i + 2 : i + 3])))
         case "at":
             return before in {"start", "starting", "home"} or after in {"around", "about"}
         case _:
-            return before in {"years", "wait", "hours", "days"}
+            return before in {"years", "hours", "days"} and bool(numerals.counts(after))
+
+
+_OWNED = frozenset(("the", "my", "your", "our", "his", "her", "their", "this", "these", "those"))
+_DAYS = frozenset((
+    "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+))  # fmt: skip
+
+
+def _ranked(word: str) -> bool:
+    """Tell whether a word is a day of the month: third, twenty-first, 3rd."""
+    bare = re.sub(r"\W*$", "", word).lower()
+    return bool(re.fullmatch(r"\d{1,2}(?:st|nd|rd|th)", bare)) or bare.split("-")[-1] in _RANKS
+
+
+_RANKS = frozenset(rank for rank, n in numerals.RANKS.items() if n <= 20 or n == 30)
 
 
 def _cased(new: str, old: str) -> str:
@@ -374,10 +418,20 @@ def _raised(word: str) -> str:
 
 
 def _lowered(word: str, after: Sequence[str] = ()) -> str:
-    """Return a word that no longer begins a sentence; I and what looks like a name stay."""
-    title = word[:1].isupper() and (word[1:].islower() or ("'" in word and word[:2] != "I'"))
-    name = len(word) < 2 or any(other[:1].isupper() and other[:2] not in _SELF for other in after)
-    return word if name or not title or re.match(r"I(?!\w)", word) else word[0].lower() + word[1:]
+    """Return a word that no longer begins a sentence; I and what may be a name stay."""
+    bare = re.sub(r"(?:['’](?:s|re|ve|d|ll|t))?\W*$", "", word).lower()
+    named = any(_title(other) for other in after) and bare not in _FUNCTION
+    if named or re.match(r"I(?!\w)", word) or not word[:1].isupper() or word[1:2].isupper():
+        return word
+    return word[0].lower() + word[1:] if bare in _COMMON else word
 
 
+_COMMON = VERBS | _FUNCTION | _LEADS | _MAINS | frozenset((
+    "additionally", "after", "finally", "first", "furthermore", "given", "however", "lastly",
+    "moreover", "next", "otherwise", "second", "specifically", "third",
+    "also", "although", "any", "are", "as", "assume", "did", "had", "has", "have", "having", "he",
+    "her", "here", "his", "just", "let", "now", "once", "one", "our", "recently", "she", "so",
+    "some", "suppose", "then", "there", "these", "they", "those", "today", "tomorrow", "two",
+    "where", "who", "why", "your",
+))  # fmt: skip
 _SELF = frozenset({"I", "I'"})

@@ -11,7 +11,11 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-Kind: TypeAlias = Literal["date", "clock", "number", "ordinal", "word", "sign", "mark", "silent"]
+from toolmark.perturb.text.tables import COMPASS, CURRENCIES, MAGNITUDES
+
+Kind: TypeAlias = Literal[
+    "date", "clock", "decade", "number", "ordinal", "word", "sign", "mark", "silent"
+]  # fmt: skip
 
 
 class Lexeme(NamedTuple):
@@ -24,14 +28,20 @@ class Lexeme(NamedTuple):
     glued: bool
 
 
+_YEAR, _MONTH, _DAY = r"(?:1[5-9]|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
 _PIECE = re.compile(
-    r"(?P<date>(?<!\d)[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d))"
-    r"|(?P<clock>(?<![\d:.])(?:[01]?\d|2[0-3]):[0-5]\d(?![\d:]))"
+    r"(?P<date>(?<!\d)[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)"
+    rf"|(?<![\d/])(?<!\d[-.:])(?:{_YEAR}(?P<y>[-/.]){_MONTH}(?P=y){_DAY}(?!(?P=y)?\d)"
+    rf"|(?:{_DAY}(?P<d>[-/.]){_MONTH}(?P=d)|{_MONTH}(?P<m>[-/.]){_DAY}(?P=m))"
+    rf"{_YEAR}(?![-/.]?\d)))"
+    r"|(?P<clock>(?<![\d:.])(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?(?![\d:]))"
+    r"|(?P<decade>(?<![\w.,$€£-])(?:1\d|20)\d0['’]?s(?!\w)|(?:(?<=the )|(?<=['’]))[2-9]0s(?!\w))"
     r"|(?P<ordinal>(?<![\d.])\d{1,4}(?:st|nd|rd|th)\b)"
-    r"|(?P<number>(?<![\d.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]*\d)"
+    r"|(?P<number>(?<![\w.-])\d+(?:\.\d+[eE][-+]?|[eE][-+])\d{1,3}(?![-\w])"
+    r"|(?<![\d.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]*\d)"
     r"|(?<!\d)(?<!\d\.)\d+\.\d+(?!\.?\d)|\d+)"
     r"|(?P<word>[^\W\d_¹²³]+(?:['’][^\W\d_¹²³]+)*)"
-    r"|(?P<sign>\*\*|\S)"
+    r"|(?P<sign>\*\*|&&|\|\||\S)"
 )
 _ALWAYS = frozenset("@_&+=%^~°€£¥₹$×÷≤≥±√#\\|<>²³")
 _MARKS = frozenset("()[]{}\"'`“”‘’«»…¿¡•")
@@ -68,7 +78,7 @@ def _sort(text: str, piece: str, start: int, end: int, coded: list[tuple[int, in
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "
     inner = before.isalnum() and after.isalnum()
-    if piece in _ALWAYS or piece == "**":
+    if piece in _ALWAYS or len(piece) == 2:
         return "sign"
     if piece in _MARKS:
         return "mark"
@@ -77,7 +87,7 @@ def _sort(text: str, piece: str, start: int, end: int, coded: list[tuple[int, in
     if piece in "-−–":
         return _dash(text, before, after, start, inner, coded)
     if piece == "/":
-        return "sign" if not after.isspace() or not before.isspace() else "mark"
+        return "sign"
     if piece in ".:?!;,":
         if (
             piece == "."
@@ -101,10 +111,14 @@ def _dash(
 ) -> Kind:
     if after.isdigit() and not before.isalnum() and before not in ")_-":
         return "sign"  # a minus
+    if after in CURRENCIES and before not in ")_-":
+        return "sign"  # a debt, or a range of amounts
+    if before == after == " " and _timed(text, start):
+        return "sign"
     if not inner:
         return "mark"
     if before.isdigit() and re.match(r"[a-z]{3,}(?![-\w])", text[start + 1 : start + 30]):
-        digits = re.search(r"(?<![\w.-])\d{1,3}$", text[max(start - 9, 0) : start])
+        digits = re.search(r"(?<![\w.-])\d{1,3}(?:\.\d+)?$", text[max(start - 9, 0) : start])
         return "silent" if digits else "sign"  # a 10-day trip
     near = before.isdigit() or after.isdigit() or _within(start, coded)
     return "sign" if near else "silent"
@@ -113,6 +127,8 @@ def _dash(
 def _subtracts(text: str, at: int) -> bool:
     """Tell whether a dash takes away: between the terms of a formula, 3x^2 - 2x or x^2-1."""
     before, after = text[max(at - 30, 0) : at], text[at + 1 : at + 31]
+    if _timed(text, at):
+        return False
     if before.endswith(" ") and after.startswith(" "):
         left = re.search(r"(?:\d|\)|(?<![A-Za-z])[a-z]|\^\w)\s+$", before)
         return bool(left and re.match(r"\s+(?:\d|\(|[a-z](?![A-Za-z']))", after))
@@ -120,6 +136,12 @@ def _subtracts(text: str, at: int) -> bool:
     return bool(
         re.search(r"\w$", before) and re.match(r"[\w(]", after) and re.search(r"[\^*=+]", run)
     )
+
+
+def _timed(text: str, at: int) -> bool:
+    """Tell whether a dash stands between two clock times."""
+    before, after = text[max(at - 12, 0) : at], text[at + 1 : at + 8]
+    return bool(re.search(r":\d\d\s*$", before) and re.match(r"\s*\d?\d:\d\d", after))
 
 
 def _within(at: int, runs: list[tuple[int, int]]) -> bool:
@@ -139,10 +161,15 @@ def _initial(text: str, at: int, before: str, after: str) -> bool:
 
 
 def ranged(pieces: Sequence[Lexeme], i: int) -> bool:
-    """Tell whether the sign at i stands for "to": between two plain numbers that rise."""
+    """Tell whether the sign at i stands for "to": between clocks, amounts, or numbers that rise."""
     if not 0 < i < len(pieces) - 1 or pieces[i].text not in {"-", "−", "–"}:
         return False
     low, high = pieces[i - 1], pieces[i + 1]
+    if low.kind == high.kind == "clock":
+        return True
+    if i > 1 and pieces[i - 2].text in CURRENCIES and low.kind == "number" and pieces[i].glued:
+        dear = i + 2 < len(pieces) and high.text in CURRENCIES
+        return (pieces[i + 2] if dear else high).kind == "number" and high.glued
     if low.kind != "number" or high.kind != "number" or not (pieces[i].glued and high.glued):
         return False
     free = not low.glued or pieces[i - 2].kind == "mark"
@@ -160,3 +187,60 @@ def sized(pieces: Sequence[Lexeme], i: int) -> bool:
         return False
     numbers = pieces[i - 1].kind == pieces[i + 1].kind == "number"
     return numbers and pieces[i].glued and pieces[i + 1].glued
+
+
+def calendar(text: str, *, day_first: bool = False) -> tuple[int, int, int]:
+    """Return year, month and day of a piece that is a date; `day_first` settles 3/4/2024."""
+    a, b, c = (int(part) for part in re.split(r"[-/.]", text))
+    if a > 31:
+        return a, b, c
+    return (c, b, a) if a > 12 or (day_first and b <= 12) else (c, a, b)
+
+
+def compass(pieces: Sequence[Lexeme], i: int) -> bool:
+    """Tell whether the letter at i is a point of the compass: 37.8651 N, 45° W."""
+    if not 0 < i < len(pieces) or pieces[i].text not in COMPASS or _joined(pieces, i + 1):
+        return False
+    last = pieces[i - 1]
+    return last.text == "°" or (last.kind == "number" and "." in last.text)
+
+
+def magnified(pieces: Sequence[Lexeme], i: int) -> bool:
+    """Tell whether the letter at i multiplies an amount of money: $5k, -$1.2M."""
+    if not 1 < i < len(pieces) or pieces[i].text not in MAGNITUDES or _joined(pieces, i + 1):
+        return False
+    return pieces[i].glued and pieces[i - 1].kind == "number" and pieces[i - 2].text in CURRENCIES
+
+
+def trailing(pieces: Sequence[Lexeme], i: int) -> bool:
+    """Tell whether the sign at i is the currency of the number before it: 100$."""
+    if not 0 < i < len(pieces) or pieces[i].text not in CURRENCIES or _joined(pieces, i + 1):
+        return False
+    return pieces[i].glued and pieces[i - 1].kind == "number"
+
+
+def tall(pieces: Sequence[Lexeme], i: int) -> bool:
+    """Tell whether the stroke at i parts feet from inches: 5'11."""
+    if not 0 < i < len(pieces) - 1 or not (pieces[i].glued and pieces[i + 1].glued):
+        return False
+    return pieces[i - 1].kind == pieces[i + 1].kind == "number"
+
+
+def initial(pieces: Sequence[Lexeme], i: int) -> bool:
+    """Tell whether the letter at i begins an abbreviation with points: A.D."""
+    return i + 2 < len(pieces) and pieces[i + 1].text == "." and _joined(pieces, i + 2)
+
+
+def _joined(pieces: Sequence[Lexeme], i: int) -> bool:
+    return i < len(pieces) and pieces[i].glued and pieces[i].kind in {"word", "number"}
+
+
+def hashed(pieces: Sequence[Lexeme], i: int) -> str:
+    """Return what a # is called: "number" before a short number, "hashtag" before a word."""
+    after = pieces[i + 1] if i + 1 < len(pieces) else None
+    if pieces[i].text != "#" or after is None or not after.glued or _joined(pieces, i + 2):
+        return ""
+    if after.kind == "number" and len(after.text) < 5:
+        return "number"
+    tag = after.kind == "word" and len(after.text) > 2 and not pieces[i].glued
+    return "hashtag" if tag else ""

@@ -28,8 +28,12 @@ _LONGEST = 15
 def cardinal(digits: str) -> str:
     """Say a number written in digits, "1234.5": one thousand two hundred thirty-four point five.
 
-    What is longer than 15 digits is read digit by digit.
+    What is longer than 15 digits is read digit by digit; "1e-9" is one times ten to a power.
     """
+    digits, _, power = digits.lower().partition("e")
+    if power:
+        sign = "minus " if power[0] == "-" else ""
+        return f"{cardinal(digits)} times ten to the power of {sign}{_words(abs(int(power)))}"
     whole, _, rest = digits.partition(".")
     if len(whole) > _LONGEST or (len(whole) > 1 and whole[0] == "0"):
         said = spelled(whole)
@@ -64,9 +68,18 @@ def year(n: int) -> str:
     return f"{_words(high)} oh {DIGITS[low]}" if low < 10 else f"{_words(high)} {_words(low)}"
 
 
+def decade(digits: str) -> str:
+    """Say the ten years that begin with a year of two or four digits: nineteen eighties."""
+    said = year(int(digits)) if len(digits) == 4 else _words(int(digits))
+    return said[:-1] + "ies" if said.endswith("y") else said + "s"
+
+
 def clock(text: str, *, half: bool) -> str:
     """Say "14:30" as fourteen thirty; `half`: a.m. or p.m. follows, so ten, not ten o'clock."""
-    hours, minutes = text.split(":")
+    hours, minutes, *seconds = text.split(":")
+    if any(map(int, seconds)):
+        many = "second" if int(seconds[0]) == 1 else "seconds"
+        return f"{clock(f'{hours}:{minutes}', half=True)} and {_words(int(seconds[0]))} {many}"
     first = spelled(hours) if hours[0] == "0" else _words(int(hours))
     if int(hours) and hours[0] == "0":
         first = f"oh {DIGITS[int(hours)]}"
@@ -226,3 +239,8 @@ def suffixed(n: int) -> str:
 
 RANKS = {ordinal(n): n for n in (*range(1, 21), *range(30, 100, 10))}
 """Words of places in a row, one word each."""
+
+DECADES = {
+    tuple(decade(str(n)).split()): f"{n}s" for n in (*range(20, 100, 10), *range(1100, 2100, 10))
+}
+"""Words of decades, two at most, and how they are written."""

@@ -10,7 +10,17 @@ from typing import NamedTuple
 from toolmark.perturb.text import lexer, numerals
 from toolmark.perturb.text.facts import Change, Said
 from toolmark.perturb.text.lexer import Lexeme
-from toolmark.perturb.text.tables import CURRENCIES, MONTHS, SYMBOLS, UNITS
+from toolmark.perturb.text.tables import (
+    COMPASS,
+    CURRENCIES,
+    MAGNITUDES,
+    MONTHS,
+    REIGNING,
+    ROMAN,
+    STATES,
+    SYMBOLS,
+    UNITS,
+)
 
 FEATURES = (
     "date", "time", "money", "unit", "number", "code", "symbol", "acronym",
@@ -27,6 +37,12 @@ class Read(NamedTuple):
 
 Reader = Callable[[Sequence[Lexeme], int], Read | None]
 
+_PRICED = frozenset((
+    "bill", "bond", "bonus", "budget", "car", "coupon", "deposit", "discount", "donation", "fee",
+    "fine", "gift", "grant", "house", "investment", "limit", "loan", "mortgage", "note", "order",
+    "payment", "price", "reward", "ticket", "transaction", "trip",
+))  # fmt: skip
+_SURE_STATES = frozenset(("AZ", "CA", "FL", "NJ", "NV", "NY", "TX"))  # without a comma before
 _NUMERIC = frozenset({"number", "ordinal", "clock", "date"})
 _MONTH = re.compile("|".join([*MONTHS, *(name[:3] for name in MONTHS), "sept"]))
 _CALLED = re.compile(r"(?i)^(id|number|code|zip|zipcode|pin|account|card|phone)$")
@@ -36,15 +52,19 @@ _SHOUTED = frozenset((
 ))  # fmt: skip
 
 
-def read(text: str, on: Collection[str] = FEATURES) -> Said:
-    """Return the text with its digits and signs read out; features that are not on leave theirs."""
+def read(text: str, on: Collection[str] = FEATURES, *, day_first: bool | None = None) -> Said:
+    """Return the text with its digits and signs read out; features that are not on leave theirs.
+
+    `day_first` tells how dates such as 3/4/2024 are meant; None goes by the text's other dates.
+    """
     pieces = lexer.lex(text)
     shouting = sum(c.isupper() for c in text) > 0.6 * max(sum(c.isalpha() for c in text), 1)
+    days = _day_first(pieces) if day_first is None else day_first
     out: list[str] = []
     changes: list[Change] = []
     at, i, seen, seen_to = 0, 0, 0, 0
     while i < len(pieces):
-        found = _read(pieces, i, on, shouting)
+        found = _read(pieces, i, on, shouting, days)
         if found is None:
             i += 1
             continue
@@ -86,13 +106,25 @@ def _tail(pieces: Sequence[Lexeme], i: int, after: int) -> str:
     return "," if counted else ""
 
 
-def _read(pieces: Sequence[Lexeme], i: int, on: Collection[str], shouting: bool) -> Read | None:
+def _day_first(pieces: Sequence[Lexeme]) -> bool:
+    """Tell whether a date of the text can only begin with its day: 19/03/2024."""
+    dates = [re.split(r"[-/.]", piece.text) for piece in pieces if piece.kind == "date"]
+    return any(12 < int(parts[0]) < 32 for parts in dates)
+
+
+def _read(
+    pieces: Sequence[Lexeme], i: int, on: Collection[str], shouting: bool, day_first: bool
+) -> Read | None:
+    if pieces[i].kind == "date":
+        year, month, last = lexer.calendar(pieces[i].text, day_first=day_first)
+        said = f"{MONTHS[month - 1].capitalize()} {numerals.ordinal(last)}, {_year(str(year))}"
+        return Read(1, said, "date") if "date" in on else None
     for reader in _READERS:
         found = reader(pieces, i)
         if found is not None:
             return found if found.feature in on else None
     if not shouting and "acronym" in on:
-        return _acronym(pieces, i)
+        return _state(pieces, i) or _counted(pieces, i) or _acronym(pieces, i)
     return None
 
 
@@ -109,12 +141,9 @@ def _glued(pieces: Sequence[Lexeme], i: int) -> bool:
 
 
 def _date(pieces: Sequence[Lexeme], i: int) -> Read | None:
-    """Read 2023-04-25, April 25, 2023 and 25 April."""
-    if _kind(pieces, i) == "date":
-        year, month, last = pieces[i].text.split("-")
-        name = MONTHS[int(month) - 1].capitalize()
-        said = f"{name} {numerals.ordinal(int(last))}, {_year(year)}"
-        return Read(1, said, "date")
+    """Read April 25, 2023 and 25 April; and decades."""
+    if _kind(pieces, i) == "decade":
+        return Read(1, numerals.decade(re.sub(r"\D", "", pieces[i].text)), "date")
     if _month(pieces, i) and (day := _day(pieces, i + 1)):
         skip = 3 if _text(pieces, i + 2) == "," else 2
         return _full(pieces, i, skip, f"{_named(pieces, i)} {numerals.ordinal(day)}")
@@ -177,27 +206,61 @@ def _clock(pieces: Sequence[Lexeme], i: int) -> Read | None:
     return None
 
 
+class Amount(NamedTuple):
+    """Money as written: how many pieces, the number in words, the currency in words."""
+
+    n: int
+    number: str
+    money: str
+
+
 def _money(pieces: Sequence[Lexeme], i: int) -> Read | None:
-    names = CURRENCIES.get(_text(pieces, i))
-    if names is None or _kind(pieces, i + 1) != "number":
+    """Read $5, 5€, -$5, $1.2M, $5.20 and the range $20-$30."""
+    owed = _text(pieces, i) in "-−–" and _kind(pieces, i) == "sign" and _glued(pieces, i + 1)
+    first = _amount(pieces, i + owed)
+    if first is None or (owed and _text(pieces, i + 1) not in CURRENCIES):
         return None
-    digits = pieces[i + 1].text.replace(",", "")
-    if _text(pieces, i + 2).lower() in numerals.SCALES:
-        return Read(3, f"{numerals.cardinal(digits)} {pieces[i + 2].text} {names[1]}", "money")
+    n, number, money = first.n + owed, "minus " * owed + first.number, first.money
+    if lexer.ranged(pieces, i + n):
+        last = _amount(pieces, i + n + 1)
+        if last and last.money.split()[0].rstrip("s") == money.split()[0].rstrip("s"):
+            number = f"{number} to {last.number}" if " " not in money else f"{number} {money} to"
+            number += f" {last.number}" * (" " in money)
+            n, money = n + 1 + last.n, last.money
+    if _text(pieces, i + n) in _PRICED:  # a five hundred dollar trip
+        money = {"dollars": "dollar", "euros": "euro", "pounds": "pound"}.get(money, money)
+    return Read(n, f"{number} {money}", "money")
+
+
+def _amount(pieces: Sequence[Lexeme], i: int) -> Amount | None:
+    names = CURRENCIES.get(_text(pieces, i))
+    less = bool(names) and _text(pieces, i + 1) in {"-", "−"} and _glued(pieces, i + 2)
+    at = i + 1 + less
+    if names is None and _kind(pieces, i) == "number" and lexer.trailing(pieces, i + 1):
+        return Amount(2, *_priced(pieces[i].text, CURRENCIES[pieces[i + 1].text]))
+    if names is None or _kind(pieces, at) != "number":
+        return None
+    digits, scale = pieces[at].text.replace(",", ""), _text(pieces, at + 1)
+    if lexer.magnified(pieces, at + 1) or scale.lower() in numerals.SCALES:
+        number = f"{numerals.cardinal(digits)} {MAGNITUDES.get(scale, scale)}"
+        return Amount(at + 2 - i, number, names[1])
+    number, money = _priced(pieces[at].text, names)
+    return Amount(at + 1 - i, "minus " * less + number, money)
+
+
+def _priced(written: str, names: tuple[str, str]) -> tuple[str, str]:
+    """Return an amount's number and currency in words; cents come behind the currency."""
+    digits = written.replace(",", "")
     whole, _, rest = digits.partition(".")
-    if (
-        len(rest) == 2
-        and rest.strip("0")
-        and whole.strip("0")
-        and len(whole) < 13
-        and names[0] in ("dollar", "euro")
-    ):
-        cents = f"{numerals.cardinal(str(int(rest)))} cent{'s' * (int(rest) > 1)}"
-        said = f"{numerals.cardinal(whole)} {names[whole != '1']} and {cents}"
-        return Read(2, said, "money")
-    if rest and not rest.strip("0"):
-        digits = whole
-    return Read(2, f"{numerals.cardinal(digits)} {names[digits != '1']}", "money")
+    cents = len(rest) == 2 and rest.isdigit() and rest.strip("0") and names[0] in {"dollar", "euro"}
+    if cents and whole.strip("0") and len(whole) < 13:
+        said = f"{numerals.cardinal(str(int(rest)))} cent{'s' * (int(rest) > 1)}"
+        return numerals.cardinal(whole), f"{names[whole != '1']} and {said}"
+    if cents and names[0] == "dollar" and not whole.strip("0"):
+        return numerals.cardinal(str(int(rest))), f"cent{'s' * (int(rest) > 1)}"
+    if rest.isdigit():
+        digits = f"{whole}.{rest.rstrip('0')}".rstrip(".")
+    return numerals.cardinal(digits), names[digits != "1"]
 
 
 def _unit(pieces: Sequence[Lexeme], i: int) -> Read | None:
@@ -208,11 +271,12 @@ def _unit(pieces: Sequence[Lexeme], i: int) -> Read | None:
     if _text(pieces, j) == "°":
         scale = {"C": " Celsius", "F": " Fahrenheit", "K": " Kelvin"}.get(_text(pieces, j + 1), "")
         return Read(2 + bool(scale), f"{number} degrees{scale}", "unit")
-    names = UNITS.get(_text(pieces, j))
+    names = None if lexer.compass(pieces, j) else UNITS.get(_text(pieces, j))
     loose = len(_text(pieces, j)) == 1 and _text(pieces, j) in "ACTKLVNJW" and _glued(pieces, j)
     if (
         names is None
         or loose
+        or lexer.initial(pieces, j)
         or (
             _glued(pieces, j + 1)
             and _text(pieces, j + 1) not in {"/", ".", ",", "?", ")", "^", "²", "'", ";"}
@@ -235,14 +299,19 @@ def _coded(pieces: Sequence[Lexeme], i: int) -> bool:
     before = _glued(pieces, i) and (
         _kind(pieces, i - 1) == "word"
         or ((_kind(pieces, i - 1) == "sign" and _text(pieces, i - 1) in "@_#.:\\&-")
-        and _glued(pieces, i - 1) and _kind(pieces, i - 2) in {"word", "sign", "number"})
+        and _glued(pieces, i - 1) and _kind(pieces, i - 2) in {"word", "sign", "number"}
+        and _text(pieces, i - 2) not in {"^", "="})
     )  # fmt: skip
     after = _glued(pieces, i + 1) and (
         (_text(pieces, i + 1) in "@_\\." and _kind(pieces, i + 1) == "sign")
         or (_text(pieces, i + 1) == "-" and _kind(pieces, i + 1) == "sign"
             and not lexer.ranged(pieces, i + 1))
     )  # fmt: skip
-    return bool(before or after)
+    mixed = _glued(pieces, i + 1) and _kind(pieces, i + 1) == "word" and (
+        _glued(pieces, i + 2) and _kind(pieces, i + 2) in {"number", "sign"}
+        and pieces[i + 1].text not in UNITS and len(pieces[i].text) > 2
+    )  # fmt: skip
+    return bool(before or after or mixed)
 
 
 def _numeric(pieces: Sequence[Lexeme], i: int) -> Read | None:
@@ -252,8 +321,12 @@ def _numeric(pieces: Sequence[Lexeme], i: int) -> Read | None:
         n = int(pieces[i].text[:-2])
         return Read(1, numerals.ordinal(n), "number") if n % 100 else None
     if kind == "sign" and pieces[i].text in "-−–" and _kind(pieces, i + 1) == "number":
-        free = not _glued(pieces, i) or _kind(pieces, i - 1) == "mark"
+        before = _kind(pieces, i - 1) == "mark" or _text(pieces, i - 1) in {"^", "="}
+        free = before or not _glued(pieces, i)
         if free and _glued(pieces, i + 1) and not _coded(pieces, i + 1):
+            unit = _unit(pieces, i + 1)
+            if unit:
+                return Read(unit.n + 1, f"minus {unit.said}", "unit")
             return Read(2, f"minus {_number(pieces, i + 1)}", "number")
     if kind != "number":
         return None
@@ -266,7 +339,7 @@ def _number(pieces: Sequence[Lexeme], i: int) -> str:
     """Say a number as its surroundings ask: as a year, digit by digit, or as a quantity."""
     text = pieces[i].text
     digits = text.replace(",", "")
-    if "." in digits or "," in text:
+    if not digits.isdigit() or "," in text:
         return numerals.cardinal(digits)
     back = 2 if _text(pieces, i - 1) in {"#", ":", "=", "is"} else 1
     named = len(digits) > 3 and bool(_CALLED.match(_text(pieces, i - back)))
@@ -286,7 +359,7 @@ def _dated(pieces: Sequence[Lexeme], i: int) -> bool:
 
 def _code(digits: str) -> str:
     """Say the digits of a code: short ones as a number, years as years, others one by one."""
-    if "." in digits:
+    if not digits.replace(",", "").isdigit():
         return numerals.cardinal(digits)
     digits = digits.replace(",", "")
     if len(digits) <= 2 and digits[0] != "0":
@@ -328,6 +401,15 @@ def _syllables(word: str) -> list[str]:
     return said
 
 
+def _point(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    """Read the letter behind a coordinate, and feet and inches: 5'11"."""
+    if lexer.compass(pieces, i):
+        return Read(1, COMPASS[pieces[i].text], "unit")
+    if _text(pieces, i) in {"'", "’"} and lexer.tall(pieces, i):
+        return Read(1, "foot", "unit")
+    return None
+
+
 def _sign(pieces: Sequence[Lexeme], i: int) -> Read | None:
     if _kind(pieces, i) != "sign":
         return None
@@ -338,8 +420,27 @@ def _sign(pieces: Sequence[Lexeme], i: int) -> Read | None:
         return Read(2, "squared" if pieces[i + 1].text == "2" else "cubed", "symbol")
     if text in CURRENCIES and _kind(pieces, i + 1) == "number":
         return None
-    name = SYMBOLS.get(text)
+    name = lexer.hashed(pieces, i) or SYMBOLS.get(text)
     return Read(1, name, "symbol") if name else None
+
+
+def _state(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    """Read the letters of a state behind the name of a place: San Diego, CA."""
+    comma = _text(pieces, i - 1) == ","
+    place = _text(pieces, i - 1 - comma)
+    name = STATES.get(_text(pieces, i))
+    if name is None or not re.fullmatch(r"[A-Z][a-z]{2,}", place):
+        return None
+    return Read(1, name, "acronym") if comma or pieces[i].text in _SURE_STATES else None
+
+
+def _counted(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    """Read the number behind a name: World War II, Henry VIII."""
+    n, name = ROMAN.get(_text(pieces, i)), _text(pieces, i - 1)
+    if n is None or not re.fullmatch(r"[A-Z][a-z]{2,}", name) or _glued(pieces, i):
+        return None
+    said = f"the {numerals.ordinal(n)}" if name in REIGNING else numerals.cardinal(str(n))
+    return Read(1, said, "acronym")
 
 
 def _acronym(pieces: Sequence[Lexeme], i: int) -> Read | None:
@@ -377,4 +478,6 @@ def _rate(pieces: Sequence[Lexeme], i: int) -> Read | None:
     return Read(3, f"{over[1]} per {under[0]}", "unit")
 
 
-_READERS: tuple[Reader, ...] = (_rate, _date, _clock, _money, _unit, _numeric, _letters, _sign)
+_READERS: tuple[Reader, ...] = (
+    _rate, _date, _clock, _money, _point, _unit, _numeric, _letters, _sign,
+)  # fmt: skip

@@ -13,8 +13,9 @@ from functools import lru_cache
 from random import Random
 
 from toolmark import seeds
-from toolmark.perturb.text import readout, survive
+from toolmark.perturb.text import lexer, readout, survive
 from toolmark.perturb.text.facts import Change, Fact, Said
+from toolmark.perturb.text.tables import VERBS
 
 WORDING = ("layout", "contraction", "opening", "name")
 FEATURES = (*readout.FEATURES, *WORDING)
@@ -23,26 +24,18 @@ FEATURES = (*readout.FEATURES, *WORDING)
 _NAMES_MOST = 3  # nobody spells more names than this in one breath
 
 _CONTRACTIONS = (
-    (r"\b(I) am\b", r"\1'm"), (r"\b(I|[Yy]ou|[Ww]e|[Tt]hey) have (?=\w+ed\b|been\b)", r"\1've "),
+    (r"\b(I) am(?= \w)", r"\1'm"),
+    (r"\b(I|[Yy]ou|[Ww]e|[Tt]hey) have (?=\w+ed\b|been\b)", r"\1've "),
     (r"\b(I|[Yy]ou|[Ww]e|[Tt]hey) would like\b", r"\1'd like"),
     (r"\b([Dd]o|[Dd]oes|[Dd]id) not\b", r"\1n't"),
     (r"\b([Ii]s|[Aa]re|[Ww]as|[Ww]ere|[Hh]as|[Hh]ave|[Cc]ould|[Ss]hould|[Ww]ould) not\b", r"\1n't"),
     (r"\b([Cc])annot\b", r"\1an't"),
     (r"\b([Ww]hat|[Ww]here|[Ww]ho|[Hh]ow|[Tt]hat|[Ii]t|[Tt]here) is (?=\w)", r"\1's "),
-    (r"\b([Ll])et us\b", r"\1et's"), (r"\b(I|[Yy]ou|[Ww]e|[Tt]hey) will\b", r"\1'll"),
-    (r"\b([Yy]ou|[Ww]e|[Tt]hey) are\b", r"\1're"),
+    (r"\b([Ll])et us\b", r"\1et's"), (r"\b(I|[Yy]ou|[Ww]e|[Tt]hey) will(?= \w)", r"\1'll"),
+    (r"\b([Yy]ou|[Ww]e|[Tt]hey) are(?= \w)", r"\1're"),
 )  # fmt: skip
-_VERBS = frozenset((
-    "add", "adjust", "analyse", "analyze", "arrange", "assess", "book", "buy", "calculate",
-    "cancel", "change", "check", "compare", "compute", "convert", "count", "create",
-    "delete", "derive", "describe", "detect", "determine", "display", "divide", "draw",
-    "estimate", "evaluate", "explain", "fetch", "figure", "find", "forecast", "generate",
-    "get", "give", "identify", "list", "locate", "look", "make", "measure", "modify",
-    "obtain", "order", "place", "plan", "play", "predict", "provide", "purchase", "query",
-    "recommend", "remove", "reserve", "retrieve", "return", "schedule", "search", "send",
-    "set", "show", "simulate", "solve", "sort", "suggest", "tell", "track", "translate",
-    "turn", "update", "verify",
-))  # fmt: skip
+_INDIRECT = re.compile(r"(?i)\b(?:what|where|who|how|as|than|whatever|wherever|whoever) $")
+_SHORT = re.compile(r"(?i)(?:\b[A-Z]|\b(?:dr|mr|mrs|ms|st|no|vs|inc|ltd|co|corp|jr|sr|prof|mt))$")
 _OPENINGS = (
     "Can you", "Could you", "Please", "Hey, can you", "I need you to", "Hi, could you",
     "I'd like you to",
@@ -60,7 +53,7 @@ def rewrite(
     said = _whole(text, facts, rng, on)
     if not survive.accepts(text, said.text, facts):
         return said
-    said = readout.read(text, [name for name in on if name not in WORDING])
+    said = _out(text, facts, on)
     return said if not survive.accepts(text, said.text, facts) else Said(text)
 
 
@@ -116,8 +109,43 @@ def _whole(text: str, facts: Sequence[Fact], rng: Random, on: Collection[str]) -
         worded = _opened(worded, facts, rng, changes)
     if "name" in on:
         worded = _spelled(worded, facts, changes)
-    said = readout.read(worded, [name for name in on if name not in WORDING])
+    said = _out(worded, facts, on)
     return Said(said.text, (*changes, *said.changes))
+
+
+def _out(text: str, facts: Sequence[Fact], on: Collection[str]) -> Said:
+    """Read out what is written with digits and signs, in the order of days that the facts tell."""
+    changes: list[Change] = []
+    if "symbol" in on:
+        text = _dashed(text, facts, changes)
+    reading = [name for name in on if name not in WORDING]
+    said = readout.read(text, reading, day_first=_day_first(text, facts))
+    return Said(said.text, (*changes, *said.changes))
+
+
+def _day_first(text: str, facts: Sequence[Fact]) -> bool | None:
+    """Tell whether a fact holds a date of the text read with its day first; None if none does."""
+    values = {str(value)[:10] for fact in facts for value in fact.values}
+    for piece in lexer.lex(text):
+        if piece.kind == "date":
+            usual, other = (
+                "{}-{:02}-{:02}".format(*lexer.calendar(piece.text, day_first=first))
+                for first in (False, True)
+            )
+            if usual != other and {usual, other} & values:
+                return usual not in values
+    return None
+
+
+def _dashed(text: str, facts: Sequence[Fact], changes: list[Change]) -> str:
+    """Name the dashes of identifiers, which are silent between plain words."""
+    for value in {value: None for fact in facts for value in survive.identity(fact)}:
+        said = re.sub(r"(?<=[a-z])-(?=[a-z])|(?<=\d)-(?=[a-z]{3})", " dash ", value)
+        for m in reversed(list(re.finditer(rf"(?<![\w-]){re.escape(value)}(?![\w-])", text))):
+            if said != value:
+                changes.append(Change("symbol", _place(text, m.start()), value, said))
+                text = text[: m.start()] + said + text[m.end() :]
+    return text
 
 
 def _place(text: str, at: int) -> int:
@@ -129,15 +157,17 @@ def _taken(text: str, facts: Sequence[Fact]) -> list[tuple[int, int]]:
 
 
 _LAYOUT = (
-    (r"\b([fgh])\(([a-z])\)", r"\1 of \2"),
+    (r"\b([fgh])\(([a-z])\)", r"\1 of \2"), (r"(?<=\d) ?[x×] ?(?=10\^)", " times "),
+    (r"\*\*([^*\n]+)\*\*", r"\1"), (r"([?!])[?!]+", r"\1"),
     (r"[ \t]{2,}", " "), (r"\r?\n[ \t]*(?:[-*•][ \t]+)?(?:\r?\n\s*)*", ", "), (r"[“”\"«»`]",
     ""), (r"(?<!\w)['‘]|['’](?!\w)", ""),
     (r"\s*[(\[{]\s*", ", "), (r"\s*[)\]}]\s*(?=[.,;:!?]|$)", ""), (r"\s*[)\]}]\s*", ", "),
     (r";\s", ", "), (r"(?<=\w):\s", ", "), (r"\be\.g\.,?", "for example"),
     (r"\bi\.e\.,?", "that is"), (r"\betc\.", "and so on"), (r"\bvs\.?(?!\w)", "versus"),
     (r"\bapprox\.", "approximately"), (r"(?<=[\w)])\s[-–—]{1,3}\s(?=[A-Za-z]{2})|\s[–—]\s|—", ", "),
+    (r"\b([ABC])\.([CDE])\.(?=\s+[a-z])|\b([AB])\.([CD])\b", r"\1\3\2\4"),
     (r"(?<![\w.])([A-Za-z]+)\.(?=[A-Z][a-z]+(?![\w.]))", r"\1. "),
-    (r"\\n", ", "), (r"\.{2,}|…", ","),
+    (r"\\n", ", "), (r"(?<!\.)\.\.(?!\.)", "."), (r"\.{3,}|…", ","),
     (r"[:;]\s*,", ","), (r"[:;,]\s*([?.!])", r"\1"), (r"(?<=\w)’(?=\w)", "'"), (r"(?:,\s*){2,}",
     ", "), (r"([.!?])\s*,\s*", r"\1 "), (r"^[\s,]+", ""), (r",\s*([.!?])", r"\1"),
     (r"\s+([.,!?])(?=\s|$)", r"\1"), (r"\s*,\s*$", ""), (r"[ \t]{2,}", " "),
@@ -164,6 +194,8 @@ def _swapped(
     for m in reversed(found):
         if any(start < m.end() and m.start() < end for start, end in taken):
             continue
+        if _INDIRECT.search(text[: m.start()]) and " " in m.group().strip():
+            continue  # tell me where I am today: stressed, never contracted
         after = m.expand(plain)
         changes.append(Change("contraction", _place(text, m.start()), m.group(), after))
         text = text[: m.start()] + after + text[m.end() :]
@@ -175,13 +207,14 @@ def _opened(text: str, facts: Sequence[Fact], rng: Random, changes: list[Change]
     draw = rng.random()
     opening = seeds.choice(rng, _OPENINGS)
     first = re.match(r"[A-Z][a-z]+(?=\s)", text)
-    if not first or first.group().lower() not in _VERBS or draw > 0.8:
+    if not first or first.group().lower() not in VERBS or draw > 0.8:
         return text
     if any(start < first.end() for start, _ in _taken(text, facts)):
         return text
     worded = f"{opening} {first.group().lower()}{text[first.end() :]}"
-    end = re.search(r"\.(?=\s|$)", worded)
-    if end and "you" in opening and opening[-3:] == "you" and worded[end.end() :].strip() == "":
+    end = re.search(r"[.?!](?=\s+[A-Z]|\s*$)", worded)
+    asks = opening[-3:] == "you" and not _SHORT.search(worded[: end.start() if end else 0])
+    if end and end.group() == "." and asks:
         worded = worded[: end.start()] + "?" + worded[end.end() :]
     changes.append(Change("opening", 0, first.group(), f"{opening} {first.group().lower()}"))
     return worded

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -17,7 +17,16 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from toolmark.perturb.text import lexer, numerals
 from toolmark.perturb.text.facts import Fact
 from toolmark.perturb.text.lexer import Lexeme
-from toolmark.perturb.text.tables import CURRENCIES, MONTHS, SYMBOLS, UNITS
+from toolmark.perturb.text.tables import (
+    COMPASS,
+    CURRENCIES,
+    MAGNITUDES,
+    MONTHS,
+    ROMAN,
+    STATES,
+    SYMBOLS,
+    UNITS,
+)
 
 State: TypeAlias = Literal["kept", "lost", "unstated"]
 Span: TypeAlias = tuple[int, int]
@@ -54,6 +63,7 @@ _MONTH = {name: n for n, name in enumerate(MONTHS, 1)} | {
 
 
 _ALIKE = {"vs": "versus"}
+_SCALE = {"C": "celsius", "F": "fahrenheit", "K": "kelvin"}
 
 
 def survives(written: str, spoken: str, fact: Fact) -> bool:
@@ -69,7 +79,35 @@ def state(written: str, spoken: str, fact: Fact) -> State:
     stated = [value for value in fact.values if spans(written, value)]
     if not stated:
         return "unstated"
-    return "kept" if any(spans(spoken, value) for value in stated) else "lost"
+    dashes = bool(identity(fact))
+    return "kept" if any(_heard(spoken, value, dashes) for value in stated) else "lost"
+
+
+def _heard(spoken: str, value: Any, dashes: bool) -> bool:
+    found = spans(spoken, value)
+    if dashes and isinstance(value, str) and slug(value):
+        whole = any(_dashed(spoken, span) >= value.count("-") for span in found)
+        return whole or bool(spans(spoken, value.replace("-", " dash ")))
+    return bool(found)
+
+
+_IDENTITY = re.compile(r"(?i)(id|name|url|uri|namespace|path|slug|key|file|branch|repo|directory)$")
+
+
+def slug(value: str) -> bool:
+    """Tell whether a value is lower-case words joined by dashes, as identifiers are."""
+    return bool(re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)+", value) and re.search(r"[a-z]", value))
+
+
+def identity(fact: Fact) -> tuple[str, ...]:
+    """Return the values of a fact whose dashes must be heard: my-bot-id, but not gluten-free."""
+    if not _IDENTITY.search(re.sub(r"\[\d+\]$", "", fact.name)):
+        return ()
+    return tuple(value for value in fact.values if isinstance(value, str) and slug(value))
+
+
+def _dashed(text: str, span: Span) -> int:
+    return len(re.findall(r"-|\bdash\b", text[span[0] : span[1]]))
 
 
 def accepts(written: str, spoken: str, facts: Sequence[Fact]) -> list[Fact]:
@@ -87,13 +125,13 @@ def spans(text: str, value: Any) -> tuple[Span, ...]:
     if not isinstance(value, str) or not value.strip():
         return ()
     found = tuple(_strings(meaning, value))
-    return found or tuple(span for other in _dates(value) for span in _strings(meaning, other))
+    return found or tuple(span for other in _others(value) for span in _strings(meaning, other))
 
 
 @lru_cache(maxsize=4096)
 def understood(text: str) -> Meaning:
     """Return what a text means."""
-    tokens = tuple(_formulas(_dated(_measured(_numbered(_named(text))))))
+    tokens = tuple(_powers(list(_formulas(_dated(_measured(_numbered(_named(text))))))))
     joined, starts, ends, at = [], {}, {}, 0
     for n, token in enumerate(tokens):
         starts[at] = n
@@ -121,9 +159,32 @@ def _strings(meaning: Meaning, value: str) -> Iterator[Span]:
         at = meaning.joined.find(wanted, at + 1)
 
 
+def _others(value: str) -> Iterator[str]:
+    """Yield other ways to say a value: dates, the state of a place, an identifier's dashes."""
+    yield from _dates(value)
+    if slug(value):
+        yield value.replace("-", " dash ")
+    yield from _renamed(value, r"(?:^|(?<=[a-z.] )|(?<=[a-z.], ))[A-Z]{2}\b", STATES)
+    yield from _renamed(value, r"(?<=[a-z] )[IVX]{2,4}\b", _CARDINALS)
+    yield from _renamed(value, r"(?<=[a-z] )[IVX]{2,4}\b", _RANKS)
+
+
+_CARDINALS = {letters: numerals.cardinal(str(n)) for letters, n in ROMAN.items()}
+_RANKS = {letters: f"the {numerals.ordinal(n)}" for letters, n in ROMAN.items()}
+
+
+def _renamed(value: str, pattern: str, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield the value with letters under their names: all of them, and each alone."""
+    found = [m for m in re.finditer(pattern, value) if m.group() in names]
+    if len(found) > 1:
+        yield re.sub(pattern, lambda m: names.get(m.group(), m.group()), value)
+    for m in found[:8]:
+        yield value[: m.start()] + names[m.group()] + value[m.end() :]
+
+
 def _dates(value: str) -> Iterator[str]:
     """Yield other ways to write a value that is a date: month or day first, without year."""
-    if found := re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)(?:[T ].*)?", value.strip()):
+    if found := re.fullmatch(r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)(?:[T ].*)?", value.strip()):
         year, month, day = found.groups()
         options = [(month, day, year)]
     elif found := re.fullmatch(r"(\d\d?)[/.-](\d\d?)[/.-](\d{4})", value.strip()):
@@ -157,12 +218,13 @@ def _piece(pieces: Sequence[Lexeme], n: int) -> Iterator[Token]:
         case "word":
             yield from _words(pieces, n)
         case "date":
-            year, month, day = piece.text.split("-")
-            yield _date(int(month), int(day), start, end)
-            yield _digits(year, start, end)
+            year, month, day = lexer.calendar(piece.text)
+            yield _date(month, day, start, end)
+            yield _digits(str(year), start, end)
         case "clock":
-            hours, minutes = piece.text.split(":")
-            yield _digits(hours + minutes, start, end, hours, minutes)
+            yield from _timed(piece)
+        case "decade":
+            yield _decade(re.sub(r"[^\ds]", "", piece.text), start, end)
         case "number":
             yield _digits(piece.text.replace(",", ""), start, end)
         case "ordinal":
@@ -170,21 +232,41 @@ def _piece(pieces: Sequence[Lexeme], n: int) -> Iterator[Token]:
         case "sign":
             yield from _sign(pieces, n)
         case "mark":
-            yield Token("", start, end)
+            tall = piece.text in {"'", "’"} and lexer.tall(pieces, n)
+            yield Token("foot" if tall else "", start, end)
         case "silent":
             return
+
+
+def _timed(piece: Lexeme) -> Iterator[Token]:
+    """Yield a clock time; no seconds are as good as none said."""
+    hours, minutes, *seconds = piece.text.split(":")
+    yield _digits(hours + minutes, piece.start, piece.end, hours, minutes)
+    if any(map(int, seconds)):
+        yield Token("and", piece.start, piece.end)
+        yield _digits(str(int(seconds[0])), piece.start, piece.end)
+        yield Token("seconds", piece.start, piece.end)
+
+
+def _decade(text: str, start: int, end: int) -> Token:
+    return Token(f"‹{text}›", start, end, (Decimal(text[:-1]),))
 
 
 def _sign(pieces: Sequence[Lexeme], n: int) -> Iterator[Token]:
     piece = pieces[n]
     after = pieces[n + 1] if n + 1 < len(pieces) else None
-    minus = piece.text in "-−–" and after is not None and after.kind == "number" and after.glued
+    owed = after is not None and (after.kind == "number" or after.text in CURRENCIES)
+    minus = owed and piece.text in "-−–" and after is not None and after.glued
     if minus and not (piece.glued and n and _solid(pieces[n - 1])):
         yield Token("minus", piece.start, piece.end)
     elif piece.text == "/" and n + 1 < len(pieces) and n and _scale(pieces, n + 1):
         yield Token("per", piece.start, piece.end)
     elif lexer.ranged(pieces, n):
         yield Token("to", piece.start, piece.end)
+    elif lexer.trailing(pieces, n):
+        yield Token(CURRENCIES[piece.text][0], piece.start, piece.end)
+    elif name := lexer.hashed(pieces, n):
+        yield Token(name, piece.start, piece.end)
     elif piece.text in CURRENCIES:
         yield Token(piece.text, piece.start, piece.end)
     else:
@@ -193,13 +275,18 @@ def _sign(pieces: Sequence[Lexeme], n: int) -> Iterator[Token]:
 
 
 def _solid(piece: Lexeme) -> bool:
-    return piece.kind not in {"mark", "silent"}
+    return piece.kind not in {"mark", "silent"} and piece.text not in {"^", "=", *CURRENCIES}
 
 
 def _words(pieces: Sequence[Lexeme], n: int) -> Iterator[Token]:
     piece = pieces[n]
     text = re.sub(r"['’]s$", "", piece.text)
-    if text in UNITS and _scale(pieces, n):
+    if lexer.compass(pieces, n) or lexer.magnified(pieces, n):
+        name = (MAGNITUDES if lexer.magnified(pieces, n) else COMPASS)[piece.text]
+        yield Token(name, piece.start, piece.end)
+    elif n and text in _SCALE and pieces[n - 1].text in {"°", "degrees", "degree"}:
+        yield Token(_SCALE[text], piece.start, piece.end)
+    elif text in UNITS and _scale(pieces, n) and not lexer.initial(pieces, n):
         for word in UNITS[text][0].split():
             yield Token(word.casefold(), piece.start, piece.end)
     else:
@@ -211,7 +298,13 @@ def _scale(pieces: Sequence[Lexeme], n: int) -> bool:
     """Tell whether an abbreviation is a unit: after a number, in a fraction of units, or alone."""
     if len(pieces) == 1 or (n and pieces[n - 1].kind == "number"):
         return True
-    upper = n > 1 and pieces[n - 1].text == "/" and pieces[n].glued and pieces[n - 2].text in UNITS
+    upper = (
+        n > 1
+        and pieces[n - 1].text == "/"
+        and pieces[n].glued
+        and pieces[n - 1].glued
+        and pieces[n - 2].text in UNITS
+    )
     lower = n + 2 < len(pieces) and pieces[n + 1].text == "/" and pieces[n + 2].text in UNITS
     return upper or (lower and pieces[n + 1].glued and pieces[n + 2].glued)
 
@@ -244,6 +337,11 @@ def _numbered(tokens: Iterator[Token]) -> list[Token]:
 def _read(row: list[Token]) -> list[Token]:
     words, done, at = [token.text for token in row], list[Token](), 0
     while at < len(row):
+        if n := next((n for n in (2, 1) if tuple(words[at : at + n]) in numerals.DECADES), 0):
+            text = numerals.DECADES[tuple(words[at : at + n])]
+            done.append(_decade(text, row[at].start, row[at + n - 1].end))
+            at += n
+            continue
         found = numerals.heard(words, at)
         if found is None or (words[at] == "second" and done and _measures(done[-1])):
             done.append(row[at])
@@ -282,6 +380,8 @@ def _measured(tokens: list[Token]) -> list[Token]:
             done[-1] = done[-1]._replace(
                 text=f"‹-{token.text[1:]}", values=tuple(-value for value in token.values)
             )
+        elif last.text == "minus" and token.text in CURRENCIES:
+            done[-1:] = [token, last]  # -$5 is minus five dollars
         elif last.values and token.text in numerals.SCALES and _clean(last):
             done[-1] = _scaled(last, numerals.SCALES[token.text], token.end)
         elif last.values and token.text == "oclock":
@@ -296,7 +396,7 @@ def _measured(tokens: list[Token]) -> list[Token]:
             done.append(token)
         else:
             done.append(_unit(token, last))
-    return _paid(done)
+    return _spanned(_paid(done))
 
 
 def _clean(token: Token) -> bool:
@@ -348,11 +448,26 @@ def _paid(tokens: list[Token]) -> list[Token]:
             whole = done[-2]
             value = whole.values[0] + cents
             done[-2] = Token(f"‹{numerals.plain(value)}›", whole.start, token.end, (value,))
+        elif token.text in {"cents", "cent"} and last and last.values:
+            value = last.values[0] / 100
+            text = f"‹{numerals.plain(value)}›"
+            done[-1] = Token(text, last.start, token.end, (value, *last.values))
+            done.append(Token("unit:dollar", last.start, token.end))
         elif token.text in _MONEY:
             done.append(token._replace(text=f"unit:{_MONEY[token.text]}"))
         else:
             done.append(token)
     return done
+
+
+def _spanned(tokens: list[Token]) -> list[Token]:
+    """Name the unit of a range once: five dollars to ten dollars is five to ten dollars."""
+    return [
+        token for n, token in enumerate(tokens)
+        if not (token.text.startswith("unit:") and n and n + 3 < len(tokens)
+        and tokens[n + 1].text == "to" and tokens[n + 2].values and tokens[n - 1].values
+        and tokens[n + 3].text == token.text)
+    ]  # fmt: skip
 
 
 def _wallet(done: list[Token]) -> bool:
@@ -408,4 +523,22 @@ def _formulas(tokens: list[Token]) -> Iterator[Token]:
             at += 3
         else:
             yield token
+        at += 1
+
+
+def _powers(tokens: list[Token]) -> Iterator[Token]:
+    """Yield tokens with a number times a power of ten as one: 1e-9, 8.9 x 10^-12."""
+    at = 0
+    while at < len(tokens):
+        part = tokens[at : at + 5]
+        texts = [token.text for token in part]
+        if len(part) == 5 and texts[1] in {"times", "x"} and texts[2:4] == ["‹10›", "^"]:
+            base, power = part[0].values[:1], part[4].values[:1]
+            if base and power and power[0] == int(power[0]) and abs(power[0]) < 400:
+                value = base[0].scaleb(int(power[0]))
+                text = f"‹{numerals.plain(value)}›"
+                yield Token(text, part[0].start, part[4].end, (value, *part[0].values))
+                at += 5
+                continue
+        yield tokens[at]
         at += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 SYMBOLS = {
     "@": "at", ".": "dot", "_": "underscore", "-": "dash", "/": "slash", "\\": "backslash",
     ":": "colon", "#": "hash", "+": "plus", "=": "equals", "&": "and", "*": "times", "×": "times",
+    "&&": "double ampersand", "||": "double pipe",
     "%": "percent", "~": "tilde", "^": "to the power of", "**": "to the power of", "|": "pipe",
     "<": "less than", ">": "greater than", "$": "dollar sign", "÷": "divided by",
     "?": "question mark",
@@ -23,6 +24,31 @@ CURRENCIES = {
     "¥": ("yen", "yen"), "₹": ("rupee", "rupees"),
 }  # fmt: skip
 """Currency signs: one of it, many of it."""
+
+MAGNITUDES = {
+    "k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million",
+    "b": "billion", "B": "billion", "bn": "billion", "tn": "trillion",
+}  # fmt: skip
+"""Letters that multiply an amount of money: $5k."""
+
+COMPASS = {"N": "north", "S": "south", "E": "east", "W": "west"}
+"""Letters behind a coordinate."""
+
+STATES = {
+    "AL": "Alabama", "AK": "Alaska", "AZ": "Arizona", "AR": "Arkansas", "CA": "California",
+    "CO": "Colorado", "CT": "Connecticut", "DE": "Delaware", "FL": "Florida", "GA": "Georgia",
+    "IL": "Illinois", "IN": "Indiana", "IA": "Iowa", "KS": "Kansas", "KY": "Kentucky",
+    "LA": "Louisiana", "MD": "Maryland", "MA": "Massachusetts", "MI": "Michigan",
+    "MN": "Minnesota", "MS": "Mississippi", "MO": "Missouri", "MT": "Montana", "NE": "Nebraska",
+    "NV": "Nevada", "NH": "New Hampshire", "NJ": "New Jersey", "NM": "New Mexico",
+    "NY": "New York", "NC": "North Carolina", "ND": "North Dakota", "OH": "Ohio",
+    "OR": "Oregon", "PA": "Pennsylvania", "RI": "Rhode Island", "SC": "South Carolina",
+    "SD": "South Dakota", "TN": "Tennessee", "TX": "Texas", "UT": "Utah", "VT": "Vermont",
+    "VA": "Virginia", "WA": "Washington", "WV": "West Virginia", "WI": "Wisconsin",
+    "WY": "Wyoming",
+}  # fmt: skip
+"""States of the USA by their letters, but for those whose letters are words or names of others
+(HI, ID, ME, OK)."""
 
 UNITS = {
     "km": ("kilometer", "kilometers"), "cm": ("centimeter", "centimeters"),
@@ -56,3 +82,38 @@ MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
 )  # fmt: skip
+
+VERBS = frozenset((
+    "access", "activate", "add", "adjust", "analyse", "analyze", "apply", "arrange", "ask",
+    "assess", "assign", "authenticate", "begin", "book", "bring", "build", "buy", "calculate",
+    "call", "cancel", "change", "check", "choose", "clean", "clear", "close", "combine",
+    "compare", "compile", "complete", "compose", "compute", "conduct", "confirm", "connect",
+    "convert", "copy", "count", "create", "decode", "decrease", "delete", "derive", "describe",
+    "design", "detect", "determine", "diagnose", "disable", "disconnect", "display", "divide",
+    "download", "draft", "draw", "edit", "email", "enable", "enter", "estimate", "evaluate",
+    "execute", "explain", "extract", "fetch", "figure", "fill", "filter", "find", "forecast",
+    "forward", "generate", "get", "give", "grab", "help", "identify", "implement", "increase",
+    "initiate", "install", "integrate", "invest", "join", "keep", "launch", "limit", "list",
+    "locate", "lock", "log", "look", "make", "mark", "measure", "mention", "merge", "modify",
+    "move", "name", "navigate", "note", "notify", "obtain", "open", "order", "organize",
+    "pause", "perform", "pick", "place", "plan", "play", "post", "predict", "prepare", "print",
+    "process", "propose", "provide", "purchase", "put", "query", "rank", "rate", "read",
+    "recommend", "record", "remove", "rent", "repeat", "reply", "report", "request", "reserve",
+    "reset", "resolve", "respond", "resume", "retrieve", "return", "review", "round", "run",
+    "save", "scan", "schedule", "search", "send", "set", "share", "show", "sign", "simulate",
+    "skip", "solve", "sort", "split", "start", "stop", "store", "submit", "subtract",
+    "suggest", "summarize", "switch", "take", "tell", "test", "track", "transfer", "translate",
+    "trim", "try", "turn", "update", "use", "verify", "view", "walk", "watch", "write",
+))  # fmt: skip
+"""Verbs that begin a request: "Find ..."."""
+
+ROMAN = {"II": 2, "III": 3, "IV": 4, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "XI": 11, "XII": 12}
+"""Numbers in letters behind a name: World War II."""
+
+REIGNING = frozenset((
+    "Alexander", "Benedict", "Catherine", "Charles", "Edward", "Elizabeth", "Francis", "Frederick",
+    "George", "Gregory", "Henry", "Innocent", "Ivan", "James", "John", "Leo", "Louis", "Mary",
+    "Napoleon", "Nicholas", "Otto", "Paul", "Peter", "Philip", "Pius", "Richard", "Urban",
+    "Wilhelm", "William",
+))  # fmt: skip
+"""Names of rulers, who are counted: Henry the eighth."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from toolmark.dialects.native import NATIVE
 from toolmark.dialects.prompt import OWN, Wording
 from toolmark.errors import UsageError, near
-from toolmark.runs.suite import Opening, Scorer, Suite, Tasks
+from toolmark.runs.suite import Opening, Publisher, Scorer, Suite, Tasks
 from toolmark.suites.bfcl import (
     agentic,
     data,
@@ -53,6 +53,13 @@ class Joined:
             yield from part
 
 
+PUBLISHER = Publisher(
+    sources=(
+        "Questions, tools and expected calls: the Berkeley Function Calling Leaderboard, from "
+        f"PyPI's package bfcl-eval {data.PACKAGE.version}, Apache-2.0.",
+    ),
+    limits=("BFCL is public: a model may have seen its questions and answers.", "English mostly."),
+)
 CATEGORIES = (
     *data.CATEGORIES,
     *multi_turn.CATEGORIES,
@@ -129,6 +136,8 @@ def load(
         seed=seed,
         instruments={"oracle": oracle, "faulty": faulty},
         hashes=hashes,
+        publisher=PUBLISHER,
+        asking=("wording", "search", "encoder"),
     )
 
 

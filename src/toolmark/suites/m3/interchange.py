@@ -146,8 +146,9 @@ def _deep(entry: Any) -> bool:
 def entries(path: Path, fields: str) -> Iterator[tuple[str, Any]]:
     """Go through the entries with their JSON paths: of a list, of an object by id, or inside one.
 
-    An entry of an object by id has that id where it says none itself. Raises DataError, with line
-    and column, for what is no such file; `fields` are named as what was expected.
+    An entry of an object by id has that id where it says none itself. Raises UsageError where
+    there is no file, DataError, with line and column, for one of another form; `fields` are named
+    as what was expected.
     """
     found = _loaded(path)
     root = "$"
@@ -168,7 +169,9 @@ def entries(path: Path, fields: str) -> Iterator[tuple[str, Any]]:
 def _loaded(path: Path) -> Any:
     try:
         if not path.is_file():
-            raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
+            if not path.exists():
+                raise UsageError(f"{path}: no such file")
+            raise DataError(f"{path}: not a file")
         size = path.stat().st_size
         if size > _MAX_BYTES:
             raise DataError(f"{path}: {size} bytes; the limit is {_MAX_BYTES}")

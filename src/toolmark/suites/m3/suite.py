@@ -8,12 +8,19 @@ from typing import Any
 from toolmark import fetch
 from toolmark.errors import UsageError, WorldError
 from toolmark.media import Media
-from toolmark.runs.suite import Scorer, Suite
+from toolmark.runs.suite import Publisher, Scorer, Suite
 from toolmark.suites.m3 import data, instruments, panel, paper, play, report, score
 from toolmark.types import Sampling, Task
 from toolmark.worlds.cassette import Head
 from toolmark.worlds.mcp import config
 
+PUBLISHER = Publisher(
+    sources=(
+        "Questions, pictures and reference trajectories: M3-Bench, from the files that were given "
+        "(what was read, by SHA-256, below); published by its authors under MIT.",
+    ),
+    limits=("Answers of live servers change: references may have aged.",),
+)
 SCORER = Scorer(
     readings=score.READINGS,
     score=score.score,
@@ -81,6 +88,8 @@ def load(
         hashes={path.name: fetch.digest(path) for path in files} | stage.hashes(),
         media=store,
         notes=notes,
+        publisher=PUBLISHER,
+        asking=("agent", "servers", "cassette", "mode"),
     )
 
 

@@ -9,67 +9,67 @@ of our specification of it); `docs/clarification.md` lists them. English only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from toolmark.suites.mfcl import words
-from toolmark.suites.mfcl.lexicon import ALIKE, ASKING, COMMON, GENERIC, PLACES, SYMBOLS
+from toolmark.perturb.text import numerals, readout
+from toolmark.suites.mfcl import answer, words
+from toolmark.suites.mfcl.lexicon import (
+    ALIKE,
+    ASKING,
+    COMMON,
+    GENERIC,
+    MATTER,
+    PEOPLE,
+    PLACES,
+)
+from toolmark.suites.mfcl.phrases import main, sentences, slots, sort
 from toolmark.suites.mfcl.whitelist import Value, Whitelist
 from toolmark.suites.mfcl.words import MONTHS
 from toolmark.types import Ruling
 
 NAME = "rules"
 LONGEST = 2000  # characters of a message that can be a question of this kind
+MANY = 3  # topics that a plural asks for at once
 SURE = 0.95  # likeness from which a value is read back rightly
 BESIDE = frozenset({"date", "time", "address", "email", "city", "station", *MONTHS} - {"may"})
+LIKE = 0.41  # letters in common without which a word of the dictionary is no mis-hearing
+MISSPELT = 0.8  # likeness from which letters pass for a number word
 SLOT = 7  # words of a value read back
 
 # chat: nothing is asked; preference: a wish or the next step is; absent: something that is not on
 # the list; ambiguous: it cannot be told which topic
 Reason: TypeAlias = Literal["chat", "preference", "absent", "ambiguous", "too long"]
 
-_PAUSE = re.compile(r"(?<=[?!;\n])\s*|(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bst)(?<=\.)\s+")
-_BARE = re.compile(r"\W*(?:is|was)? ?(?:that|it|this)? ?(?:right|correct)\W*\Z")
-_STRONG = re.compile(r"\b(spell\w*|spelt|repeat|confirm|verify|clarify|tell me|give me|read)\b")
-_START = re.compile(
-    r"\W*(?:(?:please|kindly|so|and|also|then|but|just|sorry) )*(?:spell|repeat|confirm|verify|"
-    r"clarify|tell me|give me|read|let me|i need|i want|i would like|i'd like|i (?:just )?have)"
-)
-_CUE = re.compile(
-    r"\b(spell\w*|spelt|repeat|say|said|mean|meant|confirm|verify|clarify|was|is|are|were|what|"
-    r"what's|which|how many|how much|hear|heard|right|correct|or|that's|again|number|name|give me|"
-    r"tell me|read|when|where)\b"
-)
-_SAID = re.compile(
-    r"\b(did you (?:just )?(?:say|mean)) (?:that )?you (?:want(?:ed)?|would like|need)"
-)
-_PREFERENCE = re.compile(
-    r"\bwould you (?:like|prefer|rather|want)\b|\bwould .{1,40}\bsuit\b|\bprefer\w*\b|"
-    r"\bfeel like\b|\b(?:do|does) (?:you|it|they|he|she) (?:also )?"
-    r"(?:want|need|like|have|wish|care)\b|"
-    r"\b(?:should|shall) (?:i|we|it|they|he|she)\b|\bwant me to\b|\blike me to\b|\byou like\b|"
-    r"\banything else\b|"
-    r"\bare you (?!saying|referring|talking)\w+|\bready to\b|\b(?:is|if) (?:that|this|it|that's) "
-    r"(?:ok|okay|fine|all right|alright)\b|\bcan i (?:also |just )?(?:help|do|book|go|proceed)\b|"
-    r"\bmay i (?:go|book|proceed)\b|\bi (?:can|could|will) (?!not|need|have|hear|only)|"
-    r"\b(?:ok|okay)\W*\Z"
-)
-_HEARD = re.compile(
-    r"\b(?:(?:did|do) you (?:just )?(?:say|mean|want|ask for)|you (?:just )?(?:said|mean|meant)|"
-    r"i (?:just )?(?:heard|understood|have|got)|(?:is|was) (?:it|that|this|he|she)|that's|that is|"
-    r"that was|it's|called|"
-    r"spell(?! (?:out|that|the|it|this|these|those|your|his|her|its|their|a|for|every\w*|all)\b)|"
-    r"let me confirm\W|was the \w+|is the [\w' ]{1,30}?\b)\s+(?P<slot>.+)"
-)
-_TAIL = re.compile(r",? *(?:,|is|was) *(?:that|this|it)? *(?:right|correct|yes)\W*\Z")
+_BEFORE = ("remark", "trouble")
 _BOTH = re.compile(r"\b(?:both|each|two)\b")
-_BACK = re.compile(r"\b(?:it|that|this|them|those|these)\b")
+_THREE = re.compile(r"\ball (?:the )?(?:three|3)\b")
+_MANY = re.compile(
+    r"\b(?:what|which|the|your) (?:\w+ )?(?:names|numbers|dates|times|measurements|"
+    r"values|figures|dimensions|ids|codes|addresses|cities|places)\b"
+)
+_ONE = re.compile(r"\b(?:which|one) of\b|\bdigits?\b")
+_BACK = re.compile(
+    r"\b(?:it|that|this|them|those|these)\b|\bthe (?:(?:proper|correct|exact|right|full) )?"
+    r"(?:spelling|name|word|number|value)\b"
+)
+_ASIDE = re.compile(
+    r"\bat a time\b|\bone (?:more|last) time\b|\b(?:to|for) (?:me|us|you)\b|"
+    r"\b(?:do me|as) a favou?r\b"
+)
+_SORT_OF = re.compile(r"\b(?:types? of|types?\W*\Z)")
+_FAMILY = re.compile(r"\b(?:surname|(?:first|last|family|given) ?name)s?\b")
+_DOING = re.compile(r"\byou(?:'re| are| were)(?: \w+ly)? (\w+ing)\b|\bbe (\w+ing)\b")
 _POINTING = re.compile(r"\bspell\w* (?:that|it|this)\b|\b(?:that|it) (?:is |was )?spel\w+")
 _LETTERS = re.compile(
-    r"\bspel\w+|\bletter\w*\b|\bcharacters?\b|\bdigits?\b(?! number)|\bone at a time\b"
+    r"\bspel\w+|\bwritten\b|\bletter\w*\b|\bcharacters?\b|\bdigits?\b(?! number)|\bone at a time\b"
 )
+
+# words that are never a value mis-heard
+_PLAIN = ASKING | MATTER | frozenset[str]().union(*GENERIC.values()) - frozenset(MONTHS)
 
 
 def rule(message: str, whitelist: Whitelist, request: str) -> Ruling:
@@ -82,80 +82,28 @@ def rule(message: str, whitelist: Whitelist, request: str) -> Ruling:
     if len(message) > LONGEST:
         return Ruling(allowed=False, reason="too long", judge=NAME)
     listener = Listener(whitelist, request)
-    said = [_sort(sentence) for sentence in sentences(message)]
+    said = [sort(sentence) for sentence in sentences(message)]
     asked: dict[str, bool] = {}
+    other = False
     for at, (kind, sentence) in enumerate(said):
-        if kind != "check":
+        if kind in ("preference", "remark"):
+            other |= kind == "preference"
             continue
-        found = listener.topics(sentence)
-        if isinstance(found, str) and at and said[at - 1][0] == "remark" and _BACK.search(sentence):
-            found = listener.topics(f"{said[at - 1][1]} {sentence}")
+        found = listener.topics(sentence, fragment=kind == "fragment")
+        if isinstance(found, str) and kind != "check":
+            other |= kind == "fragment"
+            continue
+        before = said[at - 1] if at else ("check", "")
+        if isinstance(found, str) and before[0] in _BEFORE and _BACK.search(sentence):
+            found = listener.topics(f"{before[1]} {sentence}")
         if isinstance(found, str):
             return Ruling(allowed=False, reason=found, judge=NAME)
         spelt = _LETTERS.search(sentence) is not None
         asked |= {topic: asked.get(topic, False) or spelt for topic in found}
     if not asked:
-        other = any(kind == "preference" for kind, _ in said)
         return Ruling(allowed=False, reason="preference" if other else "chat", judge=NAME)
     topics = tuple(topic for topic in whitelist if topic in asked)
-    return Ruling(allowed=True, reply=reply(whitelist, asked), topics=topics, judge=NAME)
-
-
-def reply(whitelist: Whitelist, asked: Mapping[str, bool]) -> str:
-    """Return the values of the topics asked for, in the order of the list; True: also spelled."""
-    return "; ".join(
-        told(value, spelt=asked[topic]) for topic, value in whitelist.items() if topic in asked
-    )
-
-
-def told(value: Value, *, spelt: bool) -> str:
-    """Return a value as the user tells it: `Liam, L-I-A-M` where its spelling is wanted."""
-    shown = words.told(value)
-    if not spelt:
-        return shown
-    return shown + ", " + " ".join("-".join(word.upper()) for word in shown.split())
-
-
-def sentences(message: str) -> list[str]:
-    """Return the sentences, plain; `Is that right?` belongs to what stands before it."""
-    out: list[str] = []
-    text = re.sub(r"\b([ap])\.m\.?", r"\1m", words.plain(message)).replace("\u2026", "...")
-    for piece in _PAUSE.split(text):
-        if out and _BARE.match(piece):
-            out[-1] = f"{out[-1].rstrip('. ')}, {piece}"
-        elif piece.strip(" .!?-\n"):
-            out.append(piece.strip())
-    return out
-
-
-def _sort(sentence: str) -> tuple[Literal["check", "preference", "remark"], str]:
-    """Tell whether a sentence checks what was heard, asks for something else, or asks nothing."""
-    sentence = _SAID.sub(r"\1", re.sub(r"\byou (?:want(?:ed)?|need(?:ed)?) to\b", "you0", sentence))
-    sentence = sentence.replace("did you say you0", "did you say").replace("you0", "you want to")
-    sentence = sentence.replace("did you want ", "did you say ")
-    if _PREFERENCE.search(sentence):
-        return "preference", sentence
-    asks = sentence.endswith("?")
-    if asks and _CUE.search(sentence):
-        return "check", sentence
-    if _START.match(_main(sentence)) and _STRONG.search(sentence):
-        return "check", sentence
-    return ("preference" if asks else "remark"), sentence
-
-
-def _main(sentence: str) -> str:
-    """Return a sentence without the clauses in front that ask for nothing."""
-    while found := re.match(r"[^,:]{1,80}(?:, | - |: )(?=.*\w)", sentence):
-        front = found.group()
-        if _STRONG.search(front) and not re.match(r"\W*(?:let me|just|to) ", front):
-            break
-        rest = sentence[found.end() :]
-        if not (_CUE.search(rest) and set(words.tokens(rest)) - ASKING):
-            break
-        if _HEARD.search(front) and not front.startswith("i "):
-            break
-        sentence = rest
-    return sentence
+    return Ruling(allowed=True, reply=answer.reply(whitelist, asked), topics=topics, judge=NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +115,7 @@ class _Topic:
     words: frozenset[str]
     kinds: frozenset[str]
     nouns: frozenset[str]
+    person: bool
 
 
 def _topic(name: str, value: Value) -> _Topic:
@@ -183,10 +132,11 @@ def _topic(name: str, value: Value) -> _Topic:
     own |= {f"{word[:-1]}ies" for word in own if word.endswith("y")}
     own |= {word[:-1] for word in own if word.endswith("s") and len(word) > 4}
     nouns = GENERIC["id"] if "id" in parts else frozenset(parts) & COMMON
+    own |= {"who", "whom", "whose"} if set(parts) & PEOPLE else set()
     nouns |= set(every) - {*parts, "1"}  # the second; a 1 may be of `one more time`
-    return _Topic(
-        name, value, frozenset(own - {"a", "s"}), frozenset(_kinds({*parts}, value)), nouns
-    )
+    kinds = frozenset(_kinds({*parts}, value))
+    person = bool(set(parts) & PEOPLE) or parts == ["name"]
+    return _Topic(name, value, frozenset(own - {"a", "s"}), kinds, nouns, person)
 
 
 def _kinds(parts: set[str], value: Value) -> set[str]:
@@ -199,6 +149,8 @@ def _kinds(parts: set[str], value: Value) -> set[str]:
         kinds.add("time")
     if "@" in value:
         kinds.add("email")
+    if re.search(r"\w\.[A-Za-z]\w{1,3}\Z", value) and "@" not in value:
+        kinds.add("file")
     if any(letter.isdigit() for letter in value) and not kinds - {"place"}:
         kinds.add("address" if " " in value.strip() else "id")
     if not kinds - {"place"}:
@@ -211,19 +163,22 @@ class Listener:
 
     def __init__(self, whitelist: Mapping[str, Value], request: str) -> None:
         self._all = [_topic(name, value) for name, value in whitelist.items()]
-        self._request = frozenset(words.tokens(request[:20_000]))
+        self._words = words.tokens(request[:20_000])
+        self._request = frozenset(self._words)
 
-    def topics(self, sentence: str) -> list[str] | Reason:
+    def topics(self, sentence: str, *, fragment: bool = False) -> list[str] | Reason:
         """Return the topics that a question asks for, or why it is refused."""
-        slots = _slots(sentence)
-        main = _main(sentence)
-        said = words.tokens(main.replace("at a time", ""))
+        read_back = slots(sentence, whole=fragment)
+        said = words.tokens(_ASIDE.sub("", main(sentence)))
         named = self._named(said, sentence)
         if isinstance(named, str):
-            named = self._heard(said, slots, among=named.split("|")[1:])
+            named = self._heard(said, read_back, among=named.split("|")[1:])
             if not named:
                 return "ambiguous"
-        read = self._heard(said, slots, among=[]) if not named else self._exact(slots)
+        read = self._exact(read_back) if named else self._heard(said, read_back, among=[])
+        if read and named:  # `the flight to Oslo` is about Oslo
+            own = {topic.name: topic.words & set(said) for topic in named}
+            named = [topic for topic in named if not own[topic.name] <= MATTER or topic in read]
         chosen = [topic for topic in self._all if topic in named or topic in read]
         if not chosen:
             return self._generic(said, sentence)
@@ -231,7 +186,12 @@ class Listener:
         if isinstance(more, str):
             return more
         chosen += [topic for topic in more if topic not in chosen]
-        return [t.name for t in chosen] if self._explained(said, chosen, slots) else "absent"
+        if fragment and not self._alone(said, read, read_back):
+            return "absent"
+        if _SORT_OF.search(sentence) and not any("type" in t.words | t.nouns for t in chosen):
+            return "absent"
+        explained = self._explained(said, chosen, read_back, main(sentence))
+        return [topic.name for topic in chosen] if explained else "absent"
 
     def _named(self, said: Sequence[str], sentence: str) -> list[_Topic] | str:
         """Return the topics named; `ambiguous|...` where one word names several."""
@@ -242,7 +202,7 @@ class Listener:
             for topic in self._all
             if hits[topic.name]
             and not any(hits[topic.name] < other for other in hits.values())
-            and not _modifies(hits[topic.name], said, hits.values())
+            and not _modifies(topic, hits, said)
         ]
         if _BOTH.search(sentence):
             return named
@@ -269,8 +229,8 @@ class Listener:
         exact = [
             topic
             for topic in pool
-            if any(words.holds(slot, topic.value) for slot in slots)
-            or (slots and {"date", "time"} & topic.kinds and words.holds(said, topic.value))
+            if any(_held(slot, topic.value) for slot in slots)
+            or (slots and {"date", "time"} & topic.kinds and _held(said, topic.value))
         ]
         if not exact:
             read = {word for slot in slots for word in slot if word.isdecimal()}
@@ -280,9 +240,10 @@ class Listener:
                 if "address" in topic.kinds and read & set(words.tokens(str(topic.value)[:200]))
             ]
         if exact:
-            return exact
+            return self._sifted(exact, slots)
+        slots = [slot for slot in slots if set(slot) - _PLAIN]
         scores = {
-            topic.name: max((words.likeness(slot, topic.value) for slot in slots), default=0.0)
+            topic.name: max((_near(slot, topic.value) for slot in slots), default=0.0)
             for topic in pool
         }
         best = max(scores.values(), default=0.0)
@@ -295,13 +256,45 @@ class Listener:
         held = [topic for topic in pool if _part(topic.value) & set(said)]
         return held if len(held) == 1 else []
 
+    def _alone(self, said: Sequence[str], read: Sequence[_Topic], slots: list[list[str]]) -> bool:
+        """Tell whether a fragment says nothing beside a value that it reads back rightly."""
+        if not read:
+            return True
+        if "your" in said:
+            return False
+        heard = [slot for slot in slots if any(_near(slot, t.value) >= words.NEAR for t in read)]
+        if heard and all(_letters(s, words.told(t.value)) < LIKE for s in heard for t in read):
+            return False
+        exact = [topic for topic in read if any(_held(slot, topic.value) for slot in slots)]
+        return (
+            "or" in said
+            or not exact
+            or not self._rest(said, exact) - {w for w in said if w.isdecimal()}
+        )
+
+    def _sifted(self, exact: list[_Topic], slots: list[list[str]]) -> list[_Topic]:
+        """Return the topics read back without those whose number stands for another thing.
+
+        The day of a date is no amount, and `13 seconds` is not the 13 of something else.
+        """
+        numbers = [topic for topic in exact if "number" in topic.kinds]
+        whole = [topic for topic in exact if topic not in numbers]
+        if any({"date", "time"} & topic.kinds for topic in whole):
+            left = {word for slot in slots for word in slot if word.isdecimal()}
+            for topic in whole:
+                left -= _clock(topic.value)
+            return [t for t in exact if t in whole or words.told(t.value) in left]
+        units = {pair for slot in slots for pair in pairwise(slot)} & set(pairwise(self._words))
+        meant = [topic for topic in numbers if any(a == words.told(topic.value) for a, _ in units)]
+        return [t for t in exact if t not in numbers or t in meant] if meant else exact
+
     def _exact(self, slots: list[list[str]]) -> list[_Topic]:
         """Return the topics of words, not numbers, that are read back beside those named."""
         return [
             topic
             for topic in self._all
             if isinstance(topic.value, str)
-            and any(words.likeness(slot, topic.value) > SURE for slot in slots)
+            and any(_near(slot, topic.value) > SURE for slot in slots)
         ]
 
     def _generic(self, said: Sequence[str], sentence: str) -> list[str] | Reason:
@@ -313,8 +306,16 @@ class Listener:
         if not kinds:
             return "absent" if self._rest(said, []) else "ambiguous"
         found = [topic for topic in self._all if topic.kinds & kinds]
-        if len(found) == 2 and _BOTH.search(sentence) and not self._rest(said, found):
-            return [topic.name for topic in found]
+        if len(found) > 1 and _FAMILY.search(sentence):
+            found = [topic for topic in found if topic.person] or found
+        several = (
+            (len(found) == 3 and _THREE.search(sentence))
+            or _BOTH.search(sentence)
+            or (_MANY.search(sentence) and not _ONE.search(sentence))
+        )
+        if 1 < len(found) <= MANY and several:
+            bad = (len(found) != 2 and _BOTH.search(sentence)) or self._rest(said, found)
+            return "absent" if bad else [topic.name for topic in found]
         if len(found) > 1:
             return "ambiguous"
         if not found or self._rest(said, found) or self._other(said, found[0]):
@@ -335,6 +336,8 @@ class Listener:
         for noun in said:
             if noun in own or not (noun in BESIDE or _apart(noun, said, own)):
                 continue
+            if noun in MONTHS and not any(word.isdecimal() for word in said):
+                continue
             stands = {kind for kind, nouns in GENERIC.items() if noun in nouns}
             if noun in BESIDE and stands & kinds:
                 continue
@@ -346,19 +349,24 @@ class Listener:
         return more
 
     def _explained(
-        self, said: Sequence[str], chosen: Sequence[_Topic], slots: list[list[str]]
+        self,
+        said: Sequence[str],
+        chosen: Sequence[_Topic],
+        slots: list[list[str]],
+        sentence: str,
     ) -> bool:
         """Tell whether nothing is said but what checks these topics."""
         read = {word for slot in slots if len(slot) <= SLOT for word in slot}
         near = any(
-            words.holds(slot, topic.value)
-            or words.likeness(slot, topic.value) >= words.NEAR
+            _held(slot, topic.value)
+            or _near(slot, topic.value) >= words.NEAR
             or (_by_name(said, topic) and len(set(slot) - topic.words - GENERIC["name"]) < 4)
             for slot in slots
             for topic in chosen
         )
         numbers = {word for word in said if word.replace(".", "").isdecimal()}
-        rest = self._rest(said, chosen) - numbers
+        rest = self._rest(said, chosen) - numbers - _matters(said)
+        rest -= {word for found in _DOING.findall(sentence) for word in found}
         return not rest or (near and rest <= read)
 
     def _rest(self, said: Sequence[str], chosen: Sequence[_Topic]) -> set[str]:
@@ -382,6 +390,22 @@ def _part(value: Value) -> set[str]:
     return {word for word in words.tokens(value[:200]) if len(word) > 3} - ASKING
 
 
+def _matters(said: Sequence[str]) -> set[str]:
+    """Return the words that only say what it is all about: `of the reservation`, `the money`."""
+    out = set()
+    for at, word in enumerate(said):
+        after = said[at + 1] if at + 1 < len(said) else ""
+        led = at and said[at - 1] in ("the", "your", "this", "that", "a")
+        if (
+            word in MATTER
+            and led
+            and (not after or after in ASKING)
+            and after not in ("s", "number")
+        ):
+            out.add(word)
+    return out
+
+
 def _apart(noun: str, said: Sequence[str], own: Set[str]) -> bool:
     """Tell whether a general noun is listed beside the topics named: `the name and the city`."""
     bare = [word for word in said if word not in ("the", "your", "exact", "full", "last", "s")]
@@ -399,31 +423,70 @@ def _by_name(said: Sequence[str], topic: _Topic) -> bool:
     return any(a in topic.words and b in nouns for a, b in pairwise(said))
 
 
-def _modifies(hit: Set[str], said: Sequence[str], hits: Iterable[Set[str]]) -> bool:
-    """Tell whether a topic is named only in front of another: `the account holder`."""
-    others = frozenset[str]().union(*(other for other in hits if other != hit)) - hit
+def _modifies(topic: _Topic, hits: Mapping[str, Set[str]], said: Sequence[str]) -> bool:
+    """Tell whether a topic is named only beside another: `the account holder`, `customer name`.
+
+    The first is named in front of the other; of the second the noun is that of its own kind.
+    """
+    hit = hits[topic.name]
+    others = frozenset[str]().union(*(other for other in hits.values() if other != hit)) - hit
     after = [b for a, b in pairwise(said) if a in hit]
-    return len(after) == sum(word in hit for word in said) > 0 and all(b in others for b in after)
+    if len(after) == sum(word in hit for word in said) > 0 and all(b in others for b in after):
+        return not (topic.kinds & {"name", "id"} and set(after) <= _nouns(topic))
+    if not hit <= _nouns(topic) or not others:
+        return False
+    before = [a for a, b in pairwise(said) if b in hit]
+    return len(before) == sum(word in hit for word in said) > 0 and all(a in others for a in before)
 
 
-def _slots(sentence: str) -> list[list[str]]:
-    """Return the values that a question reads back, as words: `Austin or Boston` has two."""
-    body = _TAIL.sub("", sentence.rstrip("?!. "))
-    found = _HEARD.search(body)
-    if found is None and body == sentence.rstrip("?!. ") and " or " not in sentence:
-        return []
-    text = found["slot"] if found else body
-    pieces = re.split(r"\bor\b|, (?:for|with|and|the)\b|,|:", text)
-    out = []
-    for piece in pieces[:8]:
-        inner = [word for word in words.tokens(piece) if word not in SYMBOLS][:40]
-        while inner and inner[0] in ASKING and not inner[0].isdecimal():
-            inner = inner[1:]
-        while inner and inner[-1] in ASKING and not inner[-1].isdecimal():
-            inner = inner[:-1]
-        for cut in ("for", "in", "on", "at", "of"):
-            if cut in inner[1:]:
-                out.append(inner[: inner.index(cut, 1)])
-        if inner:
-            out.append(inner)
+def _nouns(topic: _Topic) -> set[str]:
+    """Return the general nouns of a topic's kinds."""
+    return {noun for kind in topic.kinds for noun in GENERIC.get(kind, ())}
+
+
+def _letters(slot: Sequence[str], value: str) -> float:
+    """Return how far words and a value, or a word of it, have letters in common, in [0, 1]."""
+    heard = "".join(slot)[:80]
+    parts = words.tokens(value[:320])
+    whole = ["".join(parts), *(part for part in parts if len(part) > 3)]
+    return max(SequenceMatcher(None, heard, part[:80], autojunk=False).ratio() for part in whole)
+
+
+def _clock(value: Value) -> set[str]:
+    """Return the numbers in a date or a time, as they are said."""
+    out: set[str] = set()
+    if (found := words.day(value)) is not None:
+        out |= {str(found.day), str(found.year), str(found.year // 100), str(found.year % 100)}
+    if (clock := words.hour(value)) is not None:
+        out |= {str(clock.hour), str(clock.hour % 12 or 12), str(clock.minute)}
     return out
+
+
+def _ways(value: Value) -> list[Value]:
+    """Return a value as it may be said: as it is, and written together as words."""
+    if not isinstance(value, str) or len(value) > 200:
+        return [value]
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z0-9])", " ", value)
+    return [value, apart] if apart != value else [value]
+
+
+def _held(slot: Sequence[str], value: Value) -> bool:
+    """Tell whether a value is read back; the day alone may stand for a date."""
+    found = words.day(value)
+    if found is not None and list(slot) == [str(found.day)]:
+        return True
+    return any(words.holds(slot, way) for way in _ways(value))
+
+
+def _near(slot: Sequence[str], value: Value) -> float:
+    """Return how far a slot passes for a value, in [0, 1]; a number word may be misspelt."""
+    digits = words.told(value)
+    numeric = digits.replace(".", "", 1).isdecimal()
+    best = 0.0 if numeric and not any(w.isdecimal() for w in slot) else words.likeness(slot, value)
+    if len(slot) == 1 and readout.known(slot[0]) and _letters(slot, digits) < LIKE:
+        best = 0.0
+    if digits.isdecimal() and len(digits) < 10 and not any(word.isdecimal() for word in slot):
+        name = re.sub(r"\W", "", numerals.cardinal(digits))
+        like = SequenceMatcher(None, "".join(slot)[:80], name, autojunk=False).ratio()
+        best = max(best, like if like >= MISSPELT else 0.0)
+    return best

@@ -80,13 +80,19 @@ def read(
     dropped: dict[str, str] = {}
     kept: dict[str, list[Task]] = {name: [] for name in categories}
     for task in Joined(tuple(tasks for tasks, _ in parts)):
-        reason = next(filter(None, map(spoken.special, written(task))), "")
+        reason = next(filter(None, map(spoken.special, written(task))), "") or _parted(task)
         if reason:
             dropped[task.id] = reason
         else:
             kept[task.category].append(task)
     entries = [task for name, tasks in kept.items() for task in drawn(tasks, n, seed, name)]
     return entries, dropped, {file: sha for _, hashes in parts for file, sha in hashes.items()}
+
+
+def _parted(task: Task) -> str:
+    """Return why what the user says is no one utterance a turn, "" if it is."""
+    turns = ([m for m in turn.messages if m.role != "system"] for turn in task.turns)
+    return "several messages in a turn" if any(len(said) > 1 for said in turns) else ""
 
 
 def drawn(tasks: Sequence[Task], n: int, seed: int, name: str) -> list[Task]:
@@ -127,9 +133,14 @@ def said(task: Task, messages: Sequence[Message | None]) -> Task:
     return replace(task, turns=tuple(turns))
 
 
+def turned(task: Task) -> bool:
+    """Tell whether a task is one of BFCL's multi-turn entries: some of them have a single turn."""
+    return task.category in multi_turn.CATEGORIES
+
+
 def truths(task: Task) -> list[Any]:
     """Return what is expected of each turn, as BFCL has it: call records, or calls as text."""
     if task.reference["bfcl"] is None:
         return [[] for _ in task.turns]
     truth = task.reference["bfcl"]["truth"]
-    return list(truth) if len(task.turns) > 1 else [truth]
+    return list(truth) if turned(task) else [truth]

@@ -7,6 +7,7 @@ the whitelist: the values are put in here, so that nothing else can be told.
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +17,16 @@ import msgspec
 
 from toolmark.agents.user import answered
 from toolmark.dialects.staged import thoughtless
-from toolmark.errors import EndpointError
+from toolmark.errors import DataError, EndpointError
+from toolmark.suites.mfcl import answer as answers
 from toolmark.suites.mfcl import clarify
 from toolmark.suites.mfcl.whitelist import Whitelist
 from toolmark.types import Message, Model, Request, Ruling, Sampling, Step, Task, Text, Usage
 
 ATTEMPTS = 3
 MOST = 3  # answers in one turn
+_QUOTED = 200  # characters of a reply that an error shows
+_NEXT = "name another by -T judge=, or rules, which ask no model"
 
 _PROMPT = """You decide for a user who speaks to an assistant whether a question of the assistant \
 may be answered. The user's words reached the assistant badly. The user answers only when asked \
@@ -71,7 +75,7 @@ class Question:
 
 
 Judge: TypeAlias = Callable[[Question], Awaitable[Ruling]]
-Speak: TypeAlias = Callable[[str, Task], Message]
+Speak: TypeAlias = Callable[[answers.Answer, Task], Message]
 Source: TypeAlias = Callable[[Task, int], Whitelist]
 
 
@@ -92,17 +96,29 @@ class Asked:
 
     async def __call__(self, question: Question) -> Ruling:
         """Ask until the answer can be read, at most ATTEMPTS times."""
-        used = Usage()
+        used, wrong = Usage(), ""
         for attempt in range(ATTEMPTS):
-            reply = await self.model(_request(question, attempt))
+            try:
+                reply = await self.model(_request(question, attempt))
+            except EndpointError as error:
+                raise self._lost(error) from None
             used = _sum(used, reply.usage)
-            answer = read(reply.text, question.whitelist)
-            if answer is not None:
-                return _ruling(answer, question.whitelist, self.name, used)
+            try:
+                answer = read(reply.text, question.whitelist)
+            except DataError as error:
+                stop = "" if reply.stop == "stop" else f" (it ended by {reply.stop})"
+                wrong = f"{error}; the last reply was {reply.text[:_QUOTED]!r}{stop}"
+                continue
+            return _ruling(answer, question.whitelist, self.name, used)
         raise EndpointError(
-            f"judge {self.name} gave no readable ruling in {ATTEMPTS} attempts; "
-            "choose another, or the rules"
+            f"judge {self.name} gave no readable ruling in {ATTEMPTS} attempts: {wrong}; {_NEXT}"
         )
+
+    def _lost(self, error: EndpointError) -> EndpointError:
+        """Return the error, of its own kind, so that nobody takes the judge for the model asked."""
+        told = copy.copy(error)
+        told.args = (f"judge {self.name}: {error}; {_NEXT}",)
+        return told
 
 
 def _request(question: Question, attempt: int) -> Request:
@@ -122,24 +138,33 @@ def _request(question: Question, attempt: int) -> Request:
     )
 
 
-def read(text: str, whitelist: Whitelist) -> _Answer | None:
-    """Read a judge's answer; None where it is not of the form, or names what is not on the list."""
+def read(text: str, whitelist: Whitelist) -> _Answer:
+    """Read a judge's answer. Raises DataError that says why it cannot be taken.
+
+    It is not of the form, names what is not on the list, or spells what it does not tell.
+    """
     text = thoughtless(text).removeprefix("```json").removeprefix("```").removesuffix("```")
     try:
         answer = _answer.decode(text.strip())
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        raise DataError(f"not the JSON that was asked for: {str(error)[:_QUOTED]}") from None
     if not answer.allowed:
         return answer
-    known = answer.topics and all(topic in whitelist for topic in answer.topics)
-    return answer if known and set(answer.spell) <= set(answer.topics) else None
+    if not answer.topics:
+        raise DataError("it allows the question and names no topic")
+    for told, known in ((answer.topics, whitelist), (answer.spell, answer.topics)):
+        for topic in told:
+            if topic not in known:
+                where = "on the list" if known is whitelist else "among the topics it tells"
+                raise DataError(f"{topic[:_QUOTED]!r} is not {where}")
+    return answer
 
 
 def _ruling(answer: _Answer, whitelist: Whitelist, judge: str, used: Usage) -> Ruling:
     topics = tuple(topic for topic in whitelist if answer.allowed and topic in answer.topics)
     return Ruling(
         allowed=answer.allowed,
-        reply=clarify.reply(whitelist, {topic: topic in answer.spell for topic in topics}),
+        reply=answers.reply(whitelist, {topic: topic in answer.spell for topic in topics}),
         topics=topics,
         reason=answer.reason[:200],
         judge=judge,
@@ -208,4 +233,5 @@ class Simulated:
             return ruling, None
         if self.speak is None:
             return ruling, Message(role="user", parts=(Text(ruling.reply),))
-        return ruling, await asyncio.to_thread(self.speak, ruling.reply, task)
+        said = answers.Answer(ruling.reply, answers.aloud(ruling, whitelist))
+        return ruling, await asyncio.to_thread(self.speak, said, task)

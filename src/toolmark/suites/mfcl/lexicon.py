@@ -46,14 +46,26 @@ ASKING = _set(
     "understanding understood unfamiliar uniform unsure unusual up uppercase us use using v ve "
     "verbatim verification verify verifying versus voice vowel vs w was wasn we well went were "
     "what whats whether which while whiskey will with wont word wording words would wouldnt "
+    "mention mentions mentioning dictate dictated enunciate reconfirm recheck jot jotted "
+    "wrote copy copied copying audible background static traffic crackly choppy patchy fuzzy "
+    "spotty fragment lost losing drop dropped drops skipped covered drowned overlapped "
+    "perfect great sure awesome lovely wonderful super fully partly partially half almost "
+    "nearly otherwise similarly alike near close oops whoops pardon excuse bear quietly "
+    "slowly hang tight real tad wanna gotta gonna lemme cause cuz folks writing noted "
+    "recorded has been read reads reread twice thrice sec "
+    "nice thing things favor favour kind spot gentle quick restate after another goodness "
+    "tricky promise apologise apologize run "
     "write written wrong x xray y yankee yes yet you your youre z zulu"
 )
 
 # nouns that stand for any topic of a kind
 GENERIC: dict[str, frozenset[str]] = {
-    "name": _set("name names surname lastname firstname"),
+    "name": _set("name names surname lastname firstname person someone somebody family given user"),
     "text": _set("name names"),
-    "number": _set("number numbers figure digits value values many much"),
+    "number": _set(
+        "number numbers figure figures digits value values many much measurement measurements "
+        "dimension dimensions quantity quantities amount amounts"
+    ),
     "date": _set("date dates day when month year") | frozenset(MONTHS),
     "time": _set("time times when hour hours minute minutes oclock am pm"),
     "id": _set("id ids identifier code number reference"),
@@ -62,6 +74,7 @@ GENERIC: dict[str, frozenset[str]] = {
         "city cities town towns place places country countries station stations airport airports "
         "state states location locations where"
     ),
+    "file": _set("file files filename filenames document documents name"),
     "address": _set(
         "address addresses street house number where delivery home postal mailing shipping"
     ),
@@ -90,6 +103,9 @@ ALIKE = tuple(
         "lat latitude", "lon lng long longitude", "num number", "qty quantity", "dob birthdate",
         "dept department", "product item", "item product", "start begin from", "end to until",
         "sensor device", "phone telephone", "restaurant place",
+        "tags tag hashtag hashtags", "mentions mention handle handles",
+        "content contents text message body tweet post caption", "title headline",
+        "distance far", "height tall", "age old", "weight heavy",
     )
 )  # fmt: skip
 
@@ -98,6 +114,21 @@ SYMBOLS = _set("underscore dash hyphen dot slash point at symbol")
 
 # parts of a topic's name that are too common to stand for it
 COMMON = _set("in out to of the a is and for on at by id name number value no num s text type")
+# topics that are people: `who` asks for them
+PEOPLE = _set(
+    "recipient receiver addressee payee attendee participant invitee assignee passenger traveler "
+    "contact sender guest patient artist singer author holder owner student teacher player doctor "
+    "customer client employee rider driver member user person manager tenant "
+    "applicant candidate friend"
+)
+
+# what a request is about: beside a topic that is named it explains nothing more
+MATTER = _set(
+    "reservation booking appointment order transfer payment transaction meeting event trip journey "
+    "call request query search calculation money table ticket reminder alarm task job message "
+    "flight parcel package train bus "
+    "mail invitation delivery purchase rental stay visit triangle shape item entry form record"
+)
 PLACES = _set(
     "city location place town origin destination country station loc region state departure "
     "arrival from to source target pickup dropoff start end airport where"

@@ -10,22 +10,32 @@
 | FM6 named-entity error | a proper noun is wrong, and was never confirmed |
 
 Precedence of the primary mode: FM4, FM5, FM1, FM2, FM6, FM3. An error that the same model makes on
-the written text too is `other`, as is one that no rule explains: perception is not its cause.
+the written text too, in the same turn, tool and parameter, is `other`: perception is not its cause.
+One that no rule explains is `unexplained`.
+
+A question counts only in a turn that lacks a due call or value for it: where a parameter or a tool
+is missing, asking is right. A wish or a next step that is asked after a call is no misfire.
+To ask for all of it again is FM4, since a user confirms single values only; to say that nothing
+fits or can be done is FM5, whatever the sound was like: a listener who is lost may ask.
 """
 
 from __future__ import annotations
 
-import json
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from difflib import SequenceMatcher
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolmark import codec
-from toolmark.suites.bfcl import execution
-from toolmark.types import Cause, Label, Task, Trajectory
+from toolmark.perturb.text import numerals, survive
+from toolmark.suites.mfcl import clarify, faults, phrases, words
+from toolmark.suites.mfcl.faults import Wrong
+from toolmark.suites.mfcl.lexicon import ASKING
+from toolmark.types import Cause, Label, Ruling, Step, Task, Text, Trajectory
 
 OTHER = "other"
+UNEXPLAINED = "unexplained"
 MODES: dict[str, str] = {
     "FM1": "intent blending",
     "FM2": "premature execution",
@@ -38,38 +48,46 @@ _CAUSES: dict[str, Cause] = {
     "FM1": "perception", "FM2": "perception", "FM3": "perception", "FM4": "clarification",
     "FM5": "drift", "FM6": "perception",
 }  # fmt: skip
-_ASKED = ("absent", "ambiguous", "preference")  # why the rules refuse what is a question
-_ALIKE = 0.5  # of the letters, in order: fifteen / fifty 0.67, boston / austin 0.67
-_LATE = 0.6  # of the words: what is said after these is said late
+_ASKED = ("absent", "ambiguous", "preference")  # why a question is refused
+_CLOSING = re.compile(
+    r"\b(?:anything else|something else|what else|how (?:can|may|else|could) (?:i|we)|"
+    r"(?:can|may|could) (?:i|we) (?:help|assist)|help you with)\b"
+)
+_ALIKE = 0.6  # of the letters, in order: boston / austin 0.67, red / green 0.5
+_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
+_ALIKE_SAID = (  # number words that are taken for each other
+    {"two", "twelve", "twenty"}, {"three", "thirteen", "thirty"}, {"four", "fourteen", "forty"},
+    {"five", "fifteen", "fifty", "nine", "nineteen", "ninety"}, {"six", "sixteen", "sixty"},
+    {"seven", "seventeen", "seventy"}, {"eight", "eighteen", "eighty"},
+)  # fmt: skip
+_SENTENCE = re.compile(r"(?:^|[.!?:]\s+|\n)\W*(?=\w)")
+_LATE = 0.6  # of what is said: what ends after this is said late
+_SLACK = 0.1  # by which a place in the text may miss its place in the sound
 _SHOWN = 160
-_WORDS = re.compile(r"[a-z0-9]+")
+_SMALL = {word for word in ASKING if word.isalpha()} | {
+    "de", "el", "la", "le", "los", "us", "usa", "his", "her", "him", "she", "he", "they", "me",
+    "my", "our", "new", "some", "no",
+}  # fmt: skip
+_DAYS = {
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", *words.MONTHS
+}  # fmt: skip
 
 
-class Wrong(NamedTuple):
-    """An argument of the truth that no call has right: accepted values, and what came instead."""
-
-    turn: int
-    tool: str
-    parameter: str
-    accepted: tuple[Any, ...]
-    given: Any
-    called: bool
-    """Whether its tool was called at all."""
-
-
-def found(task: Task, trajectory: Trajectory) -> list[Label]:
+def found(
+    task: Task, trajectory: Trajectory, known: Set[faults.Place] = frozenset()
+) -> list[Label]:
     """Return the modes of a failed episode, in the order of precedence; none where no rule holds.
 
-    Pure. Each label's evidence names the value, the words, or the question.
+    Pure. `known` are the places in which the written text went wrong too: they are passed over.
+    Each label's evidence names the value, the words, or the question.
     """
-    if task.reference["bfcl"] is None:  # no call is due, or any: only what was asked can be wrong
-        return [label for label in (_misfire(trajectory),) if label]
-    wrong = list(_wrong(task, trajectory))
+    wrong = [fault for fault in faults.wrong(task, trajectory) if fault.place not in known]
+    lacking = _lacking(task, trajectory, wrong, known)
     labels = (
-        _misfire(trajectory),
-        _drift(task, trajectory),
+        _misfire(task, trajectory, lacking),
+        _drift(task, trajectory, lacking),
         _blending(task, trajectory),
-        _premature(task, wrong),
+        _premature(task, trajectory, wrong),
         _entity(task, trajectory, wrong),
         _distorted(task, wrong),
     )
@@ -83,180 +101,197 @@ def _label(mode: str, evidence: str) -> Label:
 # --- what was asked ---------------------------------------------------------------------
 
 
-def _misfire(trajectory: Trajectory) -> Label | None:
-    for step in trajectory.steps:
-        ruling = step.ruling
-        if ruling and not ruling.allowed and (ruling.reason in _ASKED or "?" in step.reply.text):
-            asked = ", ".join(ruling.topics) or "nothing on the whitelist"
-            return _label("FM4", f"asked for {asked} ({ruling.reason}): {step.reply.text[:_SHOWN]}")
+def _misfire(task: Task, trajectory: Trajectory, lacking: Sequence[int]) -> Label | None:
+    """Find a question that the user does not answer, in a turn that lacks something for it."""
+    for turn in lacking:
+        called = faults.made(trajectory, turn)
+        for step in _steps(trajectory, turn):
+            ruling = _ruling(task, step)
+            if ruling is None or ruling.allowed or not asks(step, ruling):
+                continue
+            if not called or ruling.reason != "preference":
+                asked = ", ".join(ruling.topics) or "nothing on the whitelist"
+                told = f"asked for {asked} ({ruling.reason}): {_cut(step.reply.text)}"
+                return _label("FM4", told)
     return None
 
 
-def _drift(task: Task, trajectory: Trajectory) -> Label | None:
+def _drift(task: Task, trajectory: Trajectory, lacking: Sequence[int]) -> Label | None:
     """Find a turn in which a call is due and none was made, only words."""
-    due = [turn for turn, calls in enumerate(_truth(task)) if calls]
-    for turn in due:
-        steps = [step for step in trajectory.steps if step.turn == turn]
-        if steps and not any(step.calls for step in steps) and "?" not in steps[-1].reply.text:
-            return _label("FM5", f"turn {turn + 1}: no call, but: {steps[-1].reply.text[:_SHOWN]}")
+    for turn in lacking:
+        steps = _steps(trajectory, turn)
+        if not steps or any(step.calls for step in steps):
+            continue
+        ruling = _ruling(task, steps[-1])
+        if ruling is None or not (ruling.allowed or asks(steps[-1], ruling)):
+            return _label("FM5", f"turn {turn + 1}: no call, but: {_cut(steps[-1].reply.text)}")
     return None
+
+
+def _lacking(
+    task: Task, trajectory: Trajectory, wrong: Sequence[Wrong], known: Set[faults.Place]
+) -> list[int]:
+    """Return the turns that lack a call or a value; of relevance any call is due."""
+    if task.reference["bfcl"] is None:
+        due = [] if "irrelevance" in task.category else range(len(task.turns))
+        return [turn for turn in due if not faults.made(trajectory, turn)]
+    places = faults.places(task, trajectory) - known
+    turns = {turn for turn, _, path in places if not path}
+    return sorted(turns | {fault.turn for fault in wrong if fault.given is None})
+
+
+def _steps(trajectory: Trajectory, turn: int) -> list[Step]:
+    return [step for step in trajectory.steps if step.turn == turn]
+
+
+def _ruling(task: Task, step: Step) -> Ruling | None:
+    """Return the user's ruling; of what nobody was there to answer, what the rules say."""
+    if step.ruling is not None or step.calls or not step.reply.text.strip():
+        return step.ruling
+    held = _whitelist(task, step.turn)
+    return clarify.rule(step.reply.text, held, task.reference["written"][step.turn])
+
+
+def _whitelist(task: Task, turn: int) -> Mapping[str, Any]:
+    """Return what the user may tell in a turn; lists are by turn, or one for all."""
+    held = task.reference.get("whitelist") or {}
+    if isinstance(held, list):
+        held = held[min(turn, len(held) - 1)]
+    return held if isinstance(held, Mapping) else {}
+
+
+def asks(step: Step, ruling: Ruling) -> bool:
+    """Tell whether a refused reply asks for something; to offer further help asks for nothing."""
+    if ruling.reason == "too often":
+        return True
+    said = phrases.sentences(step.reply.text)
+    left = " ".join(sentence for sentence in said if not _CLOSING.search(sentence))
+    return "?" in left or clarify.rule(left, {}, "").reason in _ASKED
 
 
 # --- what was heard ---------------------------------------------------------------------
 
 
 def _blending(task: Task, trajectory: Trajectory) -> Label | None:
+    truth, written = faults.truth(task), task.reference["written"]
     for turn, heard in enumerate(_heard(task)):
-        others = " ".join(
-            str(effect.get("detail", {}).get("text", ""))
-            for effect in heard.get("timeline", ())
-            if effect.get("module") == "talkers"
-        )
-        strange = set(_words(others)) - set(_words(task.reference["written"][turn]))
+        others = list(_others(heard))
+        own = {word for text in (*written[: turn + 1], heard.get("said", "")) for word in
+               words.tokens(str(text))}  # fmt: skip
+        strange = {word for text in others for word in words.tokens(text)} - own - _SMALL
         if not strange:
             continue
-        right = {word for call in _truth(task)[turn] for v in call[1].values() for word in _told(v)}
-        for name, given in _made(trajectory, turn):
+        right = set(faults.text(v for call in truth[turn] for v in call[1].values()).split())
+        right |= _results(trajectory, turn)
+        for name, given in faults.made(trajectory, turn):
             for parameter, value in given.items():
-                taken = [w for w in _told((value,)) if w in strange and w not in right]
-                if taken:
+                if strange & set(faults.text((value,)).split()) - right:
                     told = f"{name}.{parameter} = {_show(value)}: from the other speaker"
-                    return _label("FM1", f"{told}, who says: {others[:_SHOWN]}")
+                    return _label("FM1", f"{told}, who says: {_cut(' / '.join(others))}")
     return None
 
 
-def _premature(task: Task, wrong: Sequence[Wrong]) -> Label | None:
-    """Find a value that is missing, and said after a cut or at the end of a disturbed turn."""
+def _others(heard: Mapping[str, Any]) -> Iterator[str]:
+    """Go through what other people say, as far as it is heard."""
+    for effect in heard.get("timeline", ()):
+        detail = effect.get("detail", {})
+        if effect.get("module") == "talkers" and detail.get("text"):
+            said = str(detail["text"]).split()
+            yield " ".join(said[: math.ceil(len(said) * float(detail.get("heard", 1)))])
+
+
+def _results(trajectory: Trajectory, turn: int) -> set[str]:
+    """Return the words of what tools have answered up to this turn."""
+    texts = [
+        part.text
+        for step in trajectory.steps
+        for result in (step.results if step.turn <= turn else ())
+        for part in result.parts
+        if isinstance(part, Text)
+    ]
+    return set(words.tokens(" ".join(texts)[:100_000]))
+
+
+def _premature(task: Task, trajectory: Trajectory, wrong: Sequence[Wrong]) -> Label | None:
+    """Find a value that is missing or made up, and was said after a cut, or late in the turn."""
+    heard = _heard(task)
+    truth = faults.truth(task)
     for fault in wrong:
-        if fault.given is not None:
-            continue
-        heard = _heard(task)[fault.turn]
-        said = _words(heard.get("said") or task.reference["written"][fault.turn])
-        place = max((_place(said, str(value)) for value in fault.accepted), default=-1.0)
-        cut = _cut(heard)
-        if place >= 0 and cut is not None and place >= cut:
-            share = f"{100 * cut:.0f} % of the turn"
-            what = f"{fault.tool}.{fault.parameter}"
-            return _label("FM2", f"{what} was said after the sound was cut, at {share}")
-        if place >= _LATE and _shaken(heard, place):
-            what = f"{fault.tool}.{fault.parameter}"
-            return _label("FM2", f"{what} was said late, after a loud event: it was not waited for")
+        n = len(faults.made(trajectory, fault.turn))
+        if not n or not (fault.called or n < len(truth[fault.turn])):
+            continue  # nothing was executed, or another tool: that is no haste
+        turn = heard[fault.turn]
+        said = str(turn.get("said") or task.reference["written"][fault.turn])
+        places = [place for value in fault.accepted for place in _places(said, value)]
+        left = _left(turn)
+        if left is not None and any(_lost(place, left, fault) for place in places):
+            share = f"{100 * left:.0f} % of what was said"
+            return _label("FM2", f"{fault.named} was said after the sound was cut, at {share}")
+        if fault.given is None and any(end >= _LATE for _, end in places):
+            shaken = any(effect.get("name") == "event" for effect in turn.get("timeline", ()))
+            told = f"{fault.named} was said late{', beside a loud event' if shaken else ''}"
+            return _label("FM2", f"{told}: it was not waited for")
     return None
 
 
-def _cut(heard: Mapping[str, Any]) -> float | None:
-    """Return the share of the turn that was left when its tail was cut off; None if it was not."""
+def _lost(place: tuple[float, float], left: float, fault: Wrong) -> bool:
+    """Tell whether a value at this place was cut off: all of it, or the end that is missing."""
+    start, end = place
+    if fault.given is None:
+        return end > left - _SLACK
+    given = faults.text((fault.given,))
+    begun = any(f"{faults.text((value,))} ".startswith(f"{given} ") for value in fault.accepted)
+    if begun:
+        return end > left - _SLACK
+    return start >= left and not any(_near(fault.given, value) for value in fault.accepted)
+
+
+def _left(heard: Mapping[str, Any]) -> float | None:
+    """Return the share of the speech that was left when its tail was cut off; None if not."""
     for effect in heard.get("timeline", ()):
         if effect.get("name") == "tail":
-            left, cut = float(effect["end_s"]), float(effect.get("detail", {}).get("cut_s", 0))
-            return left / (left + cut) if cut else None
+            return 1 - float(effect.get("detail", {}).get("share", 0)) or None
     return None
-
-
-def _shaken(heard: Mapping[str, Any], place: float) -> bool:
-    """Tell whether a sudden event came before this place in the turn."""
-    seconds = float(heard.get("seconds") or 0)
-    return any(
-        effect.get("name") == "event" and seconds
-        and float(effect["start_s"]) / seconds <= place
-        for effect in heard.get("timeline", ())
-    )  # fmt: skip
 
 
 def _entity(task: Task, trajectory: Trajectory, wrong: Sequence[Wrong]) -> Label | None:
-    confirmed = {
-        topic
-        for step in trajectory.steps
-        if step.ruling and step.ruling.allowed
-        for topic in step.ruling.topics
-    }
+    confirmed = set(_confirmed(task, trajectory))
     for fault in wrong:
-        names = [v for v in fault.accepted if _proper(v, task.reference["written"][fault.turn])]
-        if names and fault.given is not None and fault.parameter not in confirmed:
-            told = f"{fault.tool}.{fault.parameter} = {_show(fault.given)}, said was {names[0]!r}"
-            return _label("FM6", f"{told}, and it did not ask")
+        written = task.reference["written"][fault.turn]
+        names = [value for value in fault.accepted if proper(value, written)]
+        told = {(fault.turn, fault.path, faults.text((value,))) for value in fault.accepted}
+        if names and fault.given is not None and not told & confirmed:
+            evidence = f"{fault.named} = {_show(fault.given)}, said was {_show(names[0])}"
+            return _label("FM6", f"{evidence}, and it did not ask")
     return None
+
+
+def _confirmed(task: Task, trajectory: Trajectory) -> Iterator[tuple[int, str, str]]:
+    """Go through what the user told when asked: the turn, the path of the value, its words.
+
+    Topics of one path are numbered, as in `city 2`.
+    """
+    for step in trajectory.steps:
+        if step.ruling is not None and step.ruling.allowed:
+            held = _whitelist(task, step.turn)
+            for topic in step.ruling.topics:
+                value = held.get(topic)
+                yield step.turn, topic.partition(" ")[0], faults.text((value,))
 
 
 def _distorted(task: Task, wrong: Sequence[Wrong]) -> Label | None:
     for fault in wrong:
-        if fault.given is None or not fault.called:
+        if fault.given is None:
             continue
-        told = f"{fault.tool}.{fault.parameter} = {_show(fault.given)}, said was "
+        told = f"{fault.named} = {_show(fault.given)}, said was "
         told += " or ".join(map(_show, fault.accepted[:3]))
         transcript = str(_heard(task)[fault.turn].get("transcript") or "")
-        in_it = set(_told((fault.given,))) <= set(_words(transcript))
-        if transcript and in_it and not any(_in(v, transcript) for v in fault.accepted):
+        in_it = _in(fault.given, transcript)
+        if in_it and not any(_in(value, transcript) for value in fault.accepted):
             return _label("FM3", f"{told}; the transcript says so")
         if any(_near(fault.given, value) for value in fault.accepted):
             return _label("FM3", f"{told}; they sound alike")
     return None
-
-
-# --- truth and calls --------------------------------------------------------------------
-
-Wanted = list[tuple[str, dict[str, tuple[Any, ...]]]]
-
-
-def _truth(task: Task) -> list[Wanted]:
-    """Return the calls of the truth by turn: tool, and accepted values by parameter."""
-    truth = task.reference["bfcl"]["truth"]
-    if len(task.turns) == 1:
-        calls = [
-            (name, {key: tuple(v for v in values if v != "") for key, values in given.items()})
-            for call in truth
-            for name, given in call.items()
-        ]
-        return [calls]
-    turns: list[Wanted] = []
-    names = {tool.name: list(tool.parameters.get("properties", {})) for tool in _tools(task)}
-    for sources in truth:
-        acts = [execution.truth(source, names) for source in sources]
-        turns.append([(act.name, {k: (v,) for k, v in act.arguments.items()}) for act in acts])
-    return turns
-
-
-def _tools(task: Task) -> Iterator[Any]:
-    yield from task.tools
-    for turn in task.turns:
-        yield from turn.tools
-
-
-def _made(trajectory: Trajectory, turn: int) -> list[tuple[str, dict[str, Any]]]:
-    made = []
-    for step in trajectory.steps:
-        if step.turn != turn:
-            continue
-        for call in step.calls:
-            try:
-                given = codec.loads(codec.restore(call.arguments))
-            except codec.BadJson:
-                given = {}
-            made.append((codec.restore(call.name), given if isinstance(given, dict) else {}))
-    return made
-
-
-def _wrong(task: Task, trajectory: Trajectory) -> Iterator[Wrong]:
-    """Go through the arguments of the truth that the nearest call of their tool has not right."""
-    for turn, wanted in enumerate(_truth(task)):
-        left = _made(trajectory, turn)
-        for name, given in wanted:
-            alike = [call for call in left if _same_tool(call[0], name)]
-            best = max(alike, key=lambda call, g=given: _score(call[1], g), default=None)  # type: ignore[misc]
-            if best is not None:
-                left.remove(best)
-            for parameter, accepted in given.items():
-                value = None if best is None else best[1].get(parameter)
-                if accepted and not any(_equal(value, each) for each in accepted):
-                    yield Wrong(turn, name, parameter, accepted, value, best is not None)
-
-
-def _same_tool(one: str, other: str) -> bool:
-    return one.replace(".", "_") == other.replace(".", "_")
-
-
-def _score(given: Mapping[str, Any], wanted: Mapping[str, tuple[Any, ...]]) -> int:
-    return sum(any(_equal(given.get(k), v) for v in values) for k, values in wanted.items())
 
 
 def _heard(task: Task) -> list[Mapping[str, Any]]:
@@ -267,61 +302,80 @@ def _heard(task: Task) -> list[Mapping[str, Any]]:
 # --- words ------------------------------------------------------------------------------
 
 
-def _words(text: str) -> list[str]:
-    return _WORDS.findall(text.casefold())
-
-
-def _told(values: Sequence[Any]) -> list[str]:
-    """Return the words of values, of nested ones too."""
-    return _words(" ".join(v if isinstance(v, str) else json.dumps(v, default=str) for v in values))
+def _cut(text: str) -> str:
+    return text[:_SHOWN]
 
 
 def _show(value: Any) -> str:
-    return repr(value)[:_SHOWN]
+    return _cut(repr(value))
 
 
-def _equal(one: Any, other: Any) -> bool:
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return one == other
-    return _told((one,)) == _told((other,)) and one is not None
+def _places(said: str, value: Any) -> list[tuple[float, float]]:
+    """Return where a value is said, from and to, as shares of what is said."""
+    size = max(len(said), 1)
+    return [(start / size, end / size) for start, end in survive.spans(said, value)]
 
 
 def _in(value: Any, text: str) -> bool:
-    return f" {' '.join(_told((value,)))} " in f" {' '.join(_words(text))} "
+    if not text:
+        return False
+    told = faults.text((value,))
+    return bool(told) and f" {told} " in f" {' '.join(words.tokens(text))} "
 
 
 def _near(one: Any, other: Any) -> bool:
-    """Tell whether two values may sound alike: by their digits, or by their letters."""
-    left, right = (" ".join(_told((value,))) for value in (one, other))
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return _number(left, right)
-    return SequenceMatcher(None, left, right, autojunk=False).ratio() >= _ALIKE
+    """Tell whether two values may sound alike: number by number, else by letters and sounds."""
+    left, right = faults.text((one,)).split(), faults.text((other,)).split()
+    pairs = [(a, b) for a, b in zip(left, right, strict=False) if a != b]
+    numbers = all(_NUMBER.fullmatch(word) for pair in pairs for word in pair)
+    if pairs and numbers and len(left) == len(right):
+        return all(_number(a, b) for a, b in pairs)
+    said, meant = " ".join(left), " ".join(right)
+    alike = SequenceMatcher(None, said, meant, autojunk=False).ratio() >= _ALIKE
+    return alike or words.likeness(left, meant) >= words.NEAR
 
 
 def _number(one: str, other: str) -> bool:
-    """Tell whether numbers are confused in speech: teens and tens, a digit more, less or other."""
-    if {one, other} in [{f"{n}0", f"1{n}"} for n in range(3, 10)]:
+    """Tell whether numbers are confused in speech.
+
+    So they are where one word is taken for another that sounds like it (teens and tens, five and
+    nine) or is lost, or one digit of several that are read one by one.
+    """
+    short, long = sorted((one, other), key=len)
+    cuts = {long[:at] + long[at + 1 :] for at in range(len(long))}
+    if len(short) > 1 and short in cuts:
         return True
-    blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
-    shared = sum(block.size for block in blocks)
-    return max(len(one), len(other)) - shared <= 1 < max(len(one), len(other))
-
-
-def _proper(value: Any, written: str) -> bool:
-    """Tell whether a value is a proper noun: the user writes it with capitals, not at the start."""
-    if not isinstance(value, str) or not value or not any(c.isalpha() for c in value):
+    a, b = (numerals.cardinal(each).replace("-", " ").split() for each in (one, other))
+    edits = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    changed = [(a[i:j], b[k:m]) for kind, i, j, k, m in edits if kind != "equal"]
+    if len(changed) != 1 or max(map(len, changed[0])) > 1:
         return False
-    at = written.casefold().find(value.casefold())
-    own = written[at : at + len(value)] if at > 0 else value
-    return all(word[:1].isupper() for word in own.split() if word[:1].isalpha() and len(word) > 3)
+    lost, new = ({*part} for part in changed[0])
+    return not (lost and new) or any(lost | new <= alike for alike in _ALIKE_SAID)
 
 
-def _place(said: Sequence[str], value: str) -> float:
-    """Return where in the words a value ends, as a share of them; -1 where it is not said."""
-    wanted = _words(value)
-    for at in range(len(said) - len(wanted), -1, -1):
-        if wanted and list(said[at : at + len(wanted)]) == wanted:
-            return (at + len(wanted)) / len(said)
-    return -1.0
+def proper(value: Any, written: str) -> bool:
+    """Tell whether a value is a proper noun: what the user writes of it has capitals.
+
+    What begins a sentence has a capital anyway: there the value's own spelling decides. Days and
+    months are no names, nor are words of two letters.
+    """
+    if not isinstance(value, str) or (value.islower() and not value.replace(" ", "").isalpha()):
+        return False  # ai-news-today is made from words, and no name
+    parts = [part for part in re.findall(r"[^\W\d_]+", value) if len(part) > 2]
+    if not parts or _DAYS.issuperset(part.casefold() for part in parts):
+        return False
+    starts = {match.end() for match in _SENTENCE.finditer(written)}
+    seen = [each for part in parts if (each := _capital(part, written, starts)) is not None]
+    return bool(seen) and all(seen)
+
+
+def _capital(part: str, written: str, starts: Set[int]) -> bool | None:
+    """Tell whether a word is written with a capital; None where it is not written, or too small."""
+    if part.casefold() in _SMALL:
+        return None
+    places = [match.start() for match in re.finditer(rf"(?i)\b{re.escape(part)}", written)]
+    if not places:
+        return None
+    inner = [place for place in places if place not in starts]
+    return any(written[place].isupper() for place in inner) if inner else part[0].isupper()

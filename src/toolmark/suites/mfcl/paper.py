@@ -12,10 +12,12 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from toolmark.stats.columns import Columns
+from toolmark.suites.mfcl import speech_columns
+from toolmark.suites.mfcl import speech_marks as marks
 from toolmark.suites.mfcl import speech_report as report
 from toolmark.types import Chart, Table
 
-CONDITIONS = {report.TEXT: "text", report.CLEAN: "clean audio", report.NOISY: "noisy audio"}
+CONDITIONS = {marks.TEXT: "text", marks.CLEAN: "clean audio", marks.NOISY: "noisy audio"}
 OVERALL: dict[str, tuple[float, float, float]] = {
     "GPT-4o-audio": (0.589, 0.604, 0.509),
     "Qwen3-Omni-Flash": (0.551, 0.558, 0.501),
@@ -60,10 +62,10 @@ def _beside(runs: Mapping[str, Columns]) -> list[Table]:
 
 
 def _overall(columns: Columns, condition: str) -> float | None:
-    found = report.measure(report.OVERALL, columns.where(columns.axis("condition") == condition))
+    found = speech_columns.measure(speech_columns.OVERALL, marks.asked(columns, condition))
     return None if found.partial else found.value
 
 
 def _named(name: str, columns: Columns) -> str:
-    marked = any(map(report.is_simulated, map(str, columns.axis("recogniser"))))
+    marked = any(map(marks.is_simulated, map(str, columns.axis("recogniser"))))
     return f"{name} (simulated recognisers)" if marked else name

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from toolmark.runs.suite import Suite
 from toolmark.suites.mfcl import asked, making
-from toolmark.suites.mfcl.booth import Recipe
 
 SCORER = asked.SCORER
 NAME = "mfcl-speech"
@@ -17,10 +16,13 @@ def load(
     category: tuple[str, ...] = ("all",),
     items: int = 0,
     conditions: tuple[str, ...] = ("text", "clean", "noisy"),
+    recognisers: tuple[str, ...] = ("simulated:a", "simulated:b", "simulated:c"),
     rewrite: bool = True,
+    rewriter: str = "rules",
     disfluency: bool = True,
     engines: tuple[str, ...] = (),
     missing: Literal["error", "skip"] = "error",
+    noises: tuple[str, ...] = (),
     judge: str = "rules",
     hears: Literal["transcript", "user", "none"] = "user",
     rate_hz: Literal["16000", "24000"] = "16000",
@@ -33,10 +35,14 @@ def load(
         items: How many entries of each category are drawn; 0 asks all.
         conditions: text (as written, the control), clean, noisy, mild, medium, harsh, or any
             condition of docs/acoustics.md, such as snr=20, loss@3, talkers.
+        recognisers: Who writes it down for the record; the model does not see it. As for
+            mfcl-transcripts; none, if empty.
         rewrite: Say it as a person would, numbers and addresses spoken.
+        rewriter: Who words it so: rules, or a model's name; what it may not change is checked.
         disfluency: With the fillers, repeats and repairs of talk.
         engines: Speech synthesisers to draw voices from; by default espeak-ng, flite, festival.
         missing: Whether a missing synthesiser is an error, or skip: go on with the others.
+        noises: Folders of recordings to draw noises and rooms from: MUSAN, DEMAND, any.
         judge: Who rules on questions of the model: rules, a model's name, or off.
         hears: The system prompt: user (by ear), transcript (behind a recogniser), or none.
         rate_hz: Samples per second of what is sent.
@@ -44,8 +50,6 @@ def load(
 
     """
     knobs: dict[str, Any] = dict(locals())
-    recipe = Recipe(
-        seed=seed, rewrite=rewrite, disfluency=disfluency, engines=engines, missing=missing,
-        rate_hz=int(rate_hz),
-    )  # fmt: skip
-    return asked.suite(NAME, recipe, knobs, prompt=making.prompt(hears))
+    return asked.suite(
+        NAME, knobs, prompt=making.prompt(hears), form="sound", recognisers=recognisers
+    )

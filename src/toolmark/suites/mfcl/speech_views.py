@@ -25,6 +25,8 @@ WIDTH = 680
 MOST = 600  # words of one episode that are drawn
 _LETTER, _GAP, _LEFT, _PITCH = 7.9, 9.0, 62.0, 50.0
 _LONGEST = 40  # letters of one word
+_UNITS = {"db": "dB", "s": "s", "ms": "ms", "hz": "Hz"}
+_SHARES = ("share", "asked", "heard")
 _CSS = (
     "text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:currentColor}"
     ".k,.k text{font:11px system-ui,sans-serif;fill-opacity:.75}"
@@ -54,12 +56,12 @@ class Word(NamedTuple):
 
 
 def views(task: Task, trajectory: Trajectory) -> list[View]:
-    """Return the recordings that the messages lack, the transcripts aligned, how it sounded.
+    """Return the recordings of the user, the transcripts aligned, how it sounded.
 
     And the clarification dialogue with its rulings. Of a task without sound only the last.
     """
     turns = spoken(task)
-    made: list[View] = [*_recordings(task, turns), *_aligned(task, turns), *_told(task, turns)]
+    made: list[View] = [*_recordings(turns), *_aligned(task, turns), *_told(task, turns)]
     return [*made, *_timeline(turns), *_effects(turns), *_dialogue(trajectory)]
 
 
@@ -71,66 +73,74 @@ def spoken(task: Task) -> list[Turn]:
     return [turn if isinstance(turn, dict) else {} for turn in turns]
 
 
-def _recordings(task: Task, turns: Sequence[Turn]) -> Iterator[Audio]:
-    """Go through the recordings behind transcripts; what the messages hold shows beside them."""
-    asked = {
-        part.sha256
-        for turn in task.turns
-        for message in turn.messages
-        for part in message.parts
-        if isinstance(part, Audio)
-    }
+def _recordings(turns: Sequence[Turn]) -> Iterator[Audio]:
+    """Go through what the user was recorded saying, turn by turn."""
     for turn in turns:
         if isinstance(turn.get("audio"), dict):
-            kept = msgspec.convert({"type": "audio", **turn["audio"]}, Audio)
-            if kept.sha256 not in asked:
-                yield kept
+            yield msgspec.convert({"type": "audio", **turn["audio"]}, Audio)
 
 
 # --- said and heard ---------------------------------------------------------------------
 
 
 def _aligned(task: Task, turns: Sequence[Turn]) -> Iterator[Drawing]:
-    heard = [(i, turn) for i, turn in enumerate(turns) if turn.get("transcript") is not None]
-    if not heard:
-        return
-    try:
-        lines = [(i, list(_pairs(turn))) for i, turn in heard]
-    except ImportError:  # a report can be made where the recognisers' packages are missing
-        return
-    simulated = any(turn.get("simulated") for _, turn in heard)
-    cut = sum(len(line) for _, line in lines) > MOST
-    notes = ["Words as compared: without case, punctuation and fillers, numbers as said."]
-    notes += ["The recogniser is simulated."] if simulated else []
-    notes += [f"The first {MOST} words of each turn."] if cut else []
-    drawn = draw([(i, line[:MOST]) for i, line in lines], _values(task), several=len(turns) > 1)
-    yield Drawing(title="What was said, what was heard", svg=drawn, note=" ".join(notes))
+    ears = dict.fromkeys(ear for turn in turns for ear in _heard(turn))
+    for ear in ears:
+        heard = [
+            (i, turn, _heard(turn)[ear]) for i, turn in enumerate(turns) if ear in _heard(turn)
+        ]
+        try:
+            lines = [(i, list(_pairs(turn, text)), _values(task, i)) for i, turn, text in heard]
+        except ImportError:  # a report can be made where the recognisers' packages are missing
+            return
+        simulated = ear.startswith("simulated") or any(turn.get("simulated") for turn in turns)
+        notes = ["Words as compared: without case, punctuation and fillers, numbers as said."]
+        notes += ["The recogniser is simulated."] if simulated else []
+        if sum(len(line) for _, line, _ in lines) > MOST:
+            notes.append(f"The first {MOST} words of each turn.")
+        drawn = draw([(i, line[:MOST], told) for i, line, told in lines], several=len(turns) > 1)
+        named = f"What was said, what was heard{f' by {ear}' if len(ears) > 1 else ''}"
+        yield Drawing(title=named, svg=drawn, note=" ".join(notes))
 
 
-def _pairs(turn: Turn) -> Iterator[Word]:
-    for piece in errors.align(str(turn.get("said", "")), str(turn["transcript"])):
+def _heard(turn: Turn) -> dict[str, str]:
+    """Return the transcripts of a turn by recogniser: of what was asked, else of what was kept."""
+    if turn.get("transcript") is not None:
+        return {str(turn.get("recogniser") or ""): str(turn["transcript"])}
+    held = turn.get("transcripts")
+    return {ear: str(each.get("text", "")) for ear, each in held.items()} if held else {}
+
+
+def _pairs(turn: Turn, text: str) -> Iterator[Word]:
+    for piece in errors.align(str(turn.get("said", "")), text):
         for said, heard in zip_longest(piece.said, piece.heard, fillvalue=""):
             yield Word(piece.op, said, heard)
 
 
-def _values(task: Task) -> frozenset[str]:
-    """Return the words of the values that the user may tell when asked, of one turn or of each."""
+def _whitelist(task: Task, turn: int) -> Mapping[str, Any]:
+    """Return what the user may tell in a turn when asked; lists are by turn, or one for all."""
     held = task.reference.get("whitelist", {}) if isinstance(task.reference, dict) else {}
-    lists = [
-        each for each in (held if isinstance(held, list) else [held]) if isinstance(each, dict)
-    ]
-    texts = (str(value) for each in lists for value in each.values())
+    if isinstance(held, list):
+        held = held[turn] if turn < len(held) else {}
+    return held if isinstance(held, dict) else {}
+
+
+def _values(task: Task, turn: int) -> frozenset[str]:
+    texts = map(str, _whitelist(task, turn).values())
     return frozenset(word for text in texts for word in words.words(text))
 
 
 def draw(
-    lines: Sequence[tuple[int, Sequence[Word]]], values: frozenset[str], *, several: bool
+    lines: Sequence[tuple[int, Sequence[Word], frozenset[str]]], *, several: bool
 ) -> svg.Markup:
-    """Draw aligned words in two rows, what was said above what was heard, broken to the width."""
-    body = list(_legend(bool(values)))
+    """Draw aligned words in two rows, what was said above what was heard, broken to the width.
+
+    A line is the number of the turn, its words, and those of them that are of values asked for.
+    """
+    body = list(_legend(any(values for _, _, values in lines)))
     y = 56.0
     n_wrong = 0
-    for number, line in lines:
+    for number, line, values in lines:
         x = _LEFT
         body += _margin(f"turn {number + 1}" if several else "", y)
         for word in line:
@@ -196,6 +206,8 @@ def _told(task: Task, turns: Sequence[Turn]) -> Iterator[Table]:
         name = f"{i + 1}" if len(turns) > 1 else ""
         text = written[i] if i < len(written) else ""
         rows += [(name, what, told) for what, told in _facts(text, turn) if told]
+        may = "; ".join(f"{topic}: {value}" for topic, value in _whitelist(task, i).items())
+        rows += [(name, "told when asked", may)] if may else []
     if rows:
         yield Table(title="From the written to the heard", head=("turn", "", "as recorded"),
                     rows=tuple(rows))  # fmt: skip
@@ -206,7 +218,7 @@ def _facts(written: str, turn: Turn) -> Iterator[tuple[str, str]]:
     yield "spoken", str(turn.get("spoken", ""))
     if turn.get("said") != turn.get("spoken"):
         yield "said", str(turn.get("said", ""))
-    yield "disfluencies", "; ".join(map(_change, turn.get("changes") or ()))
+    yield "changed", "; ".join(map(_change, turn.get("changes") or ()))
     yield "voice", _voice(turn.get("voice") or {})
     yield "heard", str(turn.get("transcript") or "")
     mark = " (simulated)" if turn.get("simulated") else ""
@@ -222,7 +234,8 @@ def _facts(written: str, turn: Turn) -> Iterator[tuple[str, str]]:
 def _change(change: Sequence[Any] | Mapping[str, Any]) -> str:
     held = change.values() if isinstance(change, Mapping) else change
     feature, at, before, after = (*held, *("",) * 4)[:4]
-    return f"{feature} at word {at}: {before or '(nothing)'} → {after or '(nothing)'}"
+    before, after = (_cut(str(text)) or "(nothing)" for text in (before, after))
+    return f"{feature} at word {at}: {before} → {after}"
 
 
 def _voice(voice: Mapping[str, Any]) -> str:
@@ -302,15 +315,22 @@ def _effects(turns: Sequence[Turn]) -> Iterator[Table]:
     )  # fmt: skip
     if rows:
         head = ("turn", "module", "effect", "from s", "to s", "severity", "detail")
-        yield Table(title="Effects one by one", head=head, rows=rows)
+        yield Table(title="Effects one by one", head=head, rows=rows, fold=True)
 
 
 def _detail(effect: Mapping[str, Any]) -> str:
-    held = effect.get("detail") or {}
-    return ", ".join(
-        f"{key.replace('_', ' ')} {value:.4g}" if isinstance(value, float) else f"{key}: {value}"
-        for key, value in held.items()
-    )
+    return ", ".join(_measured(*each) for each in (effect.get("detail") or {}).items())
+
+
+def _measured(key: str, value: Any) -> str:
+    """Write a detail with its unit, which ends its name: snr_db is "SNR 14.4 dB"."""
+    name, _, unit = key.rpartition("_")
+    if not isinstance(value, int | float):
+        return f"{key.replace('_', ' ')}: {value}"
+    if name and unit in _UNITS:
+        return f"{name.replace('_', ' ').replace('snr', 'SNR')} {value:.3g} {_UNITS[unit]}"
+    told = figures.percent(value) if key in _SHARES else f"{value:.4g}"
+    return f"{key.replace('_', ' ')} {told}"
 
 
 # --- the dialogue -----------------------------------------------------------------------

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from toolmark.runs.suite import Suite
 from toolmark.suites.mfcl import asked, making
-from toolmark.suites.mfcl.booth import Recipe
 
 SCORER = asked.SCORER
 NAME = "mfcl-transcripts"
@@ -19,9 +18,11 @@ def load(
     conditions: tuple[str, ...] = ("text", "clean", "noisy"),
     recognisers: tuple[str, ...] = ("simulated:a", "simulated:b", "simulated:c"),
     rewrite: bool = True,
+    rewriter: str = "rules",
     disfluency: bool = True,
     engines: tuple[str, ...] = (),
     missing: Literal["error", "skip"] = "error",
+    noises: tuple[str, ...] = (),
     judge: str = "rules",
     hears: Literal["transcript", "user", "none"] = "transcript",
     seed: int = 0,
@@ -34,18 +35,19 @@ def load(
         conditions: text (as written, the control), clean, noisy, mild, medium, harsh, or any
             condition of docs/acoustics.md, such as snr=20, loss@3, talkers.
         recognisers: Who writes it down: simulated:a, simulated:b, simulated:c, pocketsphinx,
-            whisper:MODEL, openai:MODEL, deepgram:MODEL.
+            whisper:PATH, openai:MODEL, deepgram:MODEL.
         rewrite: Say it as a person would, numbers and addresses spoken.
+        rewriter: Who words it so: rules, or a model's name; what it may not change is checked.
         disfluency: With the fillers, repeats and repairs of talk.
         engines: Speech synthesisers to draw voices from; by default espeak-ng, flite, festival.
         missing: Whether a missing synthesiser is an error, or skip: go on with the others.
+        noises: Folders of recordings to draw noises and rooms from: MUSAN, DEMAND, any.
         judge: Who rules on questions of the model: rules, a model's name, or off.
         hears: The system prompt: transcript (behind a recogniser), user (by ear), or none.
         seed: Of all that is drawn: words, voices, acoustics, errors.
 
     """
     knobs: dict[str, Any] = dict(locals())
-    recipe = Recipe(
-        seed=seed, rewrite=rewrite, disfluency=disfluency, engines=engines, missing=missing
+    return asked.suite(
+        NAME, knobs, prompt=making.prompt(hears), form="transcript", recognisers=recognisers
     )
-    return asked.suite(NAME, recipe, knobs, prompt=making.prompt(hears), recognisers=recognisers)

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from toolmark.errors import DataError, ToolmarkError
+from toolmark.errors import DataError, ToolmarkError, UsageError
 from toolmark.types import Record
 from toolmark.worlds import cassette
 from toolmark.worlds.mcp import confine, environment, private
@@ -95,11 +95,16 @@ class _Entry(Struct, frozen=True, kw_only=True):
 
 
 def read(path: Path) -> tuple[Server, ...]:
-    """Read a configuration file. Raises DataError with file, line or place, and what is wrong."""
+    """Read a configuration file.
+
+    Raises UsageError where there is none, DataError with file, line or place, and what is wrong.
+    """
     if path.exists() and not path.is_file():  # a pipe would be waited on for ever
         raise DataError(f"{path}: not a file")
     try:
         text = path.read_text("utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}") from None
     except UnicodeDecodeError as error:

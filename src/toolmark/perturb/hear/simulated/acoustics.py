@@ -43,14 +43,19 @@ class Heard(NamedTuple):
     leaks: tuple[tuple[int, float, str], ...] = ()
 
 
-def of(lengths: Sequence[int], clip: Clip, timeline: Sequence[Effect]) -> Heard:
+def of(
+    lengths: Sequence[int],
+    clip: Clip,
+    timeline: Sequence[Effect],
+    span_s: tuple[float, float] | None = None,
+) -> Heard:
     """Place words of these lengths (phones) in the clip and add up what was done to each.
 
     Words share the speech in proportion to their phones; what was cut from the tail counts as
     speech that is gone. A word is lost when its middle lies behind the cut.
     """
     n = len(lengths)
-    start, end = _speech(clip)
+    start, end = span_s or _sounding(clip)
     cut = max(sum(_number(e, "speech_s" if "speech_s" in e.detail else "cut_s")
                   for e in timeline if "cut_s" in e.detail), 0.0)  # fmt: skip
     gaps = [(e.start_s, _number(e, "inserted_s")) for e in timeline if "inserted_s" in e.detail]
@@ -91,7 +96,7 @@ def difficulty(effect: Effect) -> float:
     return _PER_SEVERITY * effect.severity
 
 
-def _speech(clip: Clip) -> tuple[float, float]:
+def _sounding(clip: Clip) -> tuple[float, float]:
     found = np.flatnonzero(active(clip))
     if not len(found):
         return 0.0, max(clip.seconds, 1e-3)

@@ -30,9 +30,9 @@ from toolmark.perturb.speech.clip import Clip
 
 Floats = NDArray[np.float64]
 
-VERSION = 1
+VERSION = 3
 _COMMON = 0.5  # share of the variance of each draw that all presets have in common
-_SPREAD = 0.9  # of the log-normal difficulty of a clip
+_SPREAD = 0.7  # of the log-normal difficulty of a clip
 _MOST_WORDS = 2000
 _RAW = re.compile(r"[A-Za-z][\w'’]*")
 _LEAK_MOST = 5
@@ -50,15 +50,15 @@ class Preset(NamedTuple):
 
 PRESETS = {
     "a": Preset(
-        4.0, 1.6, 0.85, Manner(lost=0.14, added=0.09, after=0.25, sound=4.5, fit=0.55),
+        4.0, 1.6, 0.85, Manner(lost=0.04, added=0.03, after=0.30, sound=5.4, fit=0.55),
         Style(cased=True, stops=True, digits=True, spelled="-"),
     ),
     "b": Preset(
-        8.0, 1.9, 1.0, Manner(lost=0.17, added=0.09, after=0.35, sound=3.6, fit=0.45),
+        8.0, 1.9, 1.0, Manner(lost=0.04, added=0.03, after=0.35, sound=4.8, fit=0.45),
         Style(fillers=True),
     ),
     "c": Preset(
-        6.0, 1.4, 1.1, Manner(lost=0.22, added=0.06, after=0.30, sound=4.0, fit=0.65),
+        6.0, 1.4, 1.1, Manner(lost=0.10, added=0.02, after=0.30, sound=4.6, fit=0.65),
         Style(cased=True, digits=True),
     ),
 }  # fmt: skip
@@ -96,7 +96,7 @@ class Simulated:
         said = _spoken(context.text)[:_MOST_WORDS]
         book = lexicon()
         lengths = [len(book.sounds(word)) for word in said]
-        placed = acoustics.of(lengths, clip, context.timeline)
+        placed = acoustics.of(lengths, clip, context.timeline, context.span_s)
         draws, clip_draw = _draws(context.seed_key, self._key, len(said))
         chances = self._chances(said, lengths, context, clip_draw, placed.harder, book)
         heard = corrupt.mistakes(said, chances, draws, self.preset.manner, book)

