@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -125,8 +126,8 @@ def serve(pipe: Connection[Any, Any]) -> None:
             except ToolmarkError as error:  # it is raised where it was asked for
                 made = False, error
             except Exception as error:  # a fault of ours: its trace is printed here
-                pipe.send((False, _fault(item, error)))
-                raise
+                traceback.print_exc()
+                made = False, _fault(item, error)
             pipe.send(made)
 
 

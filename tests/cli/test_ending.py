@@ -56,6 +56,7 @@ def test_servers_and_folders_do_not_outlive_the_program(
     with subprocess.Popen(
         [sys.executable, "-m", "toolmark", *words], cwd=tmp_path, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, env={**environment, "TMPDIR": str(brief)},
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # whoever runs the tests
     ) as child:  # fmt: skip
         try:
             until(lambda: bool(mind.asked) or child.poll() is not None)

@@ -65,4 +65,4 @@ def test_what_a_server_prints_is_shown(toolmark: Command, tmp_path: Path) -> Non
 def test_someone_is_to_be_examined(toolmark: Command, tmp_path: Path) -> None:
     said = toolmark("doctor")
     assert said.code == 2 and "--servers mcp.json" in said.err
-    assert toolmark("doctor", "--servers", tmp_path / "none.json").code == 1
+    assert toolmark("doctor", "--servers", tmp_path / "none.json").code == 2

@@ -44,11 +44,12 @@ def test_a_run_says_it_first_and_keeps_it_for_the_report(
 ) -> None:
     said = toolmark(*words)
     assert said.code == 1 and len(mind.asked) == 1
-    assert said.err.lstrip().startswith(LACKS)
+    about, first = said.err.strip().splitlines()[:2]
+    assert about.startswith("m3: 2 of 2 references") and first.strip() == LACKS
     assert "odd: tool 'no_schema' is left out" in said.out
     (path,) = Path("runs").iterdir()
     assert Run(path).info.missing.keys() == {"maps"}
-    assert Run(path).info.notes.keys() == {"odd"}
+    assert Run(path).info.notes.keys() == {"data", "odd"}
     assert toolmark("report", str(path)).code == 0
     page = html.unescape((path / "report.html").read_text("utf-8").replace("<wbr>", ""))
     assert "NO_SUCH_KEY; the task that needs it" in page and "'odd/echo' is listed twice" in page
@@ -62,4 +63,4 @@ def test_what_is_there_when_a_run_is_continued_is_no_longer_missing(
     said = toolmark(*words)
     assert "NO_SUCH_KEY" not in said.err
     (path,) = Path("runs").iterdir()
-    assert Run(path).info.missing == {} and Run(path).info.notes.keys() == {"odd"}
+    assert Run(path).info.missing == {} and Run(path).info.notes.keys() == {"data", "odd"}

@@ -121,7 +121,7 @@ def test_calibrate_prints_thresholds_and_writes_a_page(toolmark: Command, tmp_pa
     assert found["best"][0]["threshold"]["value"] == 0.69  # of 0.69 and 0.70
     assert found["levels"][-1]["precision"] is None
     code, _, err = toolmark("calibrate", tmp_path / "none.jsonl")
-    assert (code, "missing" in err) == (1, True)
+    assert (code, "no such file" in err) == (2, True)
     os.mkfifo(tmp_path / "pipe")  # nobody writes there: it would be waited on for ever
     code, _, err = toolmark("calibrate", tmp_path / "pipe")
     assert (code, "pipe: not a file" in err) == (1, True)

@@ -27,9 +27,9 @@ RULES = (
 MADE = "Noises and rooms: computed by this project (Apache-2.0); no recording went in."
 CORPORA = {
     "musan": "MUSAN, as published CC BY 4.0 with parts in the public domain",
-    "chime5": "CHiME-5 or CHiME-6, as published CC BY-SA 4.0",
-    "chime3": "backgrounds of CHiME-3, as published for research, under LDC's or CHiME's terms",
-    "demand": "DEMAND, as published CC BY-SA 3.0 or CC BY 4.0",
+    "chime5": "CHiME-5, for those who registered; the same sound as CHiME-6 is CC BY-SA 4.0",
+    "chime3": "backgrounds of CHiME-3, as published CC BY 4.0: the noise only",
+    "demand": "DEMAND, CC BY-SA 3.0 by its manual",
     "wham": "WHAM!, as published CC BY-NC 4.0: not for commercial use",
     "rirs": "RIRS_NOISES, as published Apache-2.0; its point sources are MUSAN's",
     "tree": "no corpus that is known by its folders; its licence is known to who gave it",
