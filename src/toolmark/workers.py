@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -98,6 +97,9 @@ class _Child(Generic[T, R]):
             code = self._process.wait(_WAIT_S)
             raise DataError(f"a process that worked on {_shown(item)} {_ending(code)}") from None
         if not fine:
+            if isinstance(made, _Fault):
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_WAIT_S)  # it prints its trace and ends
             raise made
         return made  # type: ignore[no-any-return]
 
@@ -125,15 +127,19 @@ def serve(pipe: Connection[Any, Any]) -> None:
                 made = True, work(item)
             except ToolmarkError as error:  # it is raised where it was asked for
                 made = False, error
-            except Exception as error:  # a fault of ours: its trace is printed here
-                traceback.print_exc()
-                made = False, _fault(item, error)
+            except Exception as error:  # a fault of ours: its trace is printed at the end of this
+                pipe.send((False, _fault(item, error)))
+                raise
             pipe.send(made)
 
 
-def _fault(item: object, error: Exception) -> DataError:
+class _Fault(DataError):
+    """A fault of the work itself, after which its process ends."""
+
+
+def _fault(item: object, error: Exception) -> _Fault:
     told = f"{type(error).__name__}: {error}"[:_SHOWN]
-    return DataError(f"the work on {_shown(item)} failed: {told}; its trace is above")
+    return _Fault(f"the work on {_shown(item)} failed: {told}; its trace is above")
 
 
 def _shown(item: object) -> str:

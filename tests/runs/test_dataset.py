@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import os
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -302,6 +303,63 @@ def test_a_set_that_was_being_replaced_by_a_killed_process_is_whole_again(
     with pytest.raises(DataError):
         dataset.write(folder, dataclasses.replace(suite(), publisher=Publisher(more=_breaks)))
     assert before.items() <= held(folder).items()
+
+
+def killed(folder: Path, made: tm.Suite, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a set, and die when n files have been moved: nothing is put back or cleared away."""
+    with monkeypatch.context() as patch:
+        failing = Failing(folder, n)
+        patch.setattr(Path, "replace", lambda path, target: failing(path, target))
+        patch.setattr(dataset, "_returned", lambda *_: None)
+        patch.setattr(dataset, "_removed", lambda *_: None)
+        clear = shutil.rmtree
+        patch.setattr(shutil, "rmtree",
+                      lambda path, **_: None if failing.left < 0 else clear(path, **_))  # fmt: skip
+        with pytest.raises(UsageError):
+            dataset.write(folder, made)
+    assert failing.left < 0, "it failed"
+
+
+@pytest.mark.parametrize("n", range(8))  # seven files and the manifest
+def test_a_first_make_that_was_killed_can_be_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int
+) -> None:
+    folder = tmp_path / "made"
+    killed(folder, richer(5), n, monkeypatch)
+    (folder / "own.txt").write_text("mine")
+    with pytest.raises(UsageError, match=r"holds other files \(own.txt\)"):
+        dataset.write(folder, richer(2))
+    assert (folder / "own.txt").read_text() == "mine"
+    (folder / "own.txt").unlink()
+    killed(folder, richer(5), n, monkeypatch)
+    dataset.write(folder, richer(2))
+    dataset.write(tmp_path / "fresh", richer(2))
+    assert held(folder) == held(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("n", range(1, 14))
+def test_a_killed_remake_leaves_nothing_in_the_way_of_another_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int
+) -> None:
+    folder = tmp_path / "made"
+    dataset.write(folder, richer(4))
+    killed(folder, richer(5), n, monkeypatch)
+    dataset.write(folder, suite(2))
+    dataset.write(tmp_path / "fresh", suite(2))
+    assert held(folder) == held(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize("n", range(1, 8))
+def test_who_asks_a_set_whose_make_was_interrupted_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bool, n: int
+) -> None:
+    folder = tmp_path / "made"
+    if old:
+        dataset.write(folder, richer(4))
+    killed(folder, richer(5), n, monkeypatch)
+    with pytest.raises(DataError, match="a make was interrupted: make the set again"):
+        tm.run(suite(), "test/oracle", tasks=folder, log_dir=tmp_path / "runs")
 
 
 def test_what_fails_leaves_no_empty_folder(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """A made set: a folder with tasks, their media, what a suite adds, a data card, a manifest.
 
 All of it is written in a folder of its own inside the one that is wanted, and moved to its place
-when it is whole; `manifest.json`, which makes a folder a set, comes last.
+when it is whole; `manifest.json`, which makes a folder a set, comes last. While it lies in the
+inner folder files are being moved: found there later, it tells which are of an interrupted make.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def write(
     try:
         with _there(folder), _alone(folder):
             stage = folder / _STAGE
-            _recover(folder, stage / _ASIDE)
+            _recover(folder, stage)
             old = _standing(folder)
             shutil.rmtree(stage, ignore_errors=True)
             try:
@@ -115,13 +116,16 @@ def read(folder: Path) -> Manifest | None:
 def verify(folder: Path) -> Manifest | None:
     """Return the manifest of a made set, None for anything else.
 
-    Raises DataError if its tasks are not those that were made.
+    Raises DataError if its tasks are not those that were made, or a make did not come to its end.
     """
     manifest = read(folder)
+    stage, path = folder / _STAGE, folder / "tasks.jsonl"
+    whole = manifest is not None and _same(path, manifest.files.get(path.name))
+    if stage.is_dir() and (not whole or os.path.lexists(stage / MANIFEST)):
+        raise DataError(f"{folder}: a make was interrupted: make the set again")
     if manifest is None:
         return None
-    path = folder / "tasks.jsonl"
-    if not _same(path, manifest.files.get(path.name)):
+    if not whole:
         raise DataError(f"{path}: changed since it was made; name the file itself to ask it so")
     return manifest
 
@@ -254,12 +258,13 @@ def _settle(stage: Path, folder: Path, old: Manifest | None, manifest: Manifest)
     for name, path in come.items():
         _free(folder, name, path, manifest.files[name], gone)
     aside = stage / _ASIDE
+    jsonl.write(stage / MANIFEST, manifest)
     with ExitStack() as back:
         for name, path in gone.items():
             _moved(path, aside / name, folder, back)
         for name, path in come.items():
             _moved(stage / name, path, folder, back)
-        jsonl.write(folder / MANIFEST, manifest)
+        (stage / MANIFEST).replace(folder / MANIFEST)
         back.pop_all()
     shutil.rmtree(aside, ignore_errors=True)
     for path in gone.values():
@@ -282,14 +287,22 @@ def _returned(place: Path, path: Path, folder: Path) -> None:
     _prune(place.parent, folder)
 
 
-def _recover(folder: Path, aside: Path) -> None:
-    """Put back the files of a set that a process was replacing when it was killed."""
-    old = read(folder) if aside.is_dir() else None
-    for name, file in (old.files if old else {}).items():
-        if _same(aside / name, file) and not _same(folder / name, file):
+def _recover(folder: Path, stage: Path) -> None:
+    """Undo what a killed process had moved: its own files go, those it was replacing come back."""
+    old, new = (read(folder), read(stage)) if stage.is_dir() else (None, None)
+    known = old.files if old else {}
+    for name, file in (new.files if new else {}).items():
+        place = _inside(folder, name)
+        moved = file != known.get(name) and not os.path.lexists(stage / name)
+        if moved and _same(place, file):
+            place.unlink()
+        if name not in known:
+            _prune(place.parent, folder)
+    for name, file in known.items():
+        if _same(stage / _ASIDE / name, file) and not _same(folder / name, file):
             place = _inside(folder, name)
             place.parent.mkdir(parents=True, exist_ok=True)
-            (aside / name).replace(place)
+            (stage / _ASIDE / name).replace(place)
 
 
 def _own(folder: Path, old: Manifest | None) -> dict[str, Path]:

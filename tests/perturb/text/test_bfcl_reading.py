@@ -126,12 +126,54 @@ def test_every_unit_read_stands_behind_a_number_or_in_a_rate() -> None:
         ("shutdown /s /t 0", "shutdown slash S slash T zero"),
         ("it is -5°C", "it is minus five degrees Celsius"),
         ("with b=-3", "with B equals minus three"),
+        ("on 19/03/2024 at 12.00.", "on March nineteenth, twenty twenty-four at twelve o'clock."),
+        ("on 22/3/2024 time 11.00 a.m. for two",
+         "on March twenty-second, twenty twenty-four time eleven A M for two"),
+        ("from 10:30 a.m. to 7 p.m.", "from ten thirty A M to seven P M."),
+        ("a list of 12.00 and 25.50", "a list of twelve and twenty-five point five zero"),
+        ("run version 2.00", "run version two point zero zero"),
+        ("reviews above 4/5 here", "reviews above four out of five here"),
+        ("a time signature of 3/4", "a time signature of three over four"),
+        ("3/4 of them", "three quarters of them"),
+        ("use 2 1/2 cups", "use two and one half cups"),
+        ("due on 3/4", "due on three slash four"),
+        ("this 09/10, 2026", "this zero nine slash ten, twenty twenty-six"),
+        ("expiring on 10/2026, with", "expiring on October twenty twenty-six, with"),
+        ("it costs £3.50 now", "it costs three pounds fifty now"),
+        ("it costs £3.05 now", "it costs three pounds and five pence now"),
+        ("only £0.50", "only fifty pence"),
+        ("£3.50-£4.50", "three pounds fifty to four pounds fifty"),
+        ('size 12" x 18"', "size twelve inches by eighteen inches"),
+        ('a 12" pizza', "a twelve inch pizza"),
+        ('at size 12"x18" now', "at size twelve inches by eighteen inches now"),
+        ('open "room 12" now', "open room twelve now"),
+        ("is it 5 A?", "is it five A?"),
+        ("a current of 5 A?", "a current of five amperes?"),
+        ("in size 10 W", "in size ten W"),
     ],
 )  # fmt: skip
 def test_a_reading_says_what_is_meant_and_can_be_read_back(written: str, said: str) -> None:
     facts = (Fact("p", (written,)),)
     assert _read("i", written, ()) == said
     assert survive.state(written, said, facts[0]) == "kept"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("3/4", "three fifths"), ("3/4", "thirty-four"), ("4/5", "four out of six"),
+        ("£3.50", "three pounds fifteen"), ("£3.50", "three dollars and fifty cents"),
+        ("08/2025", "September twenty twenty-five"), ('12" x 18"', "twelve inches by eight inches"),
+        ("12.00", "twelve point five"),
+    ],
+)  # fmt: skip
+def test_another_reading_is_not_taken_for_the_value(value: str, said: str) -> None:
+    assert survive.state(f"want {value} now", f"want {said} now", Fact("p", (value,))) == "lost"
+
+
+def test_a_value_may_be_read_with_its_stroke() -> None:
+    for value, said in (("10/2026", "ten slash twenty twenty-six"), ("3/4", "three slash four")):
+        assert survive.state(f"by {value} now", f"by {said} now", Fact("p", (value,))) == "kept"
 
 
 def test_every_decade_is_read_back() -> None:
@@ -165,6 +207,18 @@ def test_no_contraction_stands_before_a_pause_and_no_statement_becomes_a_questio
         last = re.search(r"[.?!]\s+(?:I|My|It|This|We)\b[^.?!]*([.?!])$", text.strip())
         if last and last[1] == ".":
             assert not said.endswith("?"), (id, said)
+
+
+def test_a_statement_put_in_front_ends_with_a_point() -> None:
+    def drawn(text: str) -> set[str]:
+        return {
+            spoken.rewrite(text, (), seeds.of(n, "i", 0, "spoken")).text for n in range(200)
+        }  # fmt: skip
+
+    told = drawn("Tell me what they are?")
+    assert {"I need you to tell me what they are.", "Can you tell me what they are?"} < told
+    assert not any(text.startswith("I") and text.endswith("?") for text in told)
+    assert all(text.endswith("?") for text in drawn("Tell me, what are they?"))
 
 
 ALLOWED = re.compile(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from toolmark import seeds
-from toolmark.perturb.text import controller, survive
+from toolmark.perturb.text import controller, disfluency, survive
 from toolmark.perturb.text.disfluency import CLASSES, FEATURES, Guard
 from toolmark.perturb.text.facts import Change, Fact, Said
 from toolmark.types import Tool
@@ -69,6 +71,22 @@ def test_a_short_text_gets_little() -> None:
     assert controller.budget("find me a good hotel") == 1
     budgets = [controller.budget("please find me a hotel " * n) for n in range(1, 30)]
     assert budgets == sorted(budgets) and budgets[-1] == 5
+
+
+@pytest.mark.parametrize("own", ["You know", "you see,", "I mean,", "Well,", "LIKE", "Right."])
+def test_no_marker_is_said_beside_the_same_one(own: str) -> None:
+    words = f"{own} we could find a good hotel in town".split()
+    bare = own.lower().strip(",.")
+    drawn = [disfluency.marker(words, seeds.of(n, "i", 0, "m"), Guard()) for n in range(200)]
+    said = {found.changes[0].after.lower() for found in drawn if found}
+    assert len(drawn) == 200 and None not in drawn
+    assert not any(re.search(rf"\b{bare},", after) for after in said)
+    assert any("you see," in after or "you know," in after for after in said)
+
+
+def test_a_text_that_says_every_marker_gets_none() -> None:
+    words = ["you", "know", "I", "mean", "like", "well", "right", "you", "see", "find", "it"]
+    assert disfluency.marker(words, seeds.of(1, "i", 0, "m"), Guard()) is None
 
 
 def test_changes_undone_give_the_text_back() -> None:

@@ -85,6 +85,66 @@ def test_what_says_something_else_is_refused_with_the_reason(
     assert reason in why(written, said)
 
 
+LIGHTS = "Turn on the lights in the kitchen"
+TRIP = "Find flights from Boston to Rome"
+BOTH = "Turn on the lights and turn off the fan"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (LIGHTS, "turn off the lights in the kitchen"),
+        (LIGHTS, "turn the lights in the kitchen off"),
+        (LIGHTS, "turn on the lights in the kitchen and the garage"),
+        ("Add milk to my shopping list", "remove milk from my shopping list"),
+        ("Increase the volume to 20 at home", "decrease the volume to twenty at home"),
+        ("Find hotels under 200 dollars in Rome", "find hotels over two hundred dollars in Rome"),
+        ("Show files older than 5 days", "show files newer than five days"),
+        ("Find flights before noon", "find flights after noon"),
+        ("Lock the front door tonight", "unlock the front door tonight"),
+        ("Pay the tolled road fee tonight", "pay the untolled road fee tonight"),
+        ("Order a sugarless tea for Anna", "order a sugar tea for Anna"),
+        ("Send a message from Bob to Alice", "send a message from Alice to Bob"),
+        (TRIP, "find flights from Rome to Boston"),
+        (TRIP, "find flights to Boston from Rome"),
+        (TRIP.lower(), "find flights from rome to boston"),
+        ("Boston to Rome flights", "rome to boston flights please"),
+        (TRIP, "cancel flights from Boston to Rome"),
+        ("Find cheap flights from Boston to Rome", "cancel flights from Boston to Rome"),
+        (BOTH, "turn off the lights and turn on the fan"),
+        (BOTH, "turn on the fan and turn off the lights"),
+        ("Book 3 rooms for 2 nights", "book two rooms for three nights"),
+        ("Convert 10 dollars to euros", "convert ten euros to dollars"),
+        ("Set it for 5 hours and 3 minutes", "set it for five minutes and three hours"),
+        ("Send at least 5 boxes", "send at most five boxes"),
+        ("Is Bob older than Alice?", "is alice older than bob"),
+        ("Do not book a hotel, book a flight", "don't book a flight, book a hotel"),
+        ("How many customers were not refunded last week?",
+         "how many customers were refunded last week, no?"),
+        ("List files with no extension and without owner",
+         "list files with an extension and without owner"),
+    ],
+)  # fmt: skip
+def test_what_turns_the_request_around_is_refused(written: str, said: str) -> None:
+    assert why(written, said)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (LIGHTS, "could you turn the lights on in the kitchen"),
+        (TRIP, "I'd like to find flights from Boston to Rome"),
+        (BOTH, "hey, can you turn the lights on and turn off the fan"),
+        ("List users, excluding admins", "list the users except admins"),
+        ("Remind me to call Anna before noon", "can you remind me to call Anna before noon please"),
+        ("Buy a pizza at McDonald's in NYC", "buy a pizza at McDonald's in N Y C"),
+        ("...", "dot dot dot"),
+    ],
+)
+def test_the_same_side_in_other_words_is_taken(written: str, said: str) -> None:
+    assert not why(written, said)
+
+
 def test_values_of_calls_are_looked_after_beside() -> None:
     assert "loses values: n=5" in why(TIMER, "set a timer for some minutes", Fact("n", (5,)))
 

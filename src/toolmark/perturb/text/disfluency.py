@@ -221,8 +221,7 @@ def marker(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
     """Drop in you know or I mean where a clause begins, else between two words."""
     gaps = _gaps(words, guard)
     clauses = [i for i in gaps if words[i - 1][-1] in ",.?!;"]
-    options = [option for option in _MARKERS if option.strip(",") not in words]
-    return _insert(words, rng, guard, clauses or gaps, options, "marker")
+    return _insert(words, rng, guard, clauses or gaps, _MARKERS, "marker")
 
 
 def spelling_out(words: Sequence[str], rng: Random, guard: Guard) -> Said | None:
@@ -327,9 +326,14 @@ def _insert(
     options: Sequence[str],
     feature: str,
 ) -> Said | None:
-    """Put words into a gap, with the pauses and the capital letter that they ask for."""
+    """Put words into a gap, with the pauses and the capital letter that they ask for.
+
+    What the text says already, whatever its case and pauses, is not said again.
+    """
     gaps = [i for i in gaps if words[i - 1].lower() not in _CLASHING]
-    if not gaps:
+    text = _bare(" ".join(words))
+    options = [option for option in options if _bare(option) not in text]
+    if not gaps or not options:
         return None
     i, what = seeds.choice(rng, gaps), seeds.choice(rng, options)
     if words[i - 1][-1] in ".?!":
@@ -338,6 +342,12 @@ def _insert(
     if words[i - 1][-1] in ",;:":
         return _splice(words, i, i, [what], feature)
     return _splice(words, i - 1, i, [words[i - 1] + ",", what], feature)
+
+
+def _bare(text: str) -> str:
+    """Return the words alone, each between spaces, for a search of whole words."""
+    words = re.findall(r"[\w']+", text.casefold().replace("’", "'"))
+    return f" {' '.join(words)} "
 
 
 _CLASHING = frozenset(("like", "well", "right", "know", "mean", "see", "ah", "er", "um", "uh"))

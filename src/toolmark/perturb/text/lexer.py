@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from toolmark.perturb.text.tables import COMPASS, CURRENCIES, MAGNITUDES
 
 Kind: TypeAlias = Literal[
-    "date", "clock", "decade", "number", "ordinal", "word", "sign", "mark", "silent"
+    "date", "month", "clock", "decade", "number", "ordinal", "word", "sign", "mark", "silent"
 ]  # fmt: skip
 
 
@@ -34,6 +34,7 @@ _PIECE = re.compile(
     rf"|(?<![\d/])(?<!\d[-.:])(?:{_YEAR}(?P<y>[-/.]){_MONTH}(?P=y){_DAY}(?!(?P=y)?\d)"
     rf"|(?:{_DAY}(?P<d>[-/.]){_MONTH}(?P=d)|{_MONTH}(?P<m>[-/.]){_DAY}(?P=m))"
     rf"{_YEAR}(?![-/.]?\d)))"
+    rf"|(?P<month>(?<![\w/.,$€£-]){_MONTH}/(?:19|20)\d\d(?![/.-]?\w))"
     r"|(?P<clock>(?<![\d:.])(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?(?![\d:]))"
     r"|(?P<decade>(?<![\w.,$€£-])(?:1\d|20)\d0['’]?s(?!\w)|(?:(?<=the )|(?<=['’]))[2-9]0s(?!\w))"
     r"|(?P<ordinal>(?<![\d.])\d{1,4}(?:st|nd|rd|th)\b)"
@@ -44,22 +45,54 @@ _PIECE = re.compile(
     r"|(?P<sign>\*\*|&&|\|\||\S)"
 )
 _ALWAYS = frozenset("@_&+=%^~°€£¥₹$×÷≤≥±√#\\|<>²³")
-_MARKS = frozenset("()[]{}\"'`“”‘’«»…¿¡•")
+INCH = "″"
+"""What the stroke for inches is called among the pieces."""
+_MARKS = frozenset("″()[]{}\"'`“”‘’«»…¿¡•")
 
 
 def lex(text: str) -> list[Lexeme]:
     """Return the pieces of a text in order; spaces are left out."""
     rough = [(m.lastgroup or "sign", m.group(), m.start(), m.end()) for m in _PIECE.finditer(text)]
-    coded = _coded(text)
+    coded, inched = _coded(text), inches(text)
     pieces: list[Lexeme] = []
     for kind, piece, start, end in rough:
         glued = bool(pieces) and pieces[-1].end == start
+        if kind == "number" and not glued and _pointed(pieces, piece, text[end : end + 6]):
+            kind, piece = "clock", piece.replace(".", ":")
         if kind == "sign":
             kind = _sort(text, piece, start, end, coded)
+            if start in inched:
+                piece = INCH
             if piece in "-–" and _subtracts(text, start):
                 kind, piece = "sign", "−"
         pieces.append(Lexeme(kind, piece, start, end, glued))  # type: ignore[arg-type]
     return pieces
+
+
+def _pointed(pieces: Sequence[Lexeme], piece: str, after: str) -> bool:
+    """Tell whether a number is a time with a point, by what stands beside: 11.00 a.m., a date."""
+    if not re.fullmatch(r"(?:[01]?\d|2[0-3])\.[0-5]\d", piece):
+        return False
+    if re.match(r"(?i)\s?[ap]\.?m\b", after):
+        return True
+    if re.match(r"\s?[\w%°$€£¥₹]", after) and not re.match(r"\s[a-z]", after):
+        return False
+    near = [other for other in pieces[-3:] if other.text not in {",", "at", "from", "time"}]
+    timed = bool(pieces) and pieces[-1].text == "time"
+    return timed or bool(pieces and near and near[-1].kind == "date")
+
+
+def inches(text: str) -> frozenset[int]:
+    """Return where the stroke " stands for inches: behind a number, where it closes no quote."""
+    found, opened = list[int](), False
+    for m in re.finditer('"', text):
+        before = text[max(m.start() - 12, 0) : m.start()]
+        number = re.search(r"(?:^|[\s(,:x×])\d+(?:\.\d+)?$", before)
+        if number and not opened and re.match(r"\s*[x×]\s*\d|(?!\w)", text[m.end() :][:9]):
+            found.append(m.start())
+        else:
+            opened = not opened
+    return frozenset(found)
 
 
 def _coded(text: str) -> list[tuple[int, int]]:
@@ -95,6 +128,9 @@ def _sort(text: str, piece: str, start: int, end: int, coded: list[tuple[int, in
             and re.match(r"[A-Z][a-z]+(?![\w.])", text[end : end + 30])
         ):
             return "mark"  # the space after a sentence is missing
+        half = re.search(r"(?i)\d\s?[ap]$", text[max(start - 4, 0) : start])
+        if piece == "." and half and re.match(r"(?i)m(?!\w)", text[end : end + 2]):
+            return "silent"  # a.m.
         if piece == "." and _initial(text, start, before, after):
             return "silent"
         touching = (
@@ -182,9 +218,11 @@ def ranged(pieces: Sequence[Lexeme], i: int) -> bool:
 
 
 def sized(pieces: Sequence[Lexeme], i: int) -> bool:
-    """Tell whether the x at i stands for "by": 12x18."""
+    """Tell whether the x at i stands for "by": 12x18, 12" x 18"."""
     if not 0 < i < len(pieces) - 1 or pieces[i].text not in {"x", "×"}:
         return False
+    if pieces[i - 1].text == INCH:
+        return pieces[i + 1].kind == "number"
     numbers = pieces[i - 1].kind == pieces[i + 1].kind == "number"
     return numbers and pieces[i].glued and pieces[i + 1].glued
 
@@ -224,6 +262,28 @@ def tall(pieces: Sequence[Lexeme], i: int) -> bool:
     if not 0 < i < len(pieces) - 1 or not (pieces[i].glued and pieces[i + 1].glued):
         return False
     return pieces[i - 1].kind == pieces[i + 1].kind == "number"
+
+
+_ELECTRIC = re.compile(
+    r"(?i)(?:amp|fuse|circuit|wire|electr|volt|ohm|resist|breaker|solenoid|coil|battery|charg)|"
+    r"current$"
+)
+_LABELLED = frozenset((
+    "size", "room", "gate", "seat", "flat", "apartment", "row", "section", "grade", "class", "unit",
+    "building", "block", "platform", "exit", "vitamin",
+))  # fmt: skip
+
+
+def lettered(pieces: Sequence[Lexeme], i: int) -> bool:
+    """Tell whether the capital letter at i names something and is no unit: size 10 W, is it 5 A."""
+    if not re.fullmatch(r"[A-Z]", pieces[i].text) or i < 1 or pieces[i - 1].kind != "number":
+        return False
+    if i > 1 and pieces[i - 2].text.lower() in _LABELLED:
+        return True
+    rate = i + 1 < len(pieces) and pieces[i + 1].text == "/" and pieces[i + 1].glued
+    if pieces[i].text != "A" or pieces[i].glued or "." in pieces[i - 1].text or rate:
+        return False
+    return not any(_ELECTRIC.match(piece.text) for piece in pieces[max(i - 12, 0) : i + 4])
 
 
 def initial(pieces: Sequence[Lexeme], i: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from toolmark.perturb.text import lexer, numerals
+from toolmark.perturb.text import lexer, numerals, ratios
 from toolmark.perturb.text.facts import Change, Said
 from toolmark.perturb.text.lexer import Lexeme
 from toolmark.perturb.text.tables import (
@@ -43,7 +43,9 @@ _PRICED = frozenset((
     "payment", "price", "reward", "ticket", "transaction", "trip",
 ))  # fmt: skip
 _SURE_STATES = frozenset(("AZ", "CA", "FL", "NJ", "NV", "NY", "TX"))  # without a comma before
-_NUMERIC = frozenset({"number", "ordinal", "clock", "date"})
+_NUMERIC = frozenset({"number", "ordinal", "clock", "date", "month"})
+_VERSIONED = frozenset({"version", "release", "v"})
+_COINS = frozenset({"dollar", "euro", "pound"})
 _MONTH = re.compile("|".join([*MONTHS, *(name[:3] for name in MONTHS), "sept"]))
 _CALLED = re.compile(r"(?i)^(id|number|code|zip|zipcode|pin|account|card|phone)$")
 _SHOUTED = frozenset((
@@ -144,6 +146,9 @@ def _date(pieces: Sequence[Lexeme], i: int) -> Read | None:
     """Read April 25, 2023 and 25 April; and decades."""
     if _kind(pieces, i) == "decade":
         return Read(1, numerals.decade(re.sub(r"\D", "", pieces[i].text)), "date")
+    if _kind(pieces, i) == "month":
+        month, year = pieces[i].text.split("/")
+        return Read(1, f"{MONTHS[int(month) - 1].capitalize()} {_year(year)}", "date")
     if _month(pieces, i) and (day := _day(pieces, i + 1)):
         skip = 3 if _text(pieces, i + 2) == "," else 2
         return _full(pieces, i, skip, f"{_named(pieces, i)} {numerals.ordinal(day)}")
@@ -191,19 +196,24 @@ def _year(digits: str) -> str:
 
 def _clock(pieces: Sequence[Lexeme], i: int) -> Read | None:
     text = _text(pieces, i)
-    half = re.fullmatch(r"(?i)([ap])\.?m\.?", _text(pieces, i + 1))
+    n, half = _half(pieces, i + 1)
     if _kind(pieces, i) == "clock":
         said = numerals.clock(text, half=bool(half))
-        return Read(2, f"{said} {half[1].upper()} M", "time") if half else Read(1, said, "time")
-    if (
-        half
-        and _kind(pieces, i) == "number"
-        and text.isdigit()
-        and len(text) <= 2
-        and text[0] != "0"
-    ):
-        return Read(2, f"{numerals.cardinal(text)} {half[1].upper()} M", "time")
-    return None
+        return Read(1 + n, f"{said} {half} M" if half else said, "time")
+    hour = _kind(pieces, i) == "number" and bool(re.fullmatch(r"[1-9]\d?", text))
+    return Read(1 + n, f"{numerals.cardinal(text)} {half} M", "time") if half and hour else None
+
+
+def _half(pieces: Sequence[Lexeme], i: int) -> tuple[int, str]:
+    """Return how many pieces am, p.m. and the like take, and their first letter, large."""
+    if found := re.fullmatch(r"(?i)([ap])m", _text(pieces, i)):
+        return 1, found[1].upper()
+    pointed = _kind(pieces, i + 1) == "silent" and _text(pieces, i + 2).lower() == "m"
+    if not pointed or _text(pieces, i).lower() not in {"a", "p"}:
+        return 0, ""
+    after = _text(pieces, i + 4)  # a point that ends the sentence stays
+    closed = _text(pieces, i + 3) == "." and bool(after) and not after[0].isupper()
+    return 3 + closed, pieces[i].text.upper()
 
 
 class Amount(NamedTuple):
@@ -252,7 +262,15 @@ def _priced(written: str, names: tuple[str, str]) -> tuple[str, str]:
     """Return an amount's number and currency in words; cents come behind the currency."""
     digits = written.replace(",", "")
     whole, _, rest = digits.partition(".")
-    cents = len(rest) == 2 and rest.isdigit() and rest.strip("0") and names[0] in {"dollar", "euro"}
+    cents = len(rest) == 2 and rest.isdigit() and rest.strip("0") and names[0] in _COINS
+    if cents and names[0] == "pound" and len(whole) < 13:
+        pence = numerals.cardinal(str(int(rest)))
+        if not whole.strip("0"):
+            return pence, "pence" if int(rest) > 1 else "penny"
+        bare = (
+            f" {pence}" if int(rest) > 9 else f" and {pence} {'pence' if rest > '01' else 'penny'}"
+        )
+        return numerals.cardinal(whole), names[whole != "1"] + bare
     if cents and whole.strip("0") and len(whole) < 13:
         said = f"{numerals.cardinal(str(int(rest)))} cent{'s' * (int(rest) > 1)}"
         return numerals.cardinal(whole), f"{names[whole != '1']} and {said}"
@@ -261,6 +279,11 @@ def _priced(written: str, names: tuple[str, str]) -> tuple[str, str]:
     if rest.isdigit():
         digits = f"{whole}.{rest.rstrip('0')}".rstrip(".")
     return numerals.cardinal(digits), names[digits != "1"]
+
+
+def _ratio(pieces: Sequence[Lexeme], i: int) -> Read | None:
+    found = ratios.read(pieces, i)
+    return Read(*found, "number") if found else None
 
 
 def _unit(pieces: Sequence[Lexeme], i: int) -> Read | None:
@@ -276,6 +299,7 @@ def _unit(pieces: Sequence[Lexeme], i: int) -> Read | None:
     if (
         names is None
         or loose
+        or lexer.lettered(pieces, j)
         or lexer.initial(pieces, j)
         or (
             _glued(pieces, j + 1)
@@ -339,6 +363,8 @@ def _number(pieces: Sequence[Lexeme], i: int) -> str:
     """Say a number as its surroundings ask: as a year, digit by digit, or as a quantity."""
     text = pieces[i].text
     digits = text.replace(",", "")
+    if re.fullmatch(r"\d+\.00", digits) and _text(pieces, i - 1).lower() not in _VERSIONED:
+        return numerals.cardinal(digits[:-3])  # 12.00 as in a list of prices
     if not digits.isdigit() or "," in text:
         return numerals.cardinal(digits)
     back = 2 if _text(pieces, i - 1) in {"#", ":", "=", "is"} else 1
@@ -407,6 +433,9 @@ def _point(pieces: Sequence[Lexeme], i: int) -> Read | None:
         return Read(1, COMPASS[pieces[i].text], "unit")
     if _text(pieces, i) in {"'", "’"} and lexer.tall(pieces, i):
         return Read(1, "foot", "unit")
+    if _text(pieces, i) == lexer.INCH:
+        one = _text(pieces, i - 1) == "1" or _text(pieces, i - 2).lower() in {"a", "an", "the"}
+        return Read(1, "inch" if one else "inches", "unit")
     return None
 
 
@@ -479,5 +508,5 @@ def _rate(pieces: Sequence[Lexeme], i: int) -> Read | None:
 
 
 _READERS: tuple[Reader, ...] = (
-    _rate, _date, _clock, _money, _point, _unit, _numeric, _letters, _sign,
+    _rate, _date, _clock, _ratio, _money, _point, _unit, _numeric, _letters, _sign,
 )  # fmt: skip

@@ -36,6 +36,10 @@ _CONTRACTIONS = (
 )  # fmt: skip
 _INDIRECT = re.compile(r"(?i)\b(?:what|where|who|how|as|than|whatever|wherever|whoever) $")
 _SHORT = re.compile(r"(?i)(?:\b[A-Z]|\b(?:dr|mr|mrs|ms|st|no|vs|inc|ltd|co|corp|jr|sr|prof|mt))$")
+_TAGGED = re.compile(  # a question of its own at the end: tell me, what is it
+    r"(?i),\s*(?:and |or |so )?(?:will|would|can|could|shall|is|are|do|does|did|has|have|wh\w+|"
+    r"how|okay|ok|please|right)\b[^,]*$"
+)
 _OPENINGS = (
     "Can you", "Could you", "Please", "Hey, can you", "I need you to", "Hi, could you",
     "I'd like you to",
@@ -159,7 +163,7 @@ def _taken(text: str, facts: Sequence[Fact]) -> list[tuple[int, int]]:
 _LAYOUT = (
     (r"\b([fgh])\(([a-z])\)", r"\1 of \2"), (r"(?<=\d) ?[x×] ?(?=10\^)", " times "),
     (r"\*\*([^*\n]+)\*\*", r"\1"), (r"([?!])[?!]+", r"\1"),
-    (r"[ \t]{2,}", " "), (r"\r?\n[ \t]*(?:[-*•][ \t]+)?(?:\r?\n\s*)*", ", "), (r"[“”\"«»`]",
+    (r"[ \t]{2,}", " "), (r"\r?\n[ \t]*(?:[-*•][ \t]+)?(?:\r?\n\s*)*", ", "), (r"[“”«»`]",
     ""), (r"(?<!\w)['‘]|['’](?!\w)", ""),
     (r"\s*[(\[{]\s*", ", "), (r"\s*[)\]}]\s*(?=[.,;:!?]|$)", ""), (r"\s*[)\]}]\s*", ", "),
     (r";\s", ", "), (r"(?<=\w):\s", ", "), (r"\be\.g\.,?", "for example"),
@@ -176,7 +180,8 @@ _LAYOUT = (
 
 def _tidied(text: str, changes: list[Change]) -> str:
     """Take brackets, quotes and lines for what they are in talk: pauses, or nothing."""
-    tidy = text
+    inches = lexer.inches(text)
+    tidy = "".join(c for n, c in enumerate(text) if c != '"' or n in inches)
     for pattern, plain in _LAYOUT:
         tidy = re.sub(pattern, plain, tidy)
     if tidy != text:
@@ -216,6 +221,13 @@ def _opened(text: str, facts: Sequence[Fact], rng: Random, changes: list[Change]
     asks = opening[-3:] == "you" and not _SHORT.search(worded[: end.start() if end else 0])
     if end and end.group() == "." and asks:
         worded = worded[: end.start()] + "?" + worded[end.end() :]
+    elif (
+        end
+        and end.group() == "?"
+        and opening.startswith("I")
+        and not _TAGGED.search(worded[: end.start()])
+    ):
+        worded = worded[: end.start()] + "." + worded[end.end() :]  # a statement now
     changes.append(Change("opening", 0, first.group(), f"{opening} {first.group().lower()}"))
     return worded
 

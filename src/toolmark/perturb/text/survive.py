@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolmark.perturb.text import lexer, numerals
+from toolmark.perturb.text import lexer, numerals, ratios
 from toolmark.perturb.text.facts import Fact
 from toolmark.perturb.text.lexer import Lexeme
 from toolmark.perturb.text.tables import (
@@ -62,7 +62,7 @@ _MONTH = {name: n for n, name in enumerate(MONTHS, 1)} | {
 }
 
 
-_ALIKE = {"vs": "versus"}
+_ALIKE = {"vs": "versus", "inches": "inch"}
 _SCALE = {"C": "celsius", "F": "fahrenheit", "K": "kelvin"}
 
 
@@ -162,6 +162,11 @@ def _strings(meaning: Meaning, value: str) -> Iterator[Span]:
 def _others(value: str) -> Iterator[str]:
     """Yield other ways to say a value: dates, the state of a place, an identifier's dashes."""
     yield from _dates(value)
+    yield from ratios.forms(value)
+    if re.fullmatch(r"(?:0?[1-9]|1[0-2])/(?:19|20)\d\d", value):
+        yield value.replace("/", " slash ")
+    if re.search(r"\d A$", value):
+        yield f"{value}mpere"
     if slug(value):
         yield value.replace("-", " dash ")
     yield from _renamed(value, r"(?:^|(?<=[a-z.] )|(?<=[a-z.], ))[A-Z]{2}\b", STATES)
@@ -221,6 +226,10 @@ def _piece(pieces: Sequence[Lexeme], n: int) -> Iterator[Token]:
             year, month, day = lexer.calendar(piece.text)
             yield _date(month, day, start, end)
             yield _digits(str(year), start, end)
+        case "month":
+            first, last = piece.text.split("/")
+            yield Token(MONTHS[int(first) - 1], start, end)
+            yield _digits(last, start, end)
         case "clock":
             yield from _timed(piece)
         case "decade":
@@ -233,7 +242,8 @@ def _piece(pieces: Sequence[Lexeme], n: int) -> Iterator[Token]:
             yield from _sign(pieces, n)
         case "mark":
             tall = piece.text in {"'", "’"} and lexer.tall(pieces, n)
-            yield Token("foot" if tall else "", start, end)
+            inch = "inch" * (piece.text == lexer.INCH)
+            yield Token("foot" if tall else inch, start, end)
         case "silent":
             return
 
@@ -286,7 +296,11 @@ def _words(pieces: Sequence[Lexeme], n: int) -> Iterator[Token]:
         yield Token(name, piece.start, piece.end)
     elif n and text in _SCALE and pieces[n - 1].text in {"°", "degrees", "degree"}:
         yield Token(_SCALE[text], piece.start, piece.end)
-    elif text in UNITS and _scale(pieces, n) and not lexer.initial(pieces, n):
+    elif (
+        text in UNITS
+        and _scale(pieces, n)
+        and not (lexer.initial(pieces, n) or lexer.lettered(pieces, n))
+    ):
         for word in UNITS[text][0].split():
             yield Token(word.casefold(), piece.start, piece.end)
     else:
@@ -433,7 +447,7 @@ def _clocked(token: Token, end: int) -> Token:
 def _paid(tokens: list[Token]) -> list[Token]:
     """Put currency signs behind their number, and cents into it."""
     done: list[Token] = []
-    for token in tokens:
+    for n, token in enumerate(tokens):
         last = done[-1] if done else None
         if last and last.text in CURRENCIES and token.values:
             name = CURRENCIES[last.text][0]
@@ -442,22 +456,41 @@ def _paid(tokens: list[Token]) -> list[Token]:
         elif last and last.text.startswith("unit:") and token.text in numerals.SCALES:
             if len(done) > 1 and done[-2].values:
                 done[-2] = _scaled(done[-2], numerals.SCALES[token.text], token.end)
-        elif token.text in {"cents", "cent"} and _wallet(done):
+        elif token.text in _PENCE and _wallet(done):
             cents = done.pop().values[0] / 100
             done.pop()
             whole = done[-2]
             value = whole.values[0] + cents
             done[-2] = Token(f"‹{numerals.plain(value)}›", whole.start, token.end, (value,))
-        elif token.text in {"cents", "cent"} and last and last.values:
+        elif token.text in _PENCE and last and last.values:
             value = last.values[0] / 100
             text = f"‹{numerals.plain(value)}›"
             done[-1] = Token(text, last.start, token.end, (value, *last.values))
-            done.append(Token("unit:dollar", last.start, token.end))
+            done.append(Token(f"unit:{_PENCE[token.text]}", last.start, token.end))
+        elif _penced(tokens, n) and len(done) > 1:
+            value = done[-2].values[0] + token.values[0] / 100
+            text = f"‹{numerals.plain(value)}›"
+            done[-2] = Token(text, done[-2].start, token.end, (value,))
         elif token.text in _MONEY:
             done.append(token._replace(text=f"unit:{_MONEY[token.text]}"))
         else:
             done.append(token)
     return done
+
+
+_PENCE = {"cent": "dollar", "cents": "dollar", "penny": "pound", "pence": "pound"}
+
+
+def _penced(tokens: Sequence[Token], n: int) -> bool:
+    """Tell whether the number at n is the pence of three pounds fifty."""
+    if n < 2 or tokens[n - 1].text not in {"unit:pound", "pound"} or tokens[n - 1].pause:
+        return False
+    whole, after = tokens[n - 2], [token.text for token in tokens[n + 1 : n + 2]]
+    if not all(re.fullmatch(r"‹\d+›", token.text) for token in (whole, tokens[n])):
+        return False
+    free = n < 3 or tokens[n - 3].text not in CURRENCIES
+    ends = not after or not (after[0].startswith("unit:") or after[0] in {*CURRENCIES, "percent"})
+    return free and ends and bool(re.fullmatch(r"‹[1-9]\d›", tokens[n].text))
 
 
 def _spanned(tokens: list[Token]) -> list[Token]:

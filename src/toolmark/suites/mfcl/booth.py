@@ -55,7 +55,7 @@ OTHERS = (
 """What other people in the room say: commands of their own, so that one carried out can be told."""
 _BABBLE = 6
 _DRAWS = 4  # of a preset's acoustics, until a listener can follow
-_FORM = 6  # of what is kept: count up when the same job would come out another way
+_FORM = 7  # of what is kept: count up when the same job would come out another way
 
 
 _LIBRARIES = (

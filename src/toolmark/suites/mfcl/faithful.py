@@ -1,7 +1,8 @@
 """Whether a wording by a model says what was written: no less, no more, and nothing else.
 
 Values that calls need are looked after elsewhere (`survive`). Here it is the rest: numbers, units,
-negations and names must not come out of nowhere, and most words that carry the sense must stay.
+negations and names must not come out of nowhere, most words that carry the sense must stay, and
+nothing may be turned around (`turned`).
 English only. A good wording that fails costs nothing but variety: the rules word the request then.
 """
 
@@ -15,13 +16,12 @@ from decimal import Decimal
 from toolmark.perturb.text import survive
 from toolmark.perturb.text.survive import Token
 from toolmark.perturb.text.tables import CURRENCIES, ROMAN, STATES, UNITS
+from toolmark.suites.mfcl import turned
+from toolmark.suites.mfcl.sense import FREE, alike, carries, row
 
 KEPT = 0.6
 """The share of the words that carry the sense which must stay, in any form."""
-_MOST_NEW = 8  # such words for which one more may be new, beside those that replace others
 _SHORT = 4  # letters of an abbreviation at most
-_STEM = 4  # letters that two forms of a word share at least
-_LIKE = 0.6  # of the longer form
 
 _OPENER = re.compile(
     r"(?i)\W*((?:sure|certainly|absolutely|of course|unfortunately|apologies)\b"
@@ -32,32 +32,8 @@ _OPENER = re.compile(
 )
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_NOT = _set(
-    "not no never none neither nor without cannot nobody nothing nowhere non dont doesnt didnt "
-    "isnt arent wasnt werent wont wouldnt shouldnt couldnt cant hasnt havent hadnt mustnt neednt "
-    "aint"
-)
-_SPARED = _set("except excluding exclude excludes excluded avoid avoiding skip omit unless instead")
-_SPANS = _set("percent celsius fahrenheit day week month year decade century dozen cent")
+_SPANS = row("percent celsius fahrenheit day week month year decade century dozen cent")
 _PLURAL = {f"{word}s": word for word in _SPANS}
-_FREE = _set(
-    "a about actually again all also am an and any are around as ask at be been being but by can "
-    "check colon comma could currently dash did do does dot each equals exactly figure find for "
-    "from gap get gets getting give go going good got gotta great had has have having hello help "
-    "hey hi how hyphen i id if ill im in into is it its ive just kind kindly know let like ll "
-    "look looking love me mind minus much my na need needed needs now of off oh ok okay on one "
-    "or our out over per please plus point quick quickly re really right s second see should "
-    "show slash so some something sort sure t tell thank thanks that the their them then there "
-    "these they theyre thing things think this those thx times to too try um uh underscore up us "
-    "using ve via wanna want wanted was we well were what whats when where which while who whom "
-    "whose why will with wondering work would yeah yes you your youre "
-    "calculate compute determine fetch identify locate obtain provide retrieve return search"
-)
-"""What is said as it comes, and the verbs that only ask for an answer."""
 
 
 def fault(written: str, text: str) -> str:
@@ -71,11 +47,12 @@ def fault(written: str, text: str) -> str:
         return "much shorter than what was written"
     written = _parted(written)
     before, after = survive.understood(written).tokens, survive.understood(text).tokens
-    return (
-        _numbers(written, text, before)
-        or _units(written, before, after)
-        or _negated(before, after)
-        or _sense(written, text, before, after)
+    if why := _numbers(written, text, before) or _units(written, before, after):
+        return why
+    text = _parted(_joined(text))
+    after = survive.understood(text).tokens
+    return turned.fault(before, after, _named(written, before)) or _sense(
+        written, text, before, after
     )
 
 
@@ -84,11 +61,16 @@ def _parted(text: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
 
 
+def _joined(text: str) -> str:
+    """Return the text with N Y C and I Ds as one word each."""
+    return re.sub(r"\b[A-Z](?: [A-Z])* [A-Z]s?\b", lambda found: found[0].replace(" ", ""), text)
+
+
 def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
-# --- numbers, units, negations ----------------------------------------------------------
+# --- numbers, units ----------------------------------------------------------
 
 
 def _numbers(written: str, text: str, before: Sequence[Token]) -> str:
@@ -133,25 +115,6 @@ def _measures(tokens: Sequence[Token]) -> Iterator[str]:
             yield name
 
 
-def _negated(before: Sequence[Token], after: Sequence[Token]) -> str:
-    old, spared = _count(before, _NOT), _count(before, _SPARED)
-    new = _count(after, _NOT)
-    if new > old + spared:
-        return "denies something that was not denied"
-    if old and not new + _count(after, _SPARED):
-        return "leaves out what was denied"
-    return ""
-
-
-def _count(tokens: Sequence[Token], words: AbstractSet[str]) -> int:
-    """Count words, but not the one that stands for "number"."""
-    after = (*tokens[1:], None)
-    return sum(
-        token.text in words and not (token.text == "no" and then and then.values)
-        for token, then in zip(tokens, after, strict=True)
-    )
-
-
 # --- the sense --------------------------------------------------------------------------
 
 
@@ -165,12 +128,12 @@ def _sense(written: str, text: str, before: Sequence[Token], after: Sequence[Tok
     gone = [word for word in wanted if not _found(word, set(said), text)]
     if len(gone) > (1 - KEPT) * len(wanted):
         return f"leaves out: {', '.join(gone[:5])}"
-    short = {word for word in old - _FREE if len(word) <= _SHORT}
+    short = {word for word in old - FREE if len(word) <= _SHORT}
     new = [word for word in said if not (_found(word, old, written) or _whole(word, short))]
     names = set(_names(text, after))
     if named := [word for word in new if word in names]:
         return f"says a name that was not written: {named[0]}"
-    if len(new) > len(gone) + max(1, len(wanted) // _MOST_NEW):
+    if len(new) > len(gone):
         return f"adds: {', '.join(new[:5])}"
     return ""
 
@@ -180,31 +143,18 @@ def _holds(text: str, code: str) -> bool:
 
 
 def _carrying(tokens: Sequence[Token]) -> Iterator[str]:
-    for token in tokens:
-        word = token.text
-        if len(word) > 1 and word.isalpha() and word not in _FREE and word not in _NOT:
-            yield word
+    return (token.text for token in tokens if carries(token))
 
 
 def _found(word: str, words: AbstractSet[str], text: str) -> bool:
     return (
-        word in words or any(_alike(word, one) for one in words) or bool(survive.spans(text, word))
+        word in words or any(alike(word, one) for one in words) or bool(survive.spans(text, word))
     )
 
 
 def _whole(word: str, short: AbstractSet[str]) -> bool:
     """Tell whether a word is what one of these stands for: street of st, boulevard of blvd."""
     return any(word[0] == one[0] and re.search(".*".join(one), word) for one in short)
-
-
-def _alike(one: str, other: str) -> bool:
-    """Tell whether two words are forms of one, by the letters that they begin with."""
-    same = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        same += 1
-    return same >= max(min(_STEM, len(one), len(other)), _LIKE * max(len(one), len(other)))
 
 
 def _names(text: str, tokens: Sequence[Token]) -> Iterator[str]:
@@ -216,3 +166,8 @@ def _names(text: str, tokens: Sequence[Token]) -> Iterator[str]:
             and not re.search(r"(?:^|[.!?:…])\W*$", text[: token.start])
         ):
             yield token.text
+
+
+def _named(text: str, tokens: Sequence[Token]) -> frozenset[str]:
+    """Return the words that may be names: with a capital, also where a sentence begins."""
+    return frozenset(token.text for token in tokens if text[token.start].isupper())

@@ -117,9 +117,8 @@ class Reworder:
         """
         loop = asyncio.new_event_loop()
         aside = ThreadPoolExecutor(1)
-        asking = aside.submit(_finish, loop, self._replies(requests))
         try:
-            return asking.result()
+            return aside.submit(_finish, loop, self._replies(requests)).result()
         except BaseException:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(_cancel, loop)
