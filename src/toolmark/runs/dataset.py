@@ -7,7 +7,6 @@ inner folder files are being moved: found there later, it tells which are of an 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -15,7 +14,7 @@ import shutil
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -171,17 +170,9 @@ def _standing(folder: Path) -> Manifest | None:
     return old
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _alone(folder: Path) -> AbstractContextManager[None]:
     place = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise UsageError(f"{folder}: another process is writing this set") from None
-    else:
-        yield
-    finally:
-        os.close(place)
+    return jsonl.sole(place, f"{folder}: another process is writing this set")
 
 
 def _fill(stage: Path, suite: Suite, tasks: Iterable[Task], about: str) -> Manifest:

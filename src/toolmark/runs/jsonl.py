@@ -135,11 +135,17 @@ def _whole(fd: int) -> int:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Keep other writers out of a run folder. Raises UsageError when one is in."""
-    lock = _opened(path / "lock")
+    with sole(_opened(path / "lock"), f"{path}: another process is writing this run"):
+        yield
+
+
+@contextmanager
+def sole(lock: int, told: str) -> Iterator[None]:
+    """Hold a file or folder alone by its open descriptor, which is closed; else raise `told`."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise UsageError(f"{path}: another process is writing this run") from None
+        raise UsageError(told) from None
     else:
         yield
     finally:

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from random import Random
 
-from toolmark.perturb.text import disfluency, survive
+from toolmark.perturb.text import disfluency, meaning, survive
 from toolmark.perturb.text.disfluency import CLASSES, FEATURES, Guard
 from toolmark.perturb.text.facts import Change, Fact, Said, enums
 from toolmark.types import Tool
@@ -123,7 +123,7 @@ def guard(text: str, facts: Sequence[Fact], made: Sequence[Change]) -> Guard:
 def _numbers(text: str, starts: Sequence[int]) -> list[tuple[int, int]]:
     """Return the runs of words that are numbers, with a unit or a sign's name beside them."""
     runs = []
-    for token in survive.understood(text).tokens:
+    for token in meaning.understood(text).tokens:
         if token.values:
             first = bisect_right(starts, token.start) - 1
             runs.append((first, bisect_right(starts, token.end - 1)))

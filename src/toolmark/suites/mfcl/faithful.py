@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 
-from toolmark.perturb.text import survive
-from toolmark.perturb.text.survive import Token
+from toolmark.perturb.text import meaning, survive
+from toolmark.perturb.text.naming import Token
 from toolmark.perturb.text.tables import CURRENCIES, ROMAN, STATES, UNITS
 from toolmark.suites.mfcl import turned
 from toolmark.suites.mfcl.sense import FREE, alike, carries, row
@@ -46,11 +46,11 @@ def fault(written: str, text: str) -> str:
     if 2 * len(text.split()) < len(written.split()):
         return "much shorter than what was written"
     written = _parted(written)
-    before, after = survive.understood(written).tokens, survive.understood(text).tokens
+    before, after = meaning.understood(written).tokens, meaning.understood(text).tokens
     if why := _numbers(written, text, before) or _units(written, before, after):
         return why
     text = _parted(_joined(text))
-    after = survive.understood(text).tokens
+    after = meaning.understood(text).tokens
     return turned.fault(before, after, _named(written, before)) or _sense(
         written, text, before, after
     )
@@ -77,7 +77,7 @@ def _numbers(written: str, text: str, before: Sequence[Token]) -> str:
     """Tell of a number that was not written; "a hundred and five" may be one number or two."""
     joined = re.sub(r"(?i)\b(hundred|thousand|million) and (?=\w)", r"\1 ", text)
     apart, whole = (
-        list(_strange(survive.understood(said).tokens, before, written)) for said in (text, joined)
+        list(_strange(meaning.understood(said).tokens, before, written)) for said in (text, joined)
     )
     return f"says a number that was not written: {apart[0]}" if apart and whole else ""
 

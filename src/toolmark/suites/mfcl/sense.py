@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolmark.perturb.text.survive import Token
+from toolmark.perturb.text.naming import Token
 
 _STEM = 4  # letters that two forms of a word share at least
 _LIKE = 0.6  # of the longer form

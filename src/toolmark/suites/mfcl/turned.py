@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from toolmark.perturb.text.survive import Token
+from toolmark.perturb.text.naming import Token
 from toolmark.suites.mfcl.sense import alike, carries, denies, row
 
 _AXES = (
