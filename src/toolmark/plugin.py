@@ -13,8 +13,11 @@ from typing import Any
 
 from toolmark.errors import UsageError, near
 
-# rooms of ours, and the extra that they need
-EXTRAS = {"m3": "m3", "mcp": "m3", "mfcl": "speech", "perturb": "speech"}
+# rooms of ours, and the extra that they need; the first that fits counts
+EXTRAS = {
+    "image": "vision", "vision": "vision", "m3": "m3", "mcp": "m3", "mfcl": "speech",
+    "perturb": "speech",
+}  # fmt: skip
 
 
 def named(spec: str) -> bool:

@@ -387,11 +387,15 @@ class Chart(Record, frozen=True, kw_only=True):
 
 
 class Drawing(Record, frozen=True, kw_only=True):
-    """A drawing of one episode: SVG of our own making, every foreign text in it escaped."""
+    """A drawing of one episode: SVG of our own making, every foreign text in it escaped.
+
+    `over`: a picture of the run's store upon which it lies, from edge to edge.
+    """
 
     title: str
     svg: str
     note: str = ""
+    over: Image | None = None
 
 
 # --- behaviour, as protocols ------------------------------------------------------------

@@ -17,7 +17,8 @@ from toolmark import codec
 from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
 from toolmark.report import episode, page
-from toolmark.report.episode import LARGEST, LONGEST, PICTURE
+from toolmark.report.episode import LARGEST, LONGEST
+from toolmark.report.picture import LARGEST as PICTURE
 from toolmark.runs import scoring
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Metric, Scorer
@@ -366,8 +367,11 @@ def test_pictures_are_on_the_page_unless_large_lost_or_no_picture(
         results=(Result(parts=parts),),
     )
     seen = structs.replace(only, steps=(first,))
-    body = json.loads(episode.block(0, task, seen, {}, (), store).body)["steps"][0]
-    shown = [{"src": f"data:image/png;base64,{base64.b64encode(b'small').decode()}"}]
+    made = episode.block(0, task, seen, {}, (), store)
+    body = json.loads(made.body)["steps"][0]
+    ((name, held),) = made.drawn.items()
+    assert json.loads(held) == f"data:image/png;base64,{base64.b64encode(b'small').decode()}"
+    shown = [{"src": f"#{name}"}]
     assert body["said"][0]["pictures"] == body["results"][0]["pictures"] == shown
     assert all(part.sha256 in body["said"][0]["text"] for part in parts)
 

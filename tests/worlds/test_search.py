@@ -9,11 +9,11 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from toolmark.errors import DataError, Unavailable, UsageError, WorldError
+from toolmark.errors import DataError, UsageError, WorldError
 from toolmark.types import Call, Result
 from toolmark.worlds.cassette import HIDDEN, Cassette
 
@@ -21,7 +21,7 @@ pytest.importorskip("bs4", reason="needs toolmark[web]")
 pytest.importorskip("markdownify", reason="needs toolmark[web]")
 from toolmark.worlds import page, public
 from toolmark.worlds.corpus import Corpus
-from toolmark.worlds.search import FETCH, SEARCH, Engine, Found, Got, Hit, Recorded, Search, Web
+from toolmark.worlds.search import FETCH, SEARCH, Engine, Found, Got, Hit, Recorded, Search, offer
 
 HTML = """<html><head><title>Tea</title><style>p{}</style></head><body><script>x()</script>
 <h1>Da Hong Pao</h1><p>A <b>rare</b> tea from <a href="/fujian">Fujian</a>.</p></body></html>"""
@@ -106,76 +106,6 @@ def test_a_wrong_call_is_an_error_the_model_sees(name: str, given: dict[str, Any
     assert result.is_error and result.text.startswith("Error during execution: ")
 
 
-# --- a provider -------------------------------------------------------------------------
-
-
-class Said(NamedTuple):
-    status: int
-    body: bytes
-
-
-def web(
-    *answers: Said | Exception, waits_s: tuple[float, ...] = (0.0, 0.0)
-) -> tuple[Web, list[str]]:
-    asked: list[str] = []
-    left = iter(answers)
-
-    async def get(url: str) -> Said:
-        asked.append(url)
-        answer = next(left)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return Web(get, "k-secret", waits_s=(0.0, 0.0)), asked
-
-
-HITS = Said(200, b'{"organic_results": [{"title": "T", "link": "https://a.example/"}, {"x": 1}]}')
-
-
-def find(engine: Web) -> Found:
-    return asyncio.run(engine.find("tea & milk", "wt-wt"))
-
-
-def test_the_provider_is_asked_with_words_region_and_key() -> None:
-    engine, asked = web(HITS)
-    assert find(engine).hits == (Hit("T", "https://a.example/"), Hit("", ""))
-    assert asked == [
-        "https://serpapi.com/search?engine=duckduckgo&q=tea+%26+milk&kl=wt-wt&api_key=k-secret"
-    ]
-
-
-@pytest.mark.parametrize(
-    "busy",
-    [
-        Said(429, b""),
-        Said(503, b""),
-        Said(200, b'{"error": "429: out of searches"}'),
-        Said(200, b"<html>"),
-        Unavailable("reset"),
-    ],
-)
-def test_a_provider_that_is_busy_is_asked_again_and_then_not_run(busy: Said | Exception) -> None:
-    engine, asked = web(busy, busy, HITS)
-    assert find(engine).hits and len(asked) == 3
-    engine, asked = web(*[busy] * 9)
-    with pytest.raises(WorldError, match="the search provider"):
-        find(engine)
-    assert len(asked) == 3
-
-
-def test_a_refused_key_is_not_asked_with_again_nor_told() -> None:
-    engine, asked = web(Said(401, b""), HITS)
-    with pytest.raises(WorldError, match="SERPAPI_API_KEY") as caught:
-        find(engine)
-    assert len(asked) == 1 and "k-secret" not in str(caught.value)
-
-
-def test_no_result_is_the_providers_own_answer() -> None:
-    engine, _ = web(Said(200, b'{"error": "no results for this query"}'))
-    assert find(engine).error.startswith("Failed to retrieve the search results")
-
-
 # --- a recording ------------------------------------------------------------------------
 
 
@@ -245,33 +175,62 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_corpus_ranks_pages_that_hold_the_words(folder: Path) -> None:
-    hits = ast.literal_eval(ask(Corpus(folder), SEARCH, keywords="Tea").text)
+    hits = ast.literal_eval(ask(Corpus.of(folder), SEARCH, keywords="Tea").text)
     assert [hit["href"] for hit in hits] == [
         "https://b.example/notes.txt",
         "https://en.example.org/wiki/Tea.html",
     ]
     assert hits[1]["title"] == "Tea" and "rare" in hits[1]["body"]
-    assert ask(Corpus(folder), SEARCH, keywords="wine").text == "[]"
-    assert ask(Corpus(folder), SEARCH, keywords="").text == "[]"
+    assert ask(Corpus.of(folder), SEARCH, keywords="wine").text == "[]"
+    assert ask(Corpus.of(folder), SEARCH, keywords="").text == "[]"
 
 
 @pytest.mark.parametrize(
     "url", ["https://en.example.org/wiki/Tea", "http://EN.example.org/wiki/Tea.html#x"]
 )
 def test_a_page_of_a_corpus_has_its_address(folder: Path, url: str) -> None:
-    assert json.loads(ask(Corpus(folder), FETCH, url=url).text)["content"] == HTML
+    assert json.loads(ask(Corpus.of(folder), FETCH, url=url).text)["content"] == HTML
 
 
 @pytest.mark.parametrize(
     "url", ["https://../secret.txt", "https://b.example/../../secret.txt", "http://[", "https://x"]
 )
 def test_a_corpus_gives_nothing_but_its_pages(folder: Path, url: str) -> None:
-    assert json.loads(ask(Corpus(folder), FETCH, url=url).text)["error"].endswith("404")
+    assert json.loads(ask(Corpus.of(folder), FETCH, url=url).text)["error"].endswith("404")
 
 
 def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no pages"):
-        Corpus(tmp_path)
+        Corpus.of(tmp_path)
+
+
+# --- structured arguments ---------------------------------------------------------------
+
+
+def asked(**given: Any) -> Result:
+    web = Search(offer(parted=True), Canned(), snippets=True, parted=True)
+    return asyncio.run(web.call(Call(name=SEARCH, arguments=json.dumps(given))))
+
+
+def test_the_parts_of_a_query_are_joined_for_the_engine() -> None:
+    said = asked(query_text=" opening year", image_text="LUMA", visual_features="", max_results=1)
+    assert ast.literal_eval(said.text)[0]["body"] == "about opening year LUMA"
+    for wrong in ({"keywords": "tea"}, {"image_text": "LUMA"}, {"query_text": ["tea"]}):
+        assert asked(**wrong).is_error
+
+
+@pytest.mark.parametrize("parted", [False, True])
+def test_the_tools_on_offer_take_what_they_say_and_ask_for_what_they_need(parted: bool) -> None:
+    web = Search(offer(parted=parted), Canned(), snippets=True, parted=parted)
+    for tool in asyncio.run(web.tools()):
+        texts = {"url": "https://a.example/tea", "mode": "markdown", "max_results": 2}
+        full = {name: texts.get(name, "tea") for name in tool.parameters["properties"]}
+        needed = {name: full[name] for name in tool.parameters["required"]}
+        for given in (full, needed):
+            call = Call(name=tool.name, arguments=json.dumps(given))
+            assert not asyncio.run(web.call(call)).is_error
+        call = Call(name=tool.name, arguments="{}")
+        assert asyncio.run(web.call(call)).is_error
 
 
 # --- the public web ---------------------------------------------------------------------
@@ -418,4 +377,4 @@ def test_a_damaged_page_is_text_or_an_error_the_model_sees(html: str) -> None:
 
 def test_a_damaged_page_of_a_corpus_can_be_found(folder: Path) -> None:
     (folder / "b.example" / "broken.html").write_text("<p>kettle<![[[")
-    assert "broken.html" in ask(Corpus(folder), SEARCH, keywords="kettle").text
+    assert "broken.html" in ask(Corpus.of(folder), SEARCH, keywords="kettle").text

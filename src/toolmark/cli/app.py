@@ -28,6 +28,7 @@ from toolmark.cli import (
     serve,
     stored,
     terminal,
+    tune,
 )
 from toolmark.cli import options as o
 from toolmark.errors import Rejected, ToolmarkError, UsageError, near
@@ -250,6 +251,18 @@ app.command(epilog="Example: `toolmark judge runs/A -j openai/gpt-5-mini -j URL#
 app.command(epilog="Example: `toolmark author m3 -m MODEL --judge MODEL -T truths=T.json -o DIR`")(
     author.author
 )
+app.command(
+    epilog="""Examples:
+
+`toolmark tune mfcl-vision -T items=20 --seed 7 -m MODEL -m MODEL -m MODEL -o DIR`
+
+`toolmark tune mfcl-vision -o DIR` goes on with it, after `toolmark review DIR` too
+
+`toolmark tune mfcl-vision --draft PICTURES` begins a set of your own pictures
+
+`toolmark tune mfcl-vision -T source=PICTURES -T search=brave -m MODEL -o DIR`
+"""
+)(tune.tune)
 app.command(epilog="Example: `toolmark serve funcbench -T core=10 -T depth=5 --seed 7`")(
     serve.serve
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import msgspec
 import typer
@@ -15,14 +16,16 @@ from rich.console import Console
 
 from toolmark import plugin
 from toolmark.cli import options as o
+from toolmark.errors import UsageError
 from toolmark.report.tables import visible
 
 if TYPE_CHECKING:  # loaded when needed: other commands start sooner without it
+    from toolmark.perturb.image.folder import Made
     from toolmark.perturb.speech.effect import Effect
     from toolmark.suites.mfcl.booth import Uttered
 
 app = typer.Typer(
-    help="Change wording and sound as the suites do, seeded and recorded.",
+    help="Change wording, sound and pictures as the suites do, seeded and recorded.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -39,7 +42,7 @@ class Missing(StrEnum):
 
 @app.callback()
 def _group() -> None:
-    """Change wording and sound as the suites do, seeded and recorded."""
+    """Change wording, sound and pictures as the suites do, seeded and recorded."""
 
 
 @app.command(
@@ -125,6 +128,95 @@ def speech(
         _end(made, output)
     if any(one.get("failed") for one in made):
         raise typer.Exit(1)
+
+
+@app.command(
+    epilog="""Examples:
+
+`toolmark perturb image photo.jpg OUT --with edges`
+
+`toolmark perturb image photos OUT --with crop-4:3 --with occlusion=0.5 --boxes boxes.json --sheet`
+
+`toolmark perturb image images OUT --keep-names`, then `-T images=OUT/edges` of a suite
+"""
+)
+def image(
+    source: Annotated[Path, typer.Argument(help="A picture, or a folder.", metavar="IN")],
+    output: Annotated[Path, typer.Argument(help="The folder to write to.", metavar="OUT")],
+    names: Annotated[
+        list[str] | None,
+        o.flag(
+            "--with",
+            metavar="NAME",
+            help="base, crop-16:9, crop-4:3, resize-16:9, resize-4:3, gray, edges (or"
+            " edges=LOW/HIGH), red-green: these eight where none is named; occlusion=SHARE,"
+            " jitter=1 to 4. May be repeated.",
+        ),
+    ] = None,
+    boxes: Annotated[
+        Path | None,
+        o.flag(
+            "--boxes",
+            metavar="FILE.json",
+            help="Clues in pixels, which crops keep and occlusions cover:"
+            ' {"NAME": [[left, top, right, bottom], ...]}.',
+        ),
+    ] = None,
+    seed: Annotated[int, o.flag("--seed", help="Of all that is drawn.", min=0)] = 0,
+    keep: Annotated[
+        bool, o.flag("--keep-names", help="Files keep their names, and the format these say.")
+    ] = False,
+    sheet: Annotated[
+        bool, o.flag("--sheet", help="Also all variations of a picture side by side.")
+    ] = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Cut, squash, bleach, cover pictures; one that cannot be read is named, the rest is made."""
+    order = plugin.attribute("toolmark.perturb.image.folder:Order")(
+        folder=output, seed=seed, keep=keep, sheets=sheet
+    )
+    if names:
+        order = order._replace(names=tuple(dict.fromkeys(names)))
+    each = plugin.attribute("toolmark.perturb.image.folder:each")
+    made: list[Made] = []
+    with ExitStack() as stack:
+        record = None
+        for one in each(source, order, boxes, note=_note):
+            made.append(one)
+            record = record or stack.enter_context(_record(output))
+            record.write(msgspec.json.encode(one) + b"\n")
+            if one.failed:
+                _note(one.failed)
+    for told, n in Counter(f"{one.variation}: {one.note}" for one in made if one.note).items():
+        _note(f"{told} ({_counted(n, 'picture')})")
+    _pictured(made, output, as_json=as_json)
+    if any(one.failed for one in made):
+        raise typer.Exit(1)
+
+
+def _record(folder: Path) -> BinaryIO:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return (folder / "record.jsonl").open("wb", buffering=0)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot write: {error.strerror}") from None
+
+
+def _pictured(made: Sequence[Made], output: Path, *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(made).decode() + "\n")
+        return
+    fine = [one for one in made if not one.failed]
+    whole = len({one.name for one in fine})
+    told = f"{_counted(len(fine), 'variation')} of {_counted(whole, 'picture')}"
+    told = f"{output}: {told}, record.jsonl"
+    if refused := len(made) - len(fine):
+        told += f"; {refused} refused"
+    out.print(told, markup=False, highlight=False, soft_wrap=True)
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _end(made: Sequence[Mapping[str, object]], output: Path | None) -> None:

@@ -21,6 +21,7 @@ from toolmark.runs.store import Run
 
 if TYPE_CHECKING:  # loaded when needed: other commands start sooner without them
     from toolmark.review.server import Desk, Server
+    from toolmark.suites.mfcl.vision.tune.folder import Tuning
 
 out = Console()
 err = Console(stderr=True)
@@ -30,7 +31,10 @@ Reviewer = Annotated[
     str,
     o.flag("--reviewer", help="Who decides; default: $USER."),
 ]
-Runs = Annotated[list[Path], typer.Argument(help="A run folder; two with --blind.", metavar="RUN")]
+Runs = Annotated[
+    list[Path],
+    typer.Argument(help="A run folder; two with --blind; or one of `tune`.", metavar="RUN"),
+]
 Port = Annotated[int, o.flag("--port", help="0: any free one.", min=0, max=65535)]
 NoOpen = Annotated[bool, o.flag("--no-open", help="Print the address; open no browser.")]
 Export = Annotated[
@@ -61,6 +65,11 @@ def review(
     if len(runs) != 1 + blind:
         raise UsageError("--blind compares two runs" if blind else "review one run at a time")
     chosen = o.words(ids)
+    if (tuned := _tuned(runs[0])) is not None:
+        if blind or pairs or export is not None:
+            raise UsageError(f"{runs[0]}: items are marked there, no runs; leave the flag out")
+        _judged(_solvable(tuned, _named(reviewer), chosen), port, no_open=no_open)
+        return
     opened = [api.open_run(path) for path in runs]
     if export is not None:
         from toolmark.review import single
@@ -68,12 +77,35 @@ def review(
         told = single.export(opened[0], export, chosen)
         out.print(told, markup=False, highlight=False, soft_wrap=True)
         return
-    reviewer = reviewer or os.environ.get("USER", "")
-    if not reviewer:
+    desk = _desk(opened, encoder if pairs else "", _named(reviewer), chosen, seed)
+    _judged(desk, port, no_open=no_open)
+
+
+def _named(reviewer: str) -> str:
+    found = reviewer or os.environ.get("USER", "")
+    if not found:
         raise UsageError("who decides? name yourself with --reviewer")
+    return found
+
+
+def _tuned(path: Path) -> Tuning | None:
+    """Return the tuning of a folder, None for a folder of something else."""
+    if not (path / "tune.json").is_file():  # as its module says, which loads the whole suite
+        return None
+    from toolmark.suites.mfcl.vision.tune.folder import Tuning
+
+    return Tuning(path)
+
+
+def _solvable(tuning: Tuning, reviewer: str, ids: tuple[str, ...]) -> Desk:
+    from toolmark.review.solvable import Solvable
+
+    return Solvable(tuning, reviewer, ids)
+
+
+def _judged(desk: Desk, port: int, *, no_open: bool) -> None:
     from toolmark.review.server import Server
 
-    desk = _desk(opened, encoder if pairs else "", reviewer, chosen, seed)
     with Server(desk, port) as server:
         _serve(server, no_open=no_open)
     for line in desk.lines():

@@ -58,11 +58,11 @@ DIALECTS = {
     "m3-local": "native, prompt; with agent=executor its own",
     "mfcl-speech": "native, prompt",
     "mfcl-transcripts": "native, prompt",
+    "mfcl-vision": "native, prompt",
 }
 PLAYERS = {
     "baselines": "baseline/planner, baseline/eager, baseline/lexical, baseline/desk, "
-    "baseline/listener: agents that "
-    "need no key",
+    "baseline/listener, baseline/ocr-search, baseline/blind: agents that need no key",
     "test instruments": "test/null, test/always-call, test/dead for any suite; test/oracle, "
     "test/faulty?class=... where a suite has them",
     "dialects": "--dialect native (tool calling by the endpoint) or prompt (calls as text)",

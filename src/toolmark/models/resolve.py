@@ -33,8 +33,10 @@ _BASELINES = {
     "lexical": "toolmark.models.baselines.lexical:Lexical",
     "desk": "toolmark.models.baselines.desk:Desk",
     "listener": "toolmark.suites.mfcl.listener:Listener",
+    "ocr-search": "toolmark.suites.mfcl.vision.baselines.players:Reader",
+    "blind": "toolmark.suites.mfcl.vision.baselines.players:Blind",
 }
-_HEARING = ("listener",)
+_SENSES = {"listener": "sound", "ocr-search": "pictures"}  # those read the run's media
 _TESTS = {
     "null": "toolmark.models.baselines.instruments:Null",
     "always-call": "toolmark.models.baselines.instruments:Always",
@@ -97,10 +99,10 @@ def resolve(
     scheme, _, rest = spec.partition("/")
     if scheme == "baseline":
         make = plugin.attribute(_pick(rest, _BASELINES, "baseline"))
-        if rest not in _HEARING:
+        if rest not in _SENSES:
             return cast(Model, make())
         if media is None:
-            raise UsageError(f"{spec} plays suites with sound and nothing else")
+            raise UsageError(f"{spec} plays suites with {_SENSES[rest]} and nothing else")
         return cast(Model, make(media))
     if scheme == "test":
         return _test(rest, suite)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from toolmark import codec
-from toolmark.errors import DataError
 from toolmark.media import Media
-from toolmark.report import sound, tables
+from toolmark.report import picture, sound, tables
 from toolmark.stats import figures
 from toolmark.types import (
     Attempt,
@@ -36,8 +33,6 @@ from toolmark.types import (
 
 LONGEST = 20_000  # characters of one text: the rest stays in trajectories.jsonl
 LARGEST = 1_000_000  # bytes of one episode: one giant must not crowd out a hundred others
-PICTURE = 400_000  # bytes of one picture: larger ones are named only
-SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
 FRAME = 64  # bytes of the element around a body
 NOT_RUN = "not run"
 
@@ -46,9 +41,9 @@ NOT_RUN = "not run"
 class Block:
     """An episode made ready: its line in the list and its details, as JSON safe within HTML.
 
-    `quiet` is the body without its recordings, "" where it has none. `drawn` and `sounds` are the
-    drawings and recordings that the body names, by content: episodes of one sound share them, and
-    a page holds each once.
+    `quiet` is the body without its recordings, "" where it has none. `drawn` are the drawings and
+    pictures, `sounds` the recordings that the body names, by content: episodes that share them do
+    so on the page too, which holds each once.
     """
 
     line: bytes
@@ -131,6 +126,7 @@ def _made(line: dict[str, Any], body: dict[str, Any]) -> Block:
     sounds: dict[str, bytes] = {}
     drawn: dict[str, bytes] = {}
     fitted = _apart(_fit(_apart(body, "sound", sounds)), "svg", drawn)
+    fitted = _apart(fitted, "src", drawn)
     loud, quiet = embed(fitted), embed(_hushed(fitted))
     kept = {name: data for name, data in sounds.items() if name.encode() in loud}
     return Block(embed(line), loud, quiet if kept else b"", drawn, kept)
@@ -220,12 +216,19 @@ class _Store:
         self.room = sound.ROOM
 
         self.known: dict[str, dict[str, Any]] = {}
+        self.looked: dict[str, dict[str, str]] = {}
 
     def seen(self, parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
         """Return the pictures and recordings among the parts; where there is none, no key."""
         sounds = [self._heard(part) for part in parts if isinstance(part, Audio)]
-        found = {"pictures": _pictures(parts, self.media), "sounds": sounds}
+        pictures = [self._looked(part) for part in parts if isinstance(part, Image)]
+        found = {"pictures": [made for made in pictures if made], "sounds": sounds}
         return {key: made for key, made in found.items() if made or key == "pictures"}
+
+    def _looked(self, part: Image) -> dict[str, str]:
+        if part.sha256 not in self.looked:
+            self.looked[part.sha256] = picture.picture(part, self.media, page=self.page)
+        return self.looked[part.sha256]
 
     def _heard(self, part: Audio) -> dict[str, Any]:
         """Return a recording; one that was shown before has a player, but no waveform again."""
@@ -270,17 +273,6 @@ def _step(step: Step, store: _Store) -> dict[str, Any]:
     }
 
 
-def _pictures(parts: Sequence[Part], media: Media) -> list[dict[str, str]]:
-    """Return the pictures that a browser shows, as data; what cannot be read is left out."""
-    made = []
-    for part in parts:
-        if isinstance(part, Image) and part.mime in SHOWN and part.size_bytes <= PICTURE:
-            with suppress(DataError):
-                held = base64.b64encode(media.read(part)).decode()
-                made.append({"src": f"data:{part.mime};base64,{held}"})
-    return made
-
-
 def _message(message: Message) -> str:
     return _clip("\n".join(_parts(message)))
 
@@ -321,7 +313,7 @@ def _views(views: Sequence[Table | Drawing | Audio], store: _Store) -> Iterator[
     """Go through the views; recordings in a row stand together."""
     for heard, group in itertools.groupby(views, lambda view: isinstance(view, Audio)):
         if not heard:
-            yield from map(_view, group)
+            yield from (_view(view, store) for view in group)
             continue
         parts = [view for view in group if isinstance(view, Audio)]
         made = store.seen(parts)
@@ -333,9 +325,10 @@ def _views(views: Sequence[Table | Drawing | Audio], store: _Store) -> Iterator[
         yield {"title": "Recordings" if len(parts) > 1 else "Recording", **made}
 
 
-def _view(view: Table | Drawing | Audio) -> dict[str, Any]:
+def _view(view: Table | Drawing | Audio, store: _Store) -> dict[str, Any]:
     if isinstance(view, Drawing):
-        return {"title": view.title, "svg": str(view.svg), "note": view.note}
+        under = store.seen((view.over,)) if view.over else {}
+        return {"title": view.title, "svg": str(view.svg), "note": view.note, **under}
     if isinstance(view, Audio):
         raise TypeError("recordings are shown by their store")
     made = tables.grid(view)

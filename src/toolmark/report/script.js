@@ -218,6 +218,21 @@
   const drawing = (view) => drawn(
     el("div", { class: "drawing", tabIndex: 0, role: "group", "aria-label": view.title }),
     view.svg, (width) => `max-width:100%;min-width:${Math.min(width, 680)}px`);
+  // a picture, and a link to it in the run folder where it is shown smaller
+  const picture = (p) => {
+    const shown = el("img", { class: "seen", src: piece(p.src), alt: "picture", loading: "lazy" });
+    if (!p.file) return [shown];
+    const link = el("a", { href: p.file, target: "_blank", rel: "noopener" }, "Full size");
+    return [shown, el("p", { class: "note source" }, link, ` · ${p.told}`)];
+  };
+  const pictures = (from) => (from.pictures || []).filter((p) => p.src).flatMap(picture);
+  // a drawing that lies upon a picture can be taken off it
+  const layered = (view, [image, ...about]) => {
+    const marks = drawn(el("div", { class: "over" }), view.svg, () => "width:100%;max-height:100%");
+    const shown = el("input", { type: "checkbox", checked: true });
+    shown.addEventListener("change", () => { marks.hidden = !shown.checked; });
+    return [el("label", { class: "toggle" }, shown, " boxes"), el("div", { class: "layers" }, image, marks), ...about];
+  };
   // the waveform shows where the player is, and takes it where it is clicked
   const sound = (s) => {
     const wave = s.svg ? el("div", { class: "wave" }, drawn(el("div"), s.svg, () => "width:100%")) : "";
@@ -238,7 +253,9 @@
   };
   const sounds = (from) => (from.sounds || []).map(sound);
   const shown = (view) => {
-    const body = [...sounds(view), view.svg ? drawing(view) : view.rows?.length ? table(view) : "",
+    const under = pictures(view);
+    const body = [...sounds(view), ...(under.length && view.svg ? layered(view, under) : []),
+      view.svg && !under.length ? drawing(view) : view.rows?.length ? table(view) : "",
       view.note ? el("p", { class: "note" }, view.note) : ""];
     return view.fold ? fold(view.title, ...body) : el("div", { class: "view" }, el("h4", {}, view.title), ...body);
   };
@@ -266,9 +283,6 @@
       numeric: [false, ...group.map(() => true)],
       rows: names.map((name) => [words[name] || name, ...group.map((v) => told(v, name))]) }));
   };
-
-  const pictures = (from) => (from.pictures || []).filter((p) => p.src)
-    .map((p) => el("img", { class: "seen", src: p.src, alt: "picture", loading: "lazy" }));
 
   const step = (s, i) => {
     const [input, output, reasoning, cached] = s.tokens;

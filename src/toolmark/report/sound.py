@@ -93,7 +93,7 @@ def _sound(part: Audio, media: Media, room: int, page: Path | None) -> dict[str,
     place = f"media/{part.sha256[:2]}/{part.sha256}" if named(part.sha256) else "by another name"
     made: dict[str, Any] = {"told": told, "svg": drawn, "place": place}
     if page is not None and named(part.sha256) and media.holds(part):
-        made["file"] = _way(media.folder / place.removeprefix("media/"), page)
+        made["file"] = way(media.folder / place.removeprefix("media/"), page)
     if found:
         made["seconds"] = round(found.seconds, 3)
     if part.mime not in PLAYED:
@@ -104,7 +104,7 @@ def _sound(part: Audio, media: Media, room: int, page: Path | None) -> dict[str,
     return made | {"sound": url + base64.b64encode(data).decode()}
 
 
-def _way(file: Path, page: Path) -> str:
+def way(file: Path, page: Path) -> str:
     """Return the way from a folder to a file as a link; it never names a scheme or a host."""
     return f"./{quote(os.path.relpath(file.resolve(), page.resolve()))}"
 

@@ -169,7 +169,7 @@ class _Crew:
     def player(self, dialect: Dialect, task: Task, repeat: int) -> Model:
         """Return the model for an episode: the same for all, or an instrument bound to it."""
         if self.instrument is not None:
-            return _bound(self.instrument, dialect, task, repeat)
+            return bound(self.instrument, dialect, task, repeat)
         assert self.model is not None
         return self.model
 
@@ -316,7 +316,7 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
         crew.lose(task, repeat, stage, reason, steps)
 
 
-def _bound(instrument: Instrument, dialect: Dialect, task: Task, repeat: int) -> Model:
+def bound(instrument: Instrument, dialect: Dialect, task: Task, repeat: int) -> Model:
     """Return the instrument's player; its calls are put into the dialect's words."""
     player = instrument.bind(task, repeat)
     if dialect.name == STAGED.name:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -114,6 +114,24 @@ def columns(scores: Iterable[Score], reading: str) -> Columns:
         axes={k: np.array(v + [""] * (n - len(v)), dtype=object) for k, v in axes.items()},
         parts={k: np.array(v + [np.nan] * (n - len(v)), dtype=float) for k, v in parts.items()},
     )
+
+
+def distinct(readings: Mapping[str, Columns]) -> dict[str, Columns]:
+    """Return the readings by name, those of equal values under one: "official and fair"."""
+    found: list[tuple[list[str], Columns]] = []
+    for name, columns in readings.items():
+        for names, known in found:
+            if same(known, columns):
+                names.append(name)
+                break
+        else:
+            found.append(([name], columns))
+    return {" and ".join(names): columns for names, columns in found}
+
+
+def same(a: Columns, b: Columns) -> bool:
+    """Tell whether two readings judge the same answers alike."""
+    return np.array_equal(a.task, b.task) and np.array_equal(a.value, b.value, equal_nan=True)
 
 
 def _put(table: dict[str, list[X]], name: str, row: int, value: X, missing: X) -> None:

@@ -6,6 +6,7 @@ from toolmark.types import Estimate
 
 DASH = "–"
 SPACE = "\u00a0"
+EVEN = 0.01  # by which an end of an interval may miss the half-width that stands for both
 
 
 def share(estimate: Estimate) -> str:
@@ -21,6 +22,22 @@ def share(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return text
     return f"{text} {interval(estimate.low, estimate.high)}"
+
+
+def wide(estimate: Estimate) -> str | None:
+    """Return "61.4 ± 2.7" in per cent, "0.0 [0.0, 32.9]" where the interval is lopsided.
+
+    None where nothing ran or a part of it lacks.
+    """
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None or estimate.partial:
+        return None
+    if low is None or high is None:
+        return f"{100 * value:.1f}"
+    half = (high - low) / 2
+    if max(abs(value - low - half), abs(high - value - half)) <= EVEN:
+        return f"{100 * value:.1f} ± {100 * half:.1f}"
+    return f"{100 * value:.1f} {interval(low, high)}"
 
 
 def points(estimate: Estimate) -> str:

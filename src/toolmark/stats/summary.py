@@ -37,6 +37,21 @@ def mean(columns: Columns, name: str) -> Estimate:
     )
 
 
+def average(columns: Columns, part: str) -> Estimate:
+    """Return the mean of a part over the answers that have it; rates may pass 1, so by bootstrap.
+
+    Without two items there is no interval.
+    """
+    values = columns.part(part)
+    known = ~np.isnan(values)
+    if not known.any():
+        return Estimate(name=part)
+    low, high = bootstrap(values[known], columns.item[known])
+    ends = (None, None) if np.isnan(low) else (low, high)
+    return Estimate(name=part, value=float(values[known].mean()), low=ends[0], high=ends[1],
+                    n=int(known.sum()))  # fmt: skip
+
+
 def share(name: str, hits: Vector, totals: Vector, groups: Groups) -> Estimate:
     """Return sum(hits) / sum(totals), pooled over rows; rows of one group are alike.
 

@@ -26,6 +26,7 @@ SUITES = {
     "m3-local": "toolmark.suites.m3.local.suite:load",
     "mfcl-speech": "toolmark.suites.mfcl.speech:load",
     "mfcl-transcripts": "toolmark.suites.mfcl.transcripts:load",
+    "mfcl-vision": "toolmark.suites.mfcl.vision.suite:load",
 }
 
 

@@ -1,29 +1,26 @@
 """The web as two tools, with the signatures and result shapes of BFCL V4: search and fetch.
 
-What answers is an Engine: a search provider and the public web, a folder of pages, or a recording
-of either. A page that cannot be had is an answer that the model sees; an engine that is down is
-not, it ends the episode as not run.
+What answers is an Engine: a search provider and the public web (providers), pages of one's own
+(corpus), or a recording of either; `engines` opens one by its name. A page that cannot be had is
+an answer that the model sees; an engine that is down is not, it ends the episode as not run.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
-from urllib.parse import urlencode
 
 import msgspec
 
 from toolmark import codec
-from toolmark.errors import EndpointError, WorldError
+from toolmark.errors import WorldError
 from toolmark.types import Call, Record, Result, Tool
-from toolmark.worlds import page, public
 from toolmark.worlds.cassette import Cassette
 from toolmark.worlds.objects import Said, arguments, failed, result, shown
 
 SEARCH, FETCH = "search_engine_query", "fetch_url_content"
-PROVIDER = "https://serpapi.com/search"
 MODES = ("raw", "markdown", "truncate")
 
 
@@ -61,16 +58,84 @@ class Engine(Protocol):
         ...
 
 
+# --- the tools --------------------------------------------------------------------------
+
+PARTS = {
+    "query_text": "Words to search for that the question gives, or that you add.",
+    "image_text": "Words to search for that can be read in the image; empty if there are none.",
+    "visual_features": "Words to search for that name what the image shows: things, shapes, "
+    "colours; empty if there are none.",
+}
+_RESULTS: dict[str, Any] = {
+    "max_results": {
+        "type": "integer",
+        "description": "How many results to return at most.",
+        "default": 10,
+    },
+    "region": {
+        "type": "string",
+        "description": "Where to search: a country and a language, such as us-en, or wt-wt for "
+        "no region.",
+        "default": "wt-wt",
+    },
+}
+_PAGE: dict[str, Any] = {
+    "url": {"type": "string", "description": "The address, beginning with http:// or https://."},
+    "mode": {
+        "type": "string",
+        "enum": list(MODES),
+        "description": "How to return the page: its HTML, as Markdown, or its bare text.",
+        "default": "raw",
+    },
+}
+
+
+def offer(*, parted: bool = False) -> tuple[Tool, Tool]:
+    """Return the two tools, described in our words.
+
+    `parted`: the query is asked for in the PARTS that it comes from (MFCL Vision, appendix A).
+    """
+    asked = PARTS if parted else {"keywords": "Words to search for."}
+    words = {name: {"type": "string", "description": text} for name, text in asked.items()}
+    return (
+        Tool(
+            name=SEARCH,
+            description="Search the web. Returns titles and addresses of pages, best first.",
+            parameters={
+                "type": "object",
+                "properties": words | _RESULTS,
+                "required": [next(iter(asked))],
+            },
+        ),
+        Tool(
+            name=FETCH,
+            description="Fetch a page of the web by its address.",
+            parameters={"type": "object", "properties": _PAGE, "required": ["url"]},
+        ),
+    )
+
+
+def joined(*parts: str) -> str:
+    """Return the parts of a query as the engine is asked with them."""
+    return " ".join(part.strip() for part in parts if part.strip())
+
+
 # --- the world --------------------------------------------------------------------------
 
 
 class Search:
-    """One episode on the web. Without `snippets` a hit is a title and an address only."""
+    """One episode on the web. Without `snippets` a hit is a title and an address only.
 
-    def __init__(self, offered: tuple[Tool, ...], engine: Engine, *, snippets: bool) -> None:
+    `parted`: the search tool asks for its query in parts, as `offer(parted=True)` describes it.
+    """
+
+    def __init__(
+        self, offered: tuple[Tool, ...], engine: Engine, *, snippets: bool, parted: bool = False
+    ) -> None:
         self.offered = offered
         self.engine = engine
         self.snippets = snippets
+        self.parted = parted
 
     async def tools(self) -> tuple[Tool, ...]:
         """Return the tools; they never change."""
@@ -85,7 +150,10 @@ class Search:
         return None
 
     async def _said(self, call: Call) -> Said:
-        tools: dict[str, Callable[..., Awaitable[Any]]] = {SEARCH: self._search, FETCH: self._fetch}
+        tools: dict[str, Callable[..., Awaitable[Any]]] = {
+            SEARCH: self._parts if self.parted else self._search,
+            FETCH: self._fetch,
+        }
         tool = tools.get(call.name)
         if tool is None:
             return failed(f"name '{codec.restore(call.name)}' is not defined")
@@ -107,6 +175,17 @@ class Search:
             return [{"title": hit.title, "href": hit.href} for hit in hits]
         return [{"title": hit.title, "href": hit.href, "body": hit.body} for hit in hits]
 
+    async def _parts(
+        self,
+        query_text: Any,
+        image_text: Any = "",
+        visual_features: Any = "",
+        max_results: Any = 10,
+        region: Any = "wt-wt",
+    ) -> Any:
+        keywords = joined(_text(query_text), _text(image_text), _text(visual_features))
+        return await self._search(keywords, max_results, region)
+
     async def _fetch(self, url: Any, mode: Any = "raw") -> Any:
         if not _text(url).startswith(("http://", "https://")):
             raise ValueError(f"Invalid URL: {url}")
@@ -124,6 +203,8 @@ def _lost(url: str, why: str) -> dict[str, str]:
 
 
 def _read(content: str, mode: Any) -> str:
+    from toolmark.worlds import page  # of an extra: asked for when a page is there to read
+
     match mode:
         case "raw":
             return content
@@ -139,104 +220,6 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"expected text, got {type(value).__name__}")
     return value
-
-
-# --- a provider and the public web ------------------------------------------------------
-
-
-class Answer(Protocol):
-    """A response of the transport."""
-
-    @property
-    def status(self) -> int:
-        """The HTTP status."""
-        ...
-
-    @property
-    def body(self) -> bytes:
-        """The whole body."""
-        ...
-
-
-class Web:
-    """SerpApi's DuckDuckGo engine for searching, the public web for pages.
-
-    `get` is the transport. Being told to slow down, or no answer, is met by waiting and asking
-    again, a bounded number of times; after that the engine is down.
-    """
-
-    def __init__(
-        self,
-        get: Callable[[str], Awaitable[Answer]],
-        key: str,
-        *,
-        waits_s: Sequence[float] = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0),
-        page: Callable[[str], Awaitable[str]] = public.fetch,
-    ) -> None:
-        self.get = get
-        self.key = key
-        self.waits_s = waits_s
-        self.page = page
-
-    async def find(self, keywords: str, region: str, /) -> Found:
-        """Search with the provider."""
-        asked = {"engine": "duckduckgo", "q": keywords, "kl": region, "api_key": self.key}
-        url = f"{PROVIDER}?{urlencode(asked, errors='replace')}"
-        for wait_s in self.waits_s:
-            found = await self._asked(url)
-            if isinstance(found, Found):
-                return found
-            await asyncio.sleep(wait_s)
-        last = await self._asked(url)
-        if isinstance(last, Found):
-            return last
-        raise WorldError(f"the search provider: {last}")
-
-    async def fetch(self, url: str, /) -> Got:
-        """Fetch a public page."""
-        try:
-            return Got(content=codec.escape(await self.page(url)))
-        except public.PageError as error:
-            return Got(error=str(error))
-
-    async def _asked(self, url: str) -> Found | str:
-        """Return what was found, or why to ask again."""
-        try:
-            answer = await self.get(url)
-        except EndpointError as error:
-            return f"{error}"
-        if answer.status in (401, 403):
-            raise WorldError("the search provider refuses the key in SERPAPI_API_KEY")
-        if answer.status == 429 or answer.status >= 500:
-            return f"status {answer.status}"
-        try:
-            return _found(msgspec.json.decode(answer.body, type=_Organic))
-        except msgspec.DecodeError:
-            return f"status {answer.status}, a body that is no search result"
-
-
-class _Item(msgspec.Struct):
-    title: str | None = None
-    link: str | None = None
-    snippet: str | None = None
-
-
-class _Organic(msgspec.Struct):
-    organic_results: list[_Item] | None = None
-    error: str = ""
-
-
-def _found(answer: _Organic) -> Found | str:
-    if "429" in answer.error:
-        return "its hourly limit or its searches are used up"
-    if answer.organic_results is None:
-        return Found(
-            error="Failed to retrieve the search results from server. Please try again later."
-        )
-    items = answer.organic_results
-    return Found(
-        hits=tuple(Hit(item.title or "", item.link or "", item.snippet or "") for item in items)
-    )
 
 
 # --- a recording ------------------------------------------------------------------------

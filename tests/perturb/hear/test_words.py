@@ -46,7 +46,7 @@ def test_plain_words_are_their_own_plain_form(text: str) -> None:
 
 
 def test_long_and_strange_texts_end() -> None:
-    for text in ("9" * 10_000, "1,111" * 2000, "." * 10_000, "a.b" * 3000, "\u0000\ud7ff" * 999):
+    for text in ("9" * 3_000, "1,111" * 600, "." * 3_000, "a.b" * 1_000, "\u0000\ud7ff" * 999):
         words.digits(words.words(text))
 
 

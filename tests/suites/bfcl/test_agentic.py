@@ -184,7 +184,7 @@ def test_the_web_is_played_from_a_folder(tmp_path: Path) -> None:
 def test_a_web_without_an_engine_is_refused_before_any_episode(
     search: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(agentic.KEY, raising=False)
+    monkeypatch.delenv("SERPAPI_API_KEY", raising=False)
     with pytest.raises(UsageError, match=r"SERPAPI_API_KEY.*corpus:FOLDER.*replay:FILE"):
         asyncio.run(opened(agentic.Setting(frozenset({"web_search_base"}), True, search)))
     without = frozenset(agentic_score.MEMORY) - {"memory_vector"}
@@ -199,12 +199,12 @@ async def opened(setting: agentic.Setting) -> None:
 def test_what_cannot_be_played_is_not_run_beside_what_can(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(agentic.KEY, raising=False)
+    monkeypatch.delenv("SERPAPI_API_KEY", raising=False)
     suite = tm.load("bfcl", category=("live_parallel", "web_search_base"))
     run = tm.run(suite, model="test/oracle", log_dir=tmp_path)
     assert run.summary()["n_run"] == 16
     assert {a.stage for a in run.attempts()} == {"world"}
-    assert all(agentic.KEY in a.reason for a in run.attempts())
+    assert all("SERPAPI_API_KEY" in a.reason for a in run.attempts())
 
 
 class Unloaded:

@@ -29,6 +29,7 @@ from toolmark.types import Reply, Task
 
 LIMIT_S = 120
 EACH = 15  # of 200 entries; all where a category has few, or where every text is to be met
+MANY = 3  # of 200 where a category has 5,200
 
 FEW = ("live_parallel", "live_parallel_multiple", "live_relevance")
 NESTED = ("multi_turn_", "memory_", "web_search_")
@@ -165,7 +166,8 @@ def rows(form: str, canary: str) -> Iterator[tuple[str, dict[str, Any]]]:
     suite = suites.load("bfcl", category=bfcl.CATEGORIES)
     for task in suite:
         few = task.category in FEW or task.category == "multi_turn_base"
-        kept = few or synthetic.draw(task.id + "?", 200) < EACH
+        share = MANY if task.category == "format_sensitivity" else EACH
+        kept = few or synthetic.draw(task.id + "?", 200) < share
         if form == "native" and task.dialect:
             continue
         if kept and task.kind == "scored":

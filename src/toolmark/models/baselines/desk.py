@@ -43,7 +43,7 @@ class Desk:
         played = work(question, Kit(request.tools))
         try:
             calls = next(played)
-            for results in _heard(request.messages):
+            for results in heard(request.messages):
                 calls = played.send(results)
         except StopIteration as end:
             return Reply(text=end.value[0])
@@ -52,7 +52,7 @@ class Desk:
         return Reply(calls=tuple(named))
 
 
-def _heard(messages: Sequence[Message]) -> list[list[str]]:
+def heard(messages: Sequence[Message]) -> list[list[str]]:
     """Return the results of each reply with calls, in the order of the calls."""
     heard: list[list[str]] = []
     for at, message in enumerate(messages):

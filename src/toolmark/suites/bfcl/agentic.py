@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,8 +18,7 @@ from toolmark.media import Media
 from toolmark.suites.bfcl import data, schema
 from toolmark.suites.bfcl.agentic_score import MEMORY, WEB
 from toolmark.types import Limits, Message, Task, Text, Tool, Turn, World
-from toolmark.worlds import vector
-from toolmark.worlds.cassette import Cassette
+from toolmark.worlds import engines, vector
 from toolmark.worlds.memory import SLOT, KeyValue, Memory, Store, Summary, by_words
 
 CATEGORIES = (*WEB, *MEMORY)
@@ -30,8 +28,6 @@ GROUPS: dict[str, tuple[str, ...]] = {"web_search": WEB, "memory": MEMORY, "agen
 SCENARIOS = ("notetaker", "healthcare", "finance", "customer", "student")
 STEPS = 21  # the official loop stops after its counter has passed 20
 ENCODER = "all-MiniLM-L6-v2"
-KEY = "SERPAPI_API_KEY"
-CHOICES = "serpapi (needs SERPAPI_API_KEY), corpus:FOLDER, record:FILE or replay:FILE"
 
 _DATA = "bfcl_eval/data"
 _PROMPTS = "bfcl_eval/constants/default_prompts.py"
@@ -200,7 +196,7 @@ class Setting:
     def missing(self) -> dict[str, str]:
         """Return the categories that cannot be played here, and why."""
         found: dict[str, str] = {}
-        searches = _no_search(self.search)
+        searches = engines.lacking(self.search)
         if searches:
             found |= dict.fromkeys(WEB, searches)
         if not encoders.installed():
@@ -269,52 +265,14 @@ async def site(setting: Setting, media: Media) -> AsyncIterator[Agentic]:
     if played.isdisjoint(WEB):
         yield Agentic(None, encoder, missing)
         return
-    async with _engine(setting.search) as engine:
+    async with engines.opened(setting.search, _connected) as engine:
         yield Agentic(engine, encoder, missing)
 
 
-def _no_search(search: str) -> str:
-    """Return why this cannot answer searches, "" if it can."""
-    kind, _, place = search.partition(":")
-    if not all(util.find_spec(name) for name in ("bs4", "markdownify")):
-        return _lacks("web search reads pages", "bfcl")
-    match kind:
-        case "serpapi" | "record" if not os.environ.get(KEY):
-            return f"web search with {kind} needs {KEY}; -T search= can be {CHOICES}"
-        case "serpapi" if not place:
-            return ""
-        case "record" if place:
-            return ""
-        case "corpus" if place and Path(place).is_dir():
-            return ""
-        case "replay" if Path(place).is_file():
-            return ""
-        case "corpus" | "replay":
-            return f"search {search!r}: {place!r} is not there; -T search= can be {CHOICES}"
-        case _:
-            return f"no search {search!r}; -T search= can be {CHOICES}"
-
-
-@asynccontextmanager
-async def _engine(search: str) -> AsyncIterator[Any]:
+def _connected(headers: Mapping[str, str]) -> engines.Connection:
     from toolmark.models.http import Client
-    from toolmark.worlds.corpus import Corpus
-    from toolmark.worlds.search import Recorded, Web
 
-    kind, _, place = search.partition(":")
-    if kind == "corpus":
-        yield Corpus(Path(place))
-        return
-    if kind == "replay":
-        yield Recorded(Cassette(Path(place)))
-        return
-    key = os.environ[KEY]
-    client = Client({"accept": "application/json"}, timeout_s=60.0)
-    try:
-        web = Web(client.get, key)
-        yield Recorded(Cassette(Path(place), (key,)), web) if kind == "record" else web
-    finally:
-        await client.close()
+    return Client(headers, timeout_s=60.0)
 
 
 def _lacks(what: str, extra: str) -> str:

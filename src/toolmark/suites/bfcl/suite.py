@@ -95,8 +95,8 @@ def load(
             ret_fmt=json&tool_call_tag=True&func_doc_fmt=xml&prompt_fmt=plaintext&style=classic.
         entries: For format_sensitivity, the published 200 entries or all 2,351.
         wording: The sentences of prompts: official, read from the wheel, or own.
-        search: What answers web_search: serpapi (needs SERPAPI_API_KEY), corpus:FOLDER of pages,
-            record:FILE (serpapi, kept in the file) or replay:FILE.
+        search: What answers web_search: serpapi (needs SERPAPI_API_KEY), brave, tavily, serper,
+            corpus:FOLDER of pages, record:FILE (serpapi, kept in the file) or replay:FILE.
         encoder: What memory_vector remembers with: a folder, an installed package, or a hub's name.
         seed: Kept in the run's record; published entries do not depend on it.
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec.structs import replace
-
 from toolmark.stats.columns import Columns
+from toolmark.suites import beside
 from toolmark.suites.m3 import report
 from toolmark.types import Chart, Table
 
@@ -44,44 +43,20 @@ _UNJUDGED = "The paper's models stand beside a run once it is judged: toolmark j
 
 def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     """Return the tables of a run, its average among the paper's after the first."""
-    first, *rest = report.tables(readings) or (None,)
-    if not isinstance(first, Table):
-        return ()
-    found = _beside({"this run": readings[READING]})
-    return [*([first, *found] if found else [_noted(first)]), *rest]
+    made = report.tables(readings)
+    found = _beside({beside.OWN: readings[READING]}) if made else []
+    return beside.placed(made, found, _UNJUDGED)
 
 
 def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
     """Return what shows over several runs, the paper's averages after the reading that they use."""
-    made: list[Table | Chart] = []
-    for each in report.across(readings):
-        if not isinstance(each, Table) or each.title != report.leaderboard(READING):
-            made.append(each)
-            continue
-        found = _beside(readings[READING])
-        made += [each, *found] if found else [_noted(each)]
-    return made
-
-
-def _noted(table: Table) -> Table:
-    return replace(table, note=f"{table.note} {_UNJUDGED}")
+    made = report.across(readings)
+    found = _beside(readings[READING]) if made else []
+    return beside.placed(made, found, _UNJUDGED, after=report.leaderboard(READING))
 
 
 def _beside(runs: Mapping[str, Columns]) -> list[Table]:
     """Return the averages of runs and of the paper's models, the best first; none unjudged."""
-    own = {name: report.pooled(rows, "avg7").value for name, rows in runs.items()}
-    known = {name: value for name, value in own.items() if value is not None}
-    if not known:
-        return []
-    every: dict[str, float] = known | {
-        f"{model} (paper)": value for model, value in AVERAGE.items()
-    }
-    return [
-        Table(
-            title=_TITLE,
-            head=("run", report.AVERAGES["avg7"]),
-            rows=tuple((name, every[name]) for name in sorted(every, key=every.__getitem__)[::-1]),
-            note=_NOTE,
-            heat=1,
-        )
-    ]
+    own = {name: (report.pooled(rows, "avg7").value,) for name, rows in runs.items()}
+    paper = {model: (value,) for model, value in AVERAGE.items()}
+    return beside.table(_TITLE, [report.AVERAGES["avg7"]], own, paper, _NOTE, ranked=True)

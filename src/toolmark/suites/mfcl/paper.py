@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec.structs import replace
-
 from toolmark.stats.columns import Columns
+from toolmark.suites import beside
 from toolmark.suites.mfcl import speech_columns
 from toolmark.suites.mfcl import speech_marks as marks
 from toolmark.suites.mfcl import speech_report as report
@@ -30,16 +29,14 @@ _NOTE = (
     "The paper's overall is not defined there and its items are not published: read its rows as "
     "orientation, not as a comparison."
 )
-_LACKS = " The paper's models stand beside a run that has every column."
+_LACKS = "The paper's models stand beside a run that has every column."
 
 
 def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     """Return the tables of a run, its overall score among the paper's after the first."""
-    first, *rest = report.tables(readings) or (None,)
-    if not isinstance(first, Table):
-        return ()
-    found = _beside({"this run": next(iter(readings.values()))})
-    return [*([first, *found] if found else [replace(first, note=first.note + _LACKS)]), *rest]
+    made = report.tables(readings)
+    found = _beside({beside.OWN: next(iter(readings.values()))}) if made else []
+    return beside.placed(made, found, _LACKS)
 
 
 def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
@@ -50,15 +47,9 @@ def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Ch
 
 def _beside(runs: Mapping[str, Columns]) -> list[Table]:
     """Return overall scores by condition, one's own first; nothing where no run has one."""
-    own = {name: tuple(_overall(rows, c) for c in CONDITIONS) for name, rows in runs.items()}
-    own = {name: row for name, row in own.items() if any(cell is not None for cell in row)}
-    if not own:
-        return []
-    told = {name: _named(name, runs[name]) for name in own}
-    rows = [(told[name], *row) for name, row in own.items()]
-    paper = [(f"{model} (paper)", *row) for model, row in OVERALL.items()]
-    return [Table(title=_TITLE, head=("run", *CONDITIONS.values()), rows=(*rows, *paper),
-                  note=_NOTE, heat=len(CONDITIONS))]  # fmt: skip
+    own = {_named(name, rows): [_overall(rows, c) for c in CONDITIONS]
+           for name, rows in runs.items()}  # fmt: skip
+    return beside.table(_TITLE, list(CONDITIONS.values()), own, OVERALL, _NOTE)
 
 
 def _overall(columns: Columns, condition: str) -> float | None:

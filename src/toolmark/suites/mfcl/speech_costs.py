@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import numpy as np
 
-from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.stats.paired import Paired, paired
 from toolmark.suites.bfcl.leaderboard import leaves
+from toolmark.suites.mfcl import costs
 from toolmark.suites.mfcl import speech_marks as marks
 from toolmark.suites.mfcl.speech_columns import GROUPS, HALLUCINATION
 from toolmark.suites.mfcl.speech_marks import CLEAN, NOISY, TEXT
-from toolmark.types import Chart, Series, Table
+from toolmark.types import Chart, Table
 
 Cell: TypeAlias = str | float | int | None
 _PAIRS = ((CLEAN, TEXT), (NOISY, TEXT), (NOISY, CLEAN))
@@ -36,23 +36,14 @@ def compared(reading: str, columns: Columns) -> Iterator[Table]:
             found = difference(part, condition, base)
             if found.n_items:
                 told = (marks.named(condition, columns), marks.named(base, columns))
-                rows.append((name, *told, *_changed(found)))
+                rows.append((name, *told, *costs.changed(found)))
     if rows:
         yield Table(
             title=f"Text, clean and noisy audio, item by item ({reading})",
-            head=("items of", "condition", "against", *_CHANGED),
+            head=("items of", "condition", "against", *costs.CHANGED),
             rows=tuple(rows),
-            note=_PAIRED + marks.note(columns),
+            note=costs.PAIRED + marks.note(columns),
         )
-
-
-_CHANGED = ("points", "low", "high", "p", "items", "lost", "won")
-_PAIRED = (
-    "Accuracy in percentage points, paired by item; 95 % intervals over items. Lost and won: items "
-    "that turn from mostly right to mostly wrong, and back. Each row is a test of its own: p is of "
-    "an exact or a permutation test, the interval is not read off it, so that close to p = 0.05 "
-    "one may hold what the other denies."
-)
 
 
 def _groups(columns: Columns) -> Iterator[tuple[str, Columns]]:
@@ -66,13 +57,6 @@ def _groups(columns: Columns) -> Iterator[tuple[str, Columns]]:
     yield from found if len(found) > 1 else ()
 
 
-def _changed(found: Paired) -> tuple[Cell, ...]:
-    seen = found.difference
-    ends = (None if x is None else 100 * x for x in (seen.value, seen.low, seen.high))
-    p = None if found.p is None else figures.chance(found.p)
-    return (*ends, p, found.n_items, len(found.only_b), len(found.only_a))
-
-
 # --- what each module and level costs ---------------------------------------------------
 
 
@@ -84,13 +68,15 @@ def effects(reading: str, columns: Columns) -> Iterator[Table | Chart]:
     if base not in present or not others:
         return
     found = {name: difference(columns, name, base) for name in others}
-    rows = [(marks.named(name, columns), *_changed(x)) for name, x in found.items() if x.n_items]
+    rows = [
+        (marks.named(name, columns), *costs.changed(x)) for name, x in found.items() if x.n_items
+    ]
     if not rows:
         return
-    note = f"Against {marks.named(base, columns)}. {_PAIRED}{marks.note(columns)}"
+    note = f"Against {marks.named(base, columns)}. {costs.PAIRED}{marks.note(columns)}"
     yield Table(
         title=f"What each condition costs ({reading})",
-        head=("condition", *_CHANGED),
+        head=("condition", *costs.CHANGED),
         rows=tuple(rows),
         note=note,
     )
@@ -116,29 +102,16 @@ def _charts(
         yield Chart(
             title=marks.mark(f"What each condition costs, drawn ({reading})", columns),
             kind="bar", ticks=tuple(plain),
-            series=(_line("", places, list(plain.values())),), y_label=label,
+            series=(costs.line("", places, list(plain.values())),), y_label=label,
             note="Paired by item; whiskers are 95 % intervals.",
         )  # fmt: skip
-    for family, costs in families.items():
+    for family, levelled in families.items():
         noise = family.partition(":")[2]
         ratio = marks.is_ratio(family)
         name = f"Signal-to-noise ratio{noise and f', {noise}'}" if ratio else family
         yield Chart(
             title=marks.mark(f"{name}: what each level costs ({reading})", columns),
-            kind="line", series=(_line("", list(costs), list(costs.values())),),
+            kind="line", series=(costs.line("", list(levelled), list(levelled.values())),),
             x_label="dB" if ratio else "severity", y_label=label,
             note="Paired by item; bars are 95 % intervals.",
         )  # fmt: skip
-
-
-def _line(name: str, x: Sequence[float], found: Sequence[Paired]) -> Series:
-    """Return differences as points; one without items is no number, and is not drawn."""
-
-    def points(values: Iterator[float | None]) -> tuple[float, ...]:
-        return tuple(float("nan") if value is None else 100 * value for value in values)
-
-    seen = [each.difference for each in found]
-    return Series(
-        name=name, x=tuple(x), y=points(e.value for e in seen), low=points(e.low for e in seen),
-        high=points(e.high for e in seen),
-    )  # fmt: skip

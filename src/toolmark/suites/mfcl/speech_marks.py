@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import numpy as np
-
 from toolmark.perturb.speech.effect import MODULES
 from toolmark.stats.columns import Columns
-from toolmark.stats.interval import bootstrap
+from toolmark.stats.summary import average
 from toolmark.suites.mfcl.items import TEXT
-from toolmark.types import Estimate
 
-__all__ = ["CLEAN", "NOISY", "TEXT"]
+__all__ = ["CLEAN", "NOISY", "TEXT", "average"]
 
 CLEAN, NOISY = "clean", "noisy"
 SATURATED = 0.85  # PocketSphinx's word error rate beyond which its transcripts tell nothing
@@ -121,18 +118,3 @@ def note(columns: Columns) -> str:
             "so that its transcripts say little of the model."
         )
     return "".join(told)
-
-
-def average(columns: Columns, part: str) -> Estimate:
-    """Return the mean of a part over the answers that have it; rates may pass 1, so by bootstrap.
-
-    Without two items there is no interval.
-    """
-    values = columns.part(part)
-    known = ~np.isnan(values)
-    if not known.any():
-        return Estimate(name=part)
-    low, high = bootstrap(values[known], columns.item[known])
-    ends = (None, None) if np.isnan(low) else (low, high)
-    return Estimate(name=part, value=float(values[known].mean()), low=ends[0], high=ends[1],
-                    n=int(known.sum()))  # fmt: skip

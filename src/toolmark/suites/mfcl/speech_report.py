@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from toolmark.runs.suite import Metric
 from toolmark.stats import figures
-from toolmark.stats.columns import Columns
+from toolmark.stats.columns import Columns, distinct
 from toolmark.stats.summary import mean
 from toolmark.suites.bfcl.leaderboard import Group, leaves
 from toolmark.suites.mfcl import speech_costs, speech_heard, speech_views
@@ -41,7 +41,7 @@ _NAMED = (
     "hallucination (relevance and irrelevance); where a column is missing there is none. The paper "
     "does not define its own."
 )
-EVEN = 0.01  # by which an end may miss the half-width
+_wide = figures.wide
 
 
 def metrics(columns: Columns) -> Sequence[Metric]:
@@ -106,7 +106,7 @@ def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     Readings that judge every answer alike stand together; those after the first have Table 1 only.
     """
     made: list[Table | Chart] = []
-    for at, (reading, columns) in enumerate(_distinct(readings).items()):
+    for at, (reading, columns) in enumerate(distinct(readings).items()):
         if columns.run.any():
             made.append(main(reading, columns))
             if at == 0:
@@ -116,21 +116,6 @@ def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     views = (speech_heard.failures, speech_heard.questions, speech_heard.recognised,
              speech_heard.voices)  # fmt: skip
     return [*made, *(each for view in views for each in view(first))] if made else ()
-
-
-def _distinct(readings: Mapping[str, Columns]) -> dict[str, Columns]:
-    """Return the readings by name, those of equal values under one: "official and fair"."""
-    found: list[tuple[list[str], Columns]] = []
-    for name, columns in readings.items():
-        for names, known in found:
-            if np.array_equal(known.task, columns.task) and np.array_equal(
-                known.value, columns.value, equal_nan=True
-            ):
-                names.append(name)
-                break
-        else:
-            found.append(([name], columns))
-    return {" and ".join(names): columns for names, columns in found}
 
 
 def main(reading: str, columns: Columns) -> Table:
@@ -162,22 +147,6 @@ def conditions(reading: str, columns: Columns) -> Table:
 def title(reading: str) -> str:
     """Return the title of Table 1 in a reading."""
     return f"Accuracy by condition and category ({reading})"
-
-
-def _wide(estimate: Estimate) -> str | None:
-    """Return "61.4 ± 2.7" in per cent, "0.0 [0.0, 32.9]" where the interval is lopsided.
-
-    None where nothing ran or a category lacks.
-    """
-    value, low, high = estimate.value, estimate.low, estimate.high
-    if value is None or estimate.partial:
-        return None
-    if low is None or high is None:
-        return f"{100 * value:.1f}"
-    half = (high - low) / 2
-    if max(abs(value - low - half), abs(high - value - half)) <= EVEN:
-        return f"{100 * value:.1f} ± {100 * half:.1f}"
-    return f"{100 * value:.1f} {figures.interval(low, high)}"
 
 
 # --- several runs -----------------------------------------------------------------------

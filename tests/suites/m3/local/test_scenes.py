@@ -18,9 +18,10 @@ import pytest
 import zxingcpp
 from PIL import Image, ImageDraw
 
+from toolmark.draw.canvas import Sheet
+from toolmark.draw.fonts import FINE, Font, fit, letters, wrap
 from toolmark.suites.m3.local import scenes
 from toolmark.suites.m3.local.scenes import signs
-from toolmark.suites.m3.local.scenes.canvas import FINE, Font, Sheet, fit, letters, wrap
 from toolmark.suites.m3.local.scenes.photo import laid, png
 
 GOODS = (

@@ -8,10 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import MappingProxyType
 from typing import IO
 
 from toolmark.errors import DataError, UsageError
@@ -22,6 +23,7 @@ _PRINTED = 2**16
 # eSpeak looks for a sound server, also when it writes a file; where that makes itself a folder it
 # draws from the generator that eSpeak's breath is made of, and the clip comes out another way
 _NOBODY = "unix:/dev/null"
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Missing(UsageError):
@@ -42,17 +44,18 @@ def run(
     *,
     timeout_s: float = TIMEOUT_S,
     well: int = 0,
+    env: Mapping[str, str] = _NONE,
 ) -> str:
     """Run a command on a text and return what it prints.
 
-    The command starts in `folder`, which is its home too, with a bare environment, reads the
-    text from standard input, and writes no file beyond 128 MiB; nor does it print more, of which
-    64 KiB are read. When its time is over it is killed with all that it started. Raises DataError
-    if its exit status is neither 0 nor `well`.
+    The command starts in `folder`, which is its home too, with a bare environment and `env`, reads
+    the text from standard input, and writes no file beyond 128 MiB; nor does it print more, of
+    which 64 KiB are read. When its time is over it is killed with all that it started. Raises
+    DataError if its exit status is neither 0 nor `well`.
     """
     name = Path(command[0]).name
     with TemporaryFile() as said, TemporaryFile() as complaint:
-        with _start(command, folder, said, complaint) as child:
+        with _start(command, folder, said, complaint, env) as child:
             if sys.platform == "linux":
                 with suppress(ProcessLookupError):  # it has ended already
                     resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
@@ -75,7 +78,11 @@ def _read(printed: IO[bytes]) -> str:
 
 
 def _start(
-    command: Sequence[str], folder: Path, said: IO[bytes], complaint: IO[bytes]
+    command: Sequence[str],
+    folder: Path,
+    said: IO[bytes],
+    complaint: IO[bytes],
+    env: Mapping[str, str],
 ) -> subprocess.Popen[bytes]:
     bare = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "PULSE_SERVER": _NOBODY}
     try:
@@ -85,7 +92,7 @@ def _start(
             stdout=said,
             stderr=complaint,
             cwd=folder,
-            env={**bare, "HOME": str(folder), "TMPDIR": str(folder)},
+            env={**bare, **env, "HOME": str(folder), "TMPDIR": str(folder)},
             start_new_session=True,
         )
     except OSError as error:

@@ -7,21 +7,8 @@ from collections.abc import Sequence
 from math import floor, log10
 from typing import Literal, TypeAlias
 
-from toolmark.suites.m3.local.scenes.canvas import (
-    FINE,
-    INKS,
-    PAPERS,
-    VIVID,
-    WHITE,
-    Colour,
-    Font,
-    Sheet,
-    blend,
-    face,
-    fit,
-    letters,
-    wrap,
-)
+from toolmark.draw.canvas import INKS, PAPERS, VIVID, WHITE, Colour, Sheet, blend
+from toolmark.draw.fonts import FINE, Font, face, fit, letters, wrap
 from toolmark.suites.m3.local.scenes.photo import flat, laid
 
 MOST = 10  # values in one chart

@@ -9,19 +9,8 @@ import segno
 from barcode.codex import Code128
 from barcode.ean import EAN13
 
-from toolmark.suites.m3.local.scenes.canvas import (
-    INKS,
-    PAPERS,
-    VIVID,
-    WHITE,
-    Colour,
-    Font,
-    Sheet,
-    blend,
-    face,
-    letters,
-    wrap,
-)
+from toolmark.draw.canvas import INKS, PAPERS, VIVID, WHITE, Colour, Sheet, blend
+from toolmark.draw.fonts import Font, face, letters, wrap
 from toolmark.suites.m3.local.scenes.photo import laid
 
 # dark on white: what every reader reads

@@ -6,20 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from toolmark.suites.m3.local.scenes.canvas import (
-    INKS,
-    PAPERS,
-    VIVID,
-    WHITE,
-    Colour,
-    Font,
-    Sheet,
-    blend,
-    face,
-    fit,
-    letters,
-    wrap,
-)
+from toolmark.draw.canvas import INKS, PAPERS, VIVID, WHITE, Colour, Sheet, blend
+from toolmark.draw.fonts import Font, face, fit, letters, wrap
 from toolmark.suites.m3.local.scenes.photo import flat, laid
 
 _THANKS = ("Thank you for your visit", "Please keep this receipt", "See you again soon", "")

@@ -6,13 +6,15 @@ import io
 import random
 from collections.abc import Sequence
 from math import cos, radians, sin
-from typing import TypeAlias
 
 from PIL import Image, ImageChops, ImageDraw, ImageFilter
 
-from toolmark.suites.m3.local.scenes.canvas import FINE, LONGEST, Colour, Sheet, blend
+from toolmark.draw.canvas import Colour, Sheet, blend
+from toolmark.draw.fonts import FINE
+from toolmark.draw.light import grainy, lit
+from toolmark.draw.plane import Point, back
 
-Point: TypeAlias = tuple[float, float]
+LONGEST = 1024  # pixels of the long side of a picture; many models scale down what is larger
 
 DESKS: tuple[Colour, ...] = (
     (148, 112, 78), (104, 78, 58), (92, 104, 116), (62, 68, 78), (176, 160, 140), (70, 96, 92),
@@ -96,33 +98,10 @@ def _composed(
     )
     desk.paste((10, 10, 14), mask=dark)
     warped = sheet.image.transform(
-        big, Image.Transform.PERSPECTIVE, _back(fine, sheet.image.size), Image.Resampling.BILINEAR
+        big, Image.Transform.PERSPECTIVE, back(fine, sheet.image.size), Image.Resampling.BILINEAR
     )
     desk.paste(warped.reduce(FINE), mask=mask)
     return desk
-
-
-def _back(corners: Sequence[Point], size: tuple[int, int]) -> tuple[float, ...]:
-    """Return the eight numbers that lead from a point inside the corners back to the sheet.
-
-    The unit square's projection onto a quadrilateral (Heckbert, Fundamentals of Texture Mapping,
-    1989, section 2.2.3), inverted by its adjugate.
-    """
-    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = corners
-    dx1, dx2, sx = x1 - x2, x3 - x2, x0 - x1 + x2 - x3
-    dy1, dy2, sy = y1 - y2, y3 - y2, y0 - y1 + y2 - y3
-    det = dx1 * dy2 - dx2 * dy1
-    g, h = (sx * dy2 - dx2 * sy) / det, (dx1 * sy - sx * dy1) / det
-    a, b, c = x1 - x0 + g * x1, x3 - x0 + h * x3, x0
-    d, e, f = y1 - y0 + g * y1, y3 - y0 + h * y3, y0
-    last = a * e - b * d
-    wide, high = size
-    rows = (
-        (wide * (e - f * h), wide * (c * h - b), wide * (b * f - c * e)),
-        (high * (f * g - d), high * (a - c * g), high * (c * d - a * f)),
-        (d * h - e * g, b * g - a * h, last),
-    )
-    return tuple(value / last for row in rows for value in row)[:8]
 
 
 def _desk(rng: random.Random, size: tuple[int, int]) -> Image.Image:
@@ -152,19 +131,7 @@ def _desk(rng: random.Random, size: tuple[int, int]) -> Image.Image:
 
 def _lit(rng: random.Random, image: Image.Image) -> Image.Image:
     """Return the picture with light from one side, and grain on some."""
-    darkest = rng.randint(205, 245)
-    slope = Image.linear_gradient("L").rotate(rng.choice((0, 90, 180, 270)))
-    light = slope.resize(image.size).point(
-        [darkest + v * (255 - darkest) // 255 for v in range(256)]
-    )
-    lit = ImageChops.multiply(image, Image.merge("RGB", (light, light, light)))
+    shone = lit(rng, image, rng.randint(205, 245))
     if rng.random() < 0.4:
-        lit = _grainy(rng, lit)
-    return lit.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-
-
-def _grainy(rng: random.Random, image: Image.Image) -> Image.Image:
-    wide, high = image.width // 2, image.height // 2
-    grain = Image.frombytes("L", (wide, high), rng.randbytes(wide * high)).resize(image.size)
-    faint = grain.point([118 + v // 13 for v in range(256)])
-    return ImageChops.add(image, Image.merge("RGB", (faint, faint, faint)), 1.0, -128)
+        shone = grainy(rng, shone)
+    return shone.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)

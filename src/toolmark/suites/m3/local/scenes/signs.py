@@ -8,20 +8,8 @@ from math import ceil
 
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from toolmark.suites.m3.local.scenes.canvas import (
-    INKS,
-    PAPERS,
-    VIVID,
-    WHITE,
-    Colour,
-    Font,
-    Sheet,
-    blend,
-    face,
-    fit,
-    letters,
-    wrap,
-)
+from toolmark.draw.canvas import INKS, PAPERS, VIVID, WHITE, Colour, Sheet, blend
+from toolmark.draw.fonts import Font, face, fit, letters, wrap
 from toolmark.suites.m3.local.scenes.photo import flat, laid, png
 
 _NOTES: tuple[Colour, ...] = (

@@ -1,0 +1,56 @@
+"""How long a set of pictures takes: MFCL Vision as generated, in all eight variations.
+
+    python benchmarks/vision.py [ITEMS]
+
+Prints the CPU time of drawing the world, of plans and pictures, and of each variation, encoded; on
+one core, with one thread. Exits 1 when 250 items in eight variations would take 3 minutes or more.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from toolmark.perturb.image import variation
+from toolmark.suites.mfcl.vision import generate
+from toolmark.suites.mfcl.vision.knobs import Knobs
+
+ITEMS, BOUND_S = 250, 180.0
+T = TypeVar("T")
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """Return what the work made, and the CPU time that it took in seconds."""
+    start = time.process_time()
+    made = work()
+    return made, time.process_time() - start
+
+
+def run(n: int) -> float:
+    """Make n items, print what they took, and return what ITEMS would take in seconds."""
+    knobs, n_bytes = Knobs(), 0
+    spent: dict[str, float] = dict.fromkeys(("drawn", *variation.TABLE2), 0.0)
+    _, world_s = timed(partial(generate.setup, 0, knobs.distractors))
+    for number in range(n):
+        item, spent_s = timed(partial(generate.item, 0, number, knobs))
+        spent["drawn"] += spent_s
+        for name in variation.TABLE2:
+            shown, spent_s = timed(partial(generate.vary, item, name))
+            spent[name] += spent_s
+            n_bytes += len(shown.data)
+    print(f"the world, indexed: {world_s:.1f} s of CPU")
+    for name, spent_s in spent.items():
+        print(f"{name:12} {1000 * spent_s / n:6.0f} ms an item")
+    print(f"{n_bytes / n / 1e6:.2f} MB an item in {len(variation.TABLE2)} variations")
+    return world_s + sum(spent.values()) / n * ITEMS
+
+
+if __name__ == "__main__":
+    whole_s = run(int(sys.argv[1]) if len(sys.argv) > 1 else ITEMS)
+    print(
+        f"{ITEMS} items in {len(variation.TABLE2)} variations: {whole_s:.0f} s (bar: {BOUND_S:g})"
+    )
+    sys.exit(whole_s >= BOUND_S)

@@ -1,0 +1,1 @@
+"""Drawing: letters, sheets, planes in perspective, emblems, light. No suite is known here."""

@@ -1,0 +1,135 @@
+"""From bytes to a picture and back: upright, RGB, bounded in size, with nothing hidden beside it.
+
+What a file is goes by its content, never by its name. Only formats that Pillow reads without
+starting another program are opened, and no picture is decoded before its size is known.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from toolmark.errors import DataError
+
+LONGEST = 1536
+"""The most pixels of the longer side: what is in pixels, such as the blur before edge detection,
+then means the same on every picture."""
+MOST_PIXELS = 64_000_000
+QUALITY = 92
+JPEG, PNG, WEBP = "image/jpeg", "image/png", "image/webp"
+
+_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
+_SIDEWAYS = (5, 6, 7, 8)  # orientations of EXIF that swap width and height
+_ORIENTATION = 0x0112
+_WHITE = (255, 255, 255, 255)
+_SHOWN = 120  # characters of a library's own words
+
+
+def read(data: bytes, name: str) -> Image.Image:
+    """Return the picture in RGB, upright, on white where it was transparent.
+
+    Its longer side is at most LONGEST; of an animation it is the first frame; 16-bit greys are
+    scaled to 8 bits. Nothing but the pixels is kept: EXIF, profile and comments are dropped.
+    Raises DataError, with the name and why, for what is no picture, damaged, too large, or of a
+    kind whose white is not known.
+    """
+    with _opened(data, name) as image:
+        bound = (LONGEST, LONGEST)
+        image.draft("RGB", bound)  # a JPEG of twice the size and more is decoded at half of it
+        plain = _rgb(_levelled(image, name))
+        if max(plain.size) > LONGEST:
+            plain.thumbnail(bound, Image.Resampling.LANCZOS, reducing_gap=3.0)
+        upright = ImageOps.exif_transpose(plain)  # a copy, also where nothing is to be turned
+    upright.info.clear()
+    return upright
+
+
+def size(data: bytes, name: str) -> tuple[int, int]:
+    """Return the (width, height) of the upright picture in the file. Raises DataError as `read`."""
+    with _opened(data, name) as image:
+        if image.format == "TIFF":
+            image.load()  # which turns these, and no others, already
+        width, height = image.size
+        return (height, width) if _orientation(image) in _SIDEWAYS else (width, height)
+
+
+def encode(image: Image.Image, name: str) -> tuple[bytes, str]:
+    """Return bytes and MIME type of the picture of a variation: JPEG, but PNG for edges.
+
+    Thin white lines would ring as a JPEG; compressed lightly they are quick and small as a PNG.
+    """
+    mime = PNG if name.partition("=")[0] == "edges" else JPEG
+    return written(image, mime), mime
+
+
+def written(image: Image.Image, mime: str) -> bytes:
+    """Return the bytes of a picture as a JPEG, a PNG or a lossless WebP, without metadata."""
+    out = BytesIO()
+    match mime:
+        case "image/png":
+            image.save(out, "PNG", compress_level=1)
+        case "image/webp":
+            image.save(out, "WEBP", lossless=True, quality=0)
+        case _:
+            image.save(out, "JPEG", quality=QUALITY)
+    return out.getvalue()
+
+
+@contextmanager
+def _opened(data: bytes, name: str) -> Iterator[Image.Image]:
+    """Open what is read lazily; whatever the library says meanwhile becomes a DataError."""
+    if not data:
+        raise DataError(f"{name}: empty file")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            warnings.filterwarnings("ignore", module="PIL")  # of metadata, which are not kept
+            with Image.open(BytesIO(data), formats=_FORMATS) as image:
+                if image.width * image.height > MOST_PIXELS:
+                    raise Image.DecompressionBombError
+                yield image
+    except DataError:
+        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        most = f"{MOST_PIXELS // 1_000_000} million"
+        raise DataError(f"{name}: more than {most} pixels; make it smaller") from None
+    except UnidentifiedImageError:
+        raise DataError(
+            f"{name}: no picture that can be read (known: {', '.join(_FORMATS)})"
+        ) from None
+    except Exception as error:  # decoders fail in many ways on what strangers write
+        why = " ".join(str(error).split())[:_SHOWN] or type(error).__name__
+        raise DataError(f"{name}: damaged picture: {why}") from None
+
+
+def _orientation(image: Image.Image) -> int:
+    return int(image.getexif().get(_ORIENTATION, 1))
+
+
+def _levelled(image: Image.Image, name: str) -> Image.Image:
+    """Return the picture in 8 bits a channel. Raises DataError where white is not known."""
+    if not image.mode.startswith(("I", "F")):
+        return image
+    values = np.asarray(image)
+    if image.mode == "F" or values.min() < 0 or values.max() > 0xFFFF:
+        raise DataError(f"{name}: 32-bit pixels: save it with 8 or 16 bits a channel")
+    plain = Image.fromarray((values >> 8).astype(np.uint8))
+    plain.info = image.info
+    return plain
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    """Return the picture in RGB, what is transparent on white; itself where it is so already."""
+    if not image.has_transparency_data:
+        image.load()
+        return image if image.mode == "RGB" else image.convert("RGB")
+    clear = image.convert("RGBA")
+    below = Image.new("RGBA", clear.size, _WHITE)
+    plain = Image.alpha_composite(below, clear).convert("RGB")
+    plain.info = image.info
+    return plain

@@ -1,0 +1,1 @@
+"""MFCL Vision: search-grounded questions about pictures, generated or read from a folder."""

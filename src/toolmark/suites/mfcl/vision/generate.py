@@ -1,0 +1,140 @@
+"""Items of a generated vision set: drawn from a fictional world, and checked.
+
+An item hangs on the seed, its number and the knobs alone, so that items may be made in any order
+and in any process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from random import Random
+from typing import NamedTuple
+
+from msgspec.structs import replace
+from PIL import Image
+
+from toolmark import seeds
+from toolmark.errors import DataError
+from toolmark.suites.mfcl.vision import laws, pictures, scenes, wording
+from toolmark.suites.mfcl.vision.fiction import World
+from toolmark.suites.mfcl.vision.item import Box, Domain, Kind, Mark, Plan, Sign, Truth
+from toolmark.suites.mfcl.vision.knobs import DEFAULT, Knobs
+from toolmark.suites.mfcl.vision.templates import TEMPLATES, Template
+from toolmark.worlds.corpus import Corpus
+
+SIZE = 2_000  # entities of a world: who guesses one of a kind is right in less than 1 of 50
+TRIES = 80  # plans that are drawn for an item before it is given up
+
+
+class Item(NamedTuple):
+    """A plan, its picture (RGB, long side at most 1,536 pixels), and the signs in it.
+
+    `seed` is the set's: variations draw from it.
+    """
+
+    seed: int
+    plan: Plan
+    image: Image.Image
+    marks: tuple[Mark, ...]
+
+
+class Setup(NamedTuple):
+    """What all items of a set share."""
+
+    world: World
+    corpus: Corpus
+
+
+@lru_cache(maxsize=2)
+def setup(seed: int, distractors: int) -> Setup:
+    """Return the world of a set and its pages, indexed; drawn once in a process."""
+    world = World.draw(seed, size=SIZE, distractors=distractors)
+    return Setup(world, Corpus(world.pages))
+
+
+def items(seed: int, n: int, knobs: Knobs) -> Iterator[Item]:
+    """Make items 0 to n-1, evenly over domains and query types."""
+    return (item(seed, number, knobs) for number in range(n))
+
+
+def cell(number: int, knobs: Knobs) -> tuple[Domain, Kind]:
+    """Return the domain and query type of an item: all in turn, the domains one by one."""
+    domains, kinds = knobs.domains, knobs.kinds
+    lap, at = divmod(number % (len(domains) * len(kinds)), len(domains))
+    return domains[at], kinds[(lap + at) % len(kinds)]
+
+
+def item(seed: int, number: int, knobs: Knobs) -> Item:
+    """Make one item. Raises DataError where the knobs leave no way to."""
+    held = setup(seed, knobs.distractors)
+    domain, kind = cell(number, knobs)
+    fitting = [each for each in TEMPLATES if (each.domain, each.kind) == (domain, kind)]
+    why = ""
+    for attempt in range(TRIES):
+        rng = seeds.of(seed, named(number), attempt, "vision")
+        try:
+            plan = planned(held, seeds.choice(rng, fitting), knobs, rng, named(number))
+            asked = wording.parted(plan.asked, {**DEFAULT, **knobs.parts}, seed, plan.id)
+            return pictured(seed, replace(plan, asked=asked), held.world, rng)
+        except ValueError as error:
+            why = str(error)
+    raise DataError(
+        f"item {named(number)} ({domain}, {kind}): {TRIES} tries came to nothing, the last because "
+        f"{why}; allow other hops, clues, larger letters or fewer look-alikes"
+    )
+
+
+def planned(held: Setup, template: Template, knobs: Knobs, rng: Random, id: str) -> Plan:
+    """Draw a plan that keeps the laws. Raises ValueError where what was drawn does not."""
+    plan = template.plan(held.world, knobs, rng, id)
+    if why := laws.broken(plan, held.corpus):
+        raise ValueError(why)
+    return plan
+
+
+def pictured(seed: int, plan: Plan, world: World, rng: Random) -> Item:
+    """Draw the plan's picture. Raises ValueError where it does not come out right."""
+    drawn = scenes.render(plan.setting, rng)
+    if why := laws.misplaced(plan.setting, drawn.seen):
+        raise ValueError(why)
+    boxes = {seen.sign: seen.box for seen in drawn.seen}
+    signs = enumerate(plan.setting.signs)
+    marks = tuple(_mark(sign, boxes[n], plan, world) for n, sign in signs)
+    return Item(seed, plan, drawn.image, marks)
+
+
+def _mark(sign: Sign, box: Box, plan: Plan, world: World) -> Mark:
+    """Return a sign as a grader knows it; the clue's pages are those of all steps."""
+    own = (world.page(sign.entity).href,) if sign.entity else ()
+    return Mark(
+        role=sign.role,
+        text=" ".join(sign.lines),
+        symbol=sign.symbol,
+        answer=sign.answer,
+        hrefs=tuple(hop.href for hop in plan.hops) if sign.role == "clue" else own,
+        box=box,
+    )
+
+
+def vary(item: Item, name: str) -> pictures.Shown:
+    """Show an item's picture in a variation."""
+    return pictures.show(item.image, item.marks, name, item.seed, item.plan.id, item.plan.kind)
+
+
+def truth(item: Item, name: str, shown: pictures.Shown) -> Truth:
+    """Return what a grader knows of an item as it is shown in a variation."""
+    return Truth(
+        answers=item.plan.answers,
+        asked=item.plan.asked,
+        marks=shown.marks,
+        hops=item.plan.hops,
+        variation=name,
+        settings=shown.settings,
+        size=shown.size,
+    )
+
+
+def named(number: int) -> str:
+    """Return the id of an item."""
+    return f"g{number:05}"

@@ -1,0 +1,65 @@
+"""One picture in a variation: its bytes, and where what is known of it came to lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+from PIL import Image
+
+from toolmark import seeds
+from toolmark.perturb.image import box, picture, variation
+from toolmark.suites.mfcl.vision.item import Box, Mark
+
+
+class Shown(NamedTuple):
+    """A picture as it is shown, and its signs; of one that lies outside the box is unknown."""
+
+    data: bytes
+    mime: str
+    size: tuple[int, int]
+    marks: tuple[Mark, ...]
+    settings: dict[str, str | float | int]
+    note: str
+
+
+def show(
+    image: Image.Image, marks: Sequence[Mark], name: str, seed: int, item: str, kind: str = ""
+) -> Shown:
+    """Return a picture in a variation. The clue stays in a crop, and whatever a choice is among.
+
+    `kind` is the query type.
+
+    An occlusion covers the clue alone. Variations that differ in strength alone draw alike. Raises
+    DataError for boxes that do not lie in the picture.
+    """
+    rng = seeds.of(seed, item, 0, f"picture {name.partition('=')[0]}")
+    chosen = name.startswith("crop") and kind == "select"
+    roles = ("clue", "lookalike") if chosen else ("clue",)
+    held = [mark.box for mark in marks if mark.role in roles and mark.box is not None]
+    made = variation.vary(image, name, rng, held)
+    data, mime = picture.encode(made.image, name)
+    size = made.image.size
+    kept = tuple(_kept(mark, made.settings, size) for mark in marks)
+    return Shown(data, mime, size, kept, made.settings, made.note)
+
+
+def _kept(mark: Mark, settings: Mapping[str, str | float | int], size: tuple[int, int]) -> Mark:
+    if mark.box is None:
+        return mark
+    left, top, right, bottom = box.clipped(_moved(mark.box, settings, size), size)
+    inside = left < right and top < bottom
+    return replace(mark, box=(left, top, right, bottom) if inside else None)
+
+
+def _moved(place: Box, settings: Mapping[str, str | float | int], size: tuple[int, int]) -> Box:
+    """Return where a box of the picture went: a crop tells its window, a resize its scale."""
+    if "x_scale" in settings:
+        x, y = float(settings["x_scale"]), float(settings["y_scale"])
+        return box.scaled([place], x, y)[0]
+    if "left" in settings and "width" in settings:
+        held = box.shifted([place], -float(settings["left"]), -float(settings["top"]))
+        x, y = size[0] / float(settings["width"]), size[1] / float(settings["height"])
+        return box.scaled(held, x, y)[0]
+    return place

@@ -1,0 +1,182 @@
+"""`toolmark perturb image`: files and folders of pictures, the bad ones named and the rest made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image, ImageDraw
+from tests.servers.mind import Command
+
+FOLDERS = [
+    "base", "crop-16x9", "crop-4x3", "edges", "gray", "red-green", "resize-16x9", "resize-4x3",
+]  # fmt: skip
+
+
+def picture(path: Path, size: tuple[int, int] = (90, 60), **more: Any) -> Path:
+    image = Image.new("RGB", size, (30, 60, 160))
+    ImageDraw.Draw(image).rectangle((10, 10, 29, 19), (250, 240, 30))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image.save(path, **more)
+    return path
+
+
+def record(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "record.jsonl").read_text().splitlines()]
+
+
+def test_table_2_is_made_of_one_picture_the_same_for_a_seed(
+    toolmark: Command, tmp_path: Path
+) -> None:
+    source = picture(tmp_path / "shop.png")
+    for name in ("a", "b"):
+        said = toolmark("perturb", "image", str(source), str(tmp_path / name), "--seed", "4")
+        assert said.code == 0, said.err
+        assert "8 variations of 1 picture, record.jsonl" in said.out
+    one, other = (sorted(path for path in (tmp_path / name).rglob("*.*") if path.is_file())
+                  for name in ("a", "b"))  # fmt: skip
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+    made = record(tmp_path / "a")
+    assert sorted(path.name for path in (tmp_path / "a").iterdir() if path.is_dir()) == FOLDERS
+    assert [line["variation"] for line in made][:2] == ["base", "crop-16:9"]
+    for line in made:
+        with Image.open(tmp_path / "a" / line["file"]) as image:
+            assert list(image.size) == line["size"]
+            assert image.format == ("PNG" if line["variation"] == "edges" else "JPEG")
+            assert Path(line["file"]).suffix == (".png" if image.format == "PNG" else ".jpg")
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is_made(
+    toolmark: Command, tmp_path: Path
+) -> None:
+    folder = tmp_path / "in"
+    picture(folder / "good.jpg")
+    picture(folder / "deep" / "also.webp", format="PNG")  # its name lies
+    whole = (folder / "good.jpg").read_bytes()
+    (folder / "cut.jpg").write_bytes(whole[:350])
+    (folder / "deep" / "none.png").write_bytes(b"")
+    (folder / "words.gif").write_text("no picture")
+    (folder / "notes.txt").write_text("not looked at")
+    said = toolmark("perturb", "image", str(folder), str(tmp_path / "out"), "--with", "gray")
+    assert said.code == 1
+    for told in ("cut.jpg: damaged picture", "deep/none.png: empty file",
+                 "words.gif: no picture that can be read"):  # fmt: skip
+        assert told in said.err
+    assert "2 variations of 2 pictures, record.jsonl; 3 refused" in said.out
+    made = record(tmp_path / "out")
+    assert [line["name"] for line in made] == [
+        "cut.jpg", "deep/also.webp", "deep/none.png", "good.jpg", "words.gif",
+    ]  # fmt: skip
+    assert [bool(line.get("failed")) for line in made] == [True, False, True, False, True]
+    assert (tmp_path / "out" / "gray" / "deep" / "also.jpg").is_file()
+
+
+def test_boxes_count_in_the_file_as_it_is_and_move_with_it(
+    toolmark: Command, tmp_path: Path
+) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned right: stored 3072 x 1000, seen 1000 x 3072
+    large = picture(tmp_path / "large.jpg", (3072, 1000), exif=exif)
+    boxes = tmp_path / "boxes.json"
+    boxes.write_text("[[0, 0, 1000, 100]]")
+    said = toolmark(
+        "perturb", "image", str(large), str(tmp_path / "out"), "--boxes", str(boxes), "--json",
+        "--with", "base", "--with", "occlusion=0.5", "--with", "crop-16:9",
+    )  # fmt: skip
+    base, covered, cut = json.loads(said.out)
+    assert base["size"] == [500, 1536] and base["boxes"] == [[0, 0, 500, 50]]
+    assert covered["settings"]["share"] == 0.5
+    left, top, right, bottom = cut["boxes"][0]
+    assert min(left, top) >= 0 and right <= cut["size"][0] and bottom <= cut["size"][1]
+    boxes.write_text('{"large.jpg": [[0, 0, 5, 9000]]}')
+    said = toolmark("perturb", "image", str(large), str(tmp_path / "out"), "--boxes", str(boxes))
+    assert said.code == 1 and "large.jpg: [0.0, 0.0, 5.0, 9000.0] is no box" in said.err
+
+
+def test_names_that_meet_are_kept_apart(toolmark: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    for name in ("a.png", "a.gif", "a.png.jpg"):
+        picture(folder / name)
+    said = toolmark("perturb", "image", str(folder), str(tmp_path / "out"), "--with", "base")
+    assert said.code == 0
+    files = [line["file"] for line in record(tmp_path / "out")]
+    assert len(set(files)) == 3 and all((tmp_path / "out" / name).is_file() for name in files)
+
+
+def test_a_folder_can_stand_in_for_that_of_a_suite(toolmark: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    kinds = {"a.jpg": "JPEG", "b.png": "PNG", "c/d.webp": "WEBP"}
+    for name in kinds:
+        picture(folder / name)
+    picture(folder / "a.gif")
+    said = toolmark(
+        "perturb", "image", str(folder), str(tmp_path / "out"), "--keep-names", "--with", "edges",
+        "--with", "gray",
+    )  # fmt: skip
+    assert said.code == 0
+    assert (tmp_path / "out" / "gray" / "a.gif.jpg").is_file()  # it cannot keep its own
+    for name, kind in kinds.items():
+        for which in ("edges", "gray"):
+            with Image.open(tmp_path / "out" / which / name) as image:
+                assert image.format == kind
+
+
+def test_what_is_made_within_the_folder_is_not_made_from_again(
+    toolmark: Command, tmp_path: Path
+) -> None:
+    folder = picture(tmp_path / "in" / "a.jpg").parent
+    for _ in range(2):
+        said = toolmark("perturb", "image", str(folder), str(folder / "out"), "--with", "gray")
+        assert said.code == 0 and "1 variation of 1 picture," in said.out
+
+
+def test_a_sheet_shows_all_variations(toolmark: Command, tmp_path: Path) -> None:
+    source = picture(tmp_path / "shop.png")
+    said = toolmark("perturb", "image", str(source), str(tmp_path / "out"), "--sheet")
+    assert said.code == 0
+    with Image.open(tmp_path / "out" / "sheet" / "shop.jpg") as sheet:
+        assert sheet.width > 4 * 320 and sheet.height > 2 * 240
+        colours = sheet.convert("RGB").getcolors(1 << 24)
+    assert colours is not None and len(colours) > 50
+
+
+def test_notes_are_counted_and_not_repeated(toolmark: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    for n in range(3):
+        picture(folder / f"{n}.jpg")
+    (tmp_path / "boxes.json").write_text('{"gone.jpg": [[0, 0, 1, 1]]}')
+    said = toolmark(
+        "perturb", "image", str(folder), str(tmp_path / "out"), "--with", "crop-4:3",
+        "--boxes", str(tmp_path / "boxes.json"),
+    )  # fmt: skip
+    assert said.code == 0 and "crop-4:3: roi unknown (3 pictures)" in said.err
+    assert "boxes of what is no picture" in said.err and "gone.jpg" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("none.jpg", "out"), "none.jpg: no such file or folder"),
+        (("in", "in"), "in: holds the pictures themselves"),
+        (("in", "in/a.jpg"), "in/a.jpg: not a folder"),
+        (("empty", "out"), "empty: holds no pictures"),
+        (("in", "out", "--with", "egdes"), "no variation 'egdes'; did you mean: edges"),
+        (("in", "out", "--boxes", "none.json"), "none.json"),
+        (("in", "out", "--boxes", "in/a.jpg"), "no boxes of the form"),
+        (("in", "out", "--boxes", "list.json"), "a list of boxes is of one picture"),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_is_made(
+    toolmark: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...], told: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    picture(Path("in/a.jpg"))
+    picture(Path("in/b.jpg"))
+    Path("empty").mkdir()
+    Path("list.json").write_text("[[0, 0, 5, 5]]")
+    said = toolmark("perturb", "image", *words)
+    assert said.code == 2 and told in said.err
+    assert not Path("out").exists()

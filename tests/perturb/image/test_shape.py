@@ -1,0 +1,148 @@
+"""Crops keep the clue and its margin, ratios are right to a pixel, boxes go where the pixels go."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw
+
+from toolmark import seeds
+from toolmark.errors import DataError
+from toolmark.perturb.image import box, shape, variation
+from toolmark.perturb.image.box import Box
+from toolmark.perturb.image.picture import LONGEST
+
+RATIOS = {"16:9": Fraction(16, 9), "4:3": Fraction(4, 3)}
+SHAPES = [f"{verb}-{ratio}" for verb in ("crop", "resize") for ratio in RATIOS]
+sides = st.integers(1, LONGEST)
+
+
+@st.composite
+def scenes(draw: st.DrawFn, least: int = 1) -> tuple[tuple[int, int], list[Box]]:
+    """Draw the size of a picture and boxes within it."""
+    width, height = draw(st.integers(least, LONGEST)), draw(st.integers(least, LONGEST))
+    boxes = []
+    for _ in range(draw(st.integers(1, 3))):
+        x = sorted(draw(st.tuples(*[st.floats(0, width, width=32)] * 2)))
+        y = sorted(draw(st.tuples(*[st.floats(0, height, width=32)] * 2)))
+        assume(x[0] < x[1] and y[0] < y[1])
+        boxes.append((x[0], y[0], x[1], y[1]))
+    return (width, height), boxes
+
+
+def exact(width: int, height: int, ratio: Fraction) -> bool:
+    """Tell whether a side is at most a pixel away from the ratio to the other."""
+    return abs(width - height * ratio) <= 1 or abs(height - width / ratio) <= 1
+
+
+@settings(deadline=None, max_examples=200)
+@given(scenes(), st.sampled_from(sorted(RATIOS)), st.integers(0, 99))
+def test_a_crop_holds_every_box_and_its_margin(
+    scene: tuple[tuple[int, int], list[Box]], name: str, seed: int
+) -> None:
+    size, boxes = scene
+    cut = shape.window(size, RATIOS[name], seeds.of(seed, "a", 0, "crop"), boxes)
+    left, top, right, bottom = box.union(boxes)
+    x, y = shape.MARGIN * size[0], shape.MARGIN * size[1]
+    assert cut.left <= max(0, left - x) and cut.left + cut.width >= min(size[0], right + x)
+    assert cut.top <= max(0, top - y) and cut.top + cut.height >= min(size[1], bottom + y)
+    assert exact(cut.width, cut.height, RATIOS[name])
+    # bars on one axis at most, and on none where the picture goes on
+    over = [cut.width > size[0], cut.height > size[1]]
+    assert sum(over) <= 1
+    for stands_out, begin, length, side in zip(over, cut[:2], cut[2:], size, strict=True):
+        assert stands_out or 0 <= begin <= side - length
+        assert not stands_out or abs(begin + (length - side) / 2) <= 1
+
+
+@settings(deadline=None, max_examples=100)
+@given(scenes(), st.sampled_from(sorted(RATIOS)), st.integers(0, 99))
+def test_bars_come_only_where_no_window_of_the_ratio_holds_the_boxes(
+    scene: tuple[tuple[int, int], list[Box]], name: str, seed: int
+) -> None:
+    size, boxes = scene
+    rng = seeds.of(seed, "a", 0, "crop")
+    largest = shape.window(size, RATIOS[name], rng, [])
+    cut = shape.window(size, RATIOS[name], rng, boxes)
+    left, top, right, bottom = box.union(boxes)
+    # of one whole pixel either way, and the margin
+    wide = right - left + 2 * shape.MARGIN * size[0] + 2
+    high = bottom - top + 2 * shape.MARGIN * size[1] + 2
+    if wide <= largest.width and high <= largest.height:
+        assert cut[2:] == largest[2:]
+
+
+@settings(deadline=None, max_examples=100)
+@given(sides, sides, st.sampled_from(SHAPES))
+def test_every_shape_is_exact_and_within_bounds(width: int, height: int, name: str) -> None:
+    image = Image.new("RGB", (width, height))
+    for boxes in ((), ((0.0, 0.0, float(width), float(height)),)):
+        made = variation.vary(image, name, seeds.of(0, "a", 0, name), boxes)
+        assert exact(*made.image.size, RATIOS[name.partition("-")[2]])
+        assert max(made.image.size) <= LONGEST
+        assert box.checked(made.boxes, made.image.size) == made.boxes
+
+
+@settings(deadline=None, max_examples=150)
+@given(scenes(least=24), st.sampled_from(SHAPES), st.integers(0, 9))
+def test_what_was_in_a_box_is_in_the_moved_box(
+    scene: tuple[tuple[int, int], list[Box]], name: str, seed: int
+) -> None:
+    size, boxes = scene
+    left, top, right, bottom = (round(value) for value in boxes[0])
+    assume(right - left >= 6 and bottom - top >= 6)
+    dot = (float(left), float(top), float(right), float(bottom))
+    image = Image.new("RGB", size, (0, 0, 200))
+    ImageDraw.Draw(image).rectangle((left, top, right - 1, bottom - 1), (255, 40, 0))
+    made = variation.vary(image, name, seeds.of(seed, "a", 0, name), [dot, *boxes[1:]])
+    found = np.argwhere(np.asarray(made.image)[:, :, 0] > 127)
+    assert len(found)
+    (first_y, first_x), (last_y, last_x) = found.min(0), found.max(0) + 1
+    seen = (first_x, first_y, last_x, last_y)
+    assert all(abs(one - other) <= 1.5 for one, other in zip(seen, made.boxes[0], strict=True))
+
+
+def test_a_crop_slides_over_all_places_that_show_the_clue() -> None:
+    clue = (700.0, 300.0, 800.0, 340.0)
+    begins = {
+        shape.window((1536, 864), RATIOS["4:3"], seeds.of(n, "a", 0, "crop"), [clue]).left
+        for n in range(300)
+    }
+    assert min(begins) < 30 and max(begins) > 354 and len(begins) > 150
+
+
+def test_without_boxes_a_crop_is_of_the_middle_and_says_so() -> None:
+    made = variation.vary(Image.new("RGB", (1000, 1000)), "crop-16:9", seeds.of(0, "a", 0, ""))
+    assert made.settings == {"left": 0, "top": 219, "width": 1000, "height": 562}
+    assert made.note == "roi unknown"
+
+
+def test_bars_are_noted_and_black_and_the_whole_clue_is_seen() -> None:
+    image = Image.new("RGB", (400, 1500), (255, 255, 255))
+    made = variation.vary(image, "crop-16:9", seeds.of(0, "a", 0, ""), [(0, 10, 400, 1490)])
+    assert "bars added" in made.note and made.image.size == (LONGEST, 864)
+    assert made.image.getpixel((0, 0)) == (0, 0, 0)
+    assert made.image.getpixel((768, 432)) == (255, 255, 255)
+
+
+def test_a_shape_that_is_there_already_is_left_and_said() -> None:
+    image = Image.effect_noise((1536, 864), 80).convert("RGB")
+    for name in ("crop-16:9", "resize-16:9"):
+        made = variation.vary(image, name, seeds.of(0, "a", 0, ""), [(0, 0, 9, 9)])
+        assert made.image.tobytes() == image.tobytes() and "nothing changed" in made.note
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (5, 5, 5, 9), (5, 9, 9, 5), (-3, 0, 5, 5), (0, 0, 104, 5), (0, 0, float("nan"), 5),
+        (0, 0, float("inf"), 5), (200, 200, 210, 210),
+    ],
+)  # fmt: skip
+def test_what_is_no_box_of_the_picture_is_refused(wrong: Box) -> None:
+    with pytest.raises(DataError, match="within 100 x 50 pixels"):
+        variation.vary(Image.new("RGB", (100, 50)), "base", seeds.of(0, "a", 0, ""), [wrong])

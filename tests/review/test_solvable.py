@@ -1,0 +1,97 @@
+"""Marking tuned items: in a real browser, by the command, and what becomes of the marks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.review.conftest import HOSTILE, Served
+from tests.review.test_browser import browser, visit, watch  # noqa: F401 - fixtures
+from tests.review.test_commands import Command, toolmark  # noqa: F401 - a fixture
+from tests.suites.mfcl.vision.tune import bench
+from tests.suites.mfcl.vision.tune.bench import Scripted
+
+from toolmark.errors import UsageError
+from toolmark.review.server import Answer, Desk
+from toolmark.review.solvable import Solvable
+from toolmark.suites.mfcl.vision.tune.folder import Tuning
+
+Opener = Callable[..., Page]
+ODD = {"hint": f"Look. {HOSTILE}", "request": bench.row(0)["question"], "context": "\x1b[31m"}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def tuning(tmp_path: Path) -> Tuning:
+    source = bench.items(tmp_path / "items", rows={0: ODD})
+    models = {"a": Scripted(bench.always, HOSTILE), "b": Scripted(bench.always)}
+    return bench.tuned(tmp_path / "t", source, models)
+
+
+def test_a_person_sees_picture_question_answer_way_and_pages_and_marks(
+    tuning: Tuning,
+    serve: Callable[[Desk], Served],
+    visit: Opener,  # noqa: F811 - the fixture
+) -> None:
+    desk = Solvable(tuning, "ada")
+    page = visit(serve(desk))
+    expect(page.locator(".asked img")).to_be_visible()
+    width = page.locator(".asked img").evaluate("node => node.naturalWidth")
+    assert width == bench.SIZE[0]
+    expect(page.locator(".asked .said")).to_contain_text("<script>alert(1)</script>")
+    answer = page.locator("#answer pre.answer")
+    expect(answer).not_to_be_visible()  # who marks tries first
+    page.locator("#answer > summary").click()
+    expect(answer).to_have_text(bench.CITIES[0])
+    expect(page.locator("svg.boxes rect")).to_be_visible()
+    page.locator("#answer .leaf summary").click()
+    expect(page.locator("#answer .leaf pre")).to_contain_text("Inn Stimada")
+    page.locator("#note").fill("fine")
+    page.keyboard.press("Escape")
+    page.keyboard.press("s")
+    expect(page).to_have_url(page.url.rpartition("/")[0] + "/2")
+    page.keyboard.press("x")
+    expect(page.locator("h1")).to_have_text("inn-2")
+    page.get_by_role("button", name="Unclear").click()
+    expect(page.locator("main")).to_contain_text("1 solvable, 1 not solvable, 1 unclear, 0 open")
+    marks = [item.mark for item in Tuning(tuning.path).items.values()]
+    assert [m and m.verdict for m in marks] == ["solvable", "unsolvable", "unclear"]
+    assert marks[0] is not None
+    assert (marks[0].reviewer, marks[0].note) == ("ada", "fine")
+
+
+def test_marking_again_replaces_and_opens_where_it_was_left(tuning: Tuning) -> None:
+    desk = Solvable(tuning, "ada")
+    desk.decide(1, Answer("unclear"))
+    assert desk.next(1) == "2"
+    desk.decide(1, Answer("solvable"))
+    assert Solvable(Tuning(tuning.path), "bob").lines()[0] == (
+        "1 solvable, 0 not solvable, 0 unclear, 2 open"
+    )
+    with pytest.raises(UsageError, match="no mark 'accept'"):
+        desk.decide(2, Answer("accept"))
+
+
+def test_only_what_most_of_the_panel_fails_is_asked(tmp_path: Path) -> None:
+    source = bench.items(tmp_path / "items")
+    models = {"a": Scripted(lambda question: "number 2" in question)}
+    tuning = bench.tuned(tmp_path / "t", source, models, rounds=0)
+    assert [item.id for item in Solvable(tuning, "ada").items] == ["inn-1"]
+    with pytest.raises(UsageError, match="no item 'inn-9'"):
+        Solvable(tuning, "ada", ["inn-9"])
+    with pytest.raises(UsageError, match="no item that most of the panel fails"):
+        Solvable(tuning, "ada", ["inn-0"])
+
+
+def test_the_command_refuses_what_is_for_runs(tuning: Tuning, toolmark: Command) -> None:  # noqa: F811
+    code, _, err = toolmark("review", tuning.path, "--pairs")
+    assert code == 2
+    assert "items are marked there" in err
+    code, _, err = toolmark("review", "--blind", tuning.path, tuning.path)
+    assert code == 2

@@ -1,0 +1,314 @@
+"""A drawn world: nothing twice, nothing contradicted, nothing given away."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolmark import seeds
+from toolmark.draw import emblem as drawn
+from toolmark.suites.mfcl.vision.fiction import KINDS, Entity, Fact, World, vocabulary
+from toolmark.suites.mfcl.vision.fiction.words import head
+from toolmark.suites.mfcl.vision.fiction.world import LEAST, MOST
+from toolmark.worlds.corpus import Corpus
+from toolmark.worlds.page import bare
+
+SEEDS = (0, 1, 20_260)
+
+
+@cache
+def world(seed: int = 0, size: int = LEAST, distractors: int = 1) -> World:
+    return World.draw(seed, size=size, distractors=distractors)
+
+
+@cache
+def corpus(seed: int = 0, size: int = LEAST, distractors: int = 1) -> Corpus:
+    return Corpus(world(seed, size, distractors).pages)
+
+
+def facts(of: World) -> Iterable[tuple[Entity, Fact]]:
+    return ((entity, fact) for entity in of.entities for fact in entity.facts.values())
+
+
+def digest(of: World) -> str:
+    said = "".join(f"{page.href}\n{page.title}\n{page.html}" for page in of.pages)
+    return hashlib.sha256(f"{of.entities}{said}".encode()).hexdigest()
+
+
+def first(index: Corpus, query: str, n: int = 3) -> list[str]:
+    return [hit.href for hit in asyncio.run(index.find(query, "wt-wt")).hits[:n]]
+
+
+# --- the same for a seed ----------------------------------------------------------------
+
+
+def test_a_seed_draws_the_same_bytes_in_every_process() -> None:
+    code = (
+        "import hashlib; from toolmark.suites.mfcl.vision.fiction import World; "
+        f"w = World.draw(5, size={LEAST}, distractors=2); "
+        r"said = ''.join(f'{p.href}\n{p.title}\n{p.html}' for p in w.pages); "
+        "print(hashlib.sha256(f'{w.entities}{said}'.encode()).hexdigest())"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": number},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for number in ("1", "2")
+    ]
+    assert told == [digest(World.draw(5, size=LEAST, distractors=2))] * 2
+
+
+def test_other_seeds_draw_other_names() -> None:
+    assert not {e.name for e in world(0).entities} & {e.name for e in world(1).entities}
+
+
+def test_distractors_change_nothing_but_their_own_pages() -> None:
+    bare_world, full = world(distractors=0), world(distractors=8)
+    assert bare_world.entities == full.entities
+    assert bare_world.pages == full.pages[: len(bare_world.pages)]
+    assert len(full.pages) == 9 * len(full.entities)
+
+
+@pytest.mark.parametrize("size", [0, LEAST - 1, MOST + 1])
+def test_a_size_that_no_world_has_is_refused(size: int) -> None:
+    with pytest.raises(ValueError, match=f"a world of {size} entities"):
+        World.draw(0, size=size, distractors=0)
+
+
+def test_fewer_distractors_than_none_are_refused() -> None:
+    with pytest.raises(ValueError, match="-1 distractors"):
+        World.draw(0, size=LEAST, distractors=-1)
+
+
+@given(st.integers(0, 2**40), st.integers(LEAST, MOST))
+@settings(max_examples=8, deadline=None)
+def test_every_seed_draws_about_as_many_as_asked(seed: int, size: int) -> None:
+    assert len(World.draw(seed, size=size, distractors=0).entities) == pytest.approx(size, rel=0.1)
+
+
+# --- nothing twice ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_names_and_addresses_are_unique_and_none_is_within_another(seed: int) -> None:
+    names = [entity.name.casefold() for entity in world(seed).entities]
+    assert len(set(names)) == len(names)
+    words = [entity.word for entity in world(seed).entities]
+    assert len(set(words)) == len(words)
+    joined = "\n".join(names)
+    assert all(joined.count(name) == 1 for name in names)
+    hrefs = [page.href for page in world(seed).pages]
+    assert len(set(hrefs)) == len(hrefs)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_emblems_can_be_drawn_and_hold_words_that_no_other_holds(seed: int) -> None:
+    symbols = [entity.emblem for entity in world(seed).entities if KINDS[entity.kind].emblem]
+    assert all(symbols)
+    bags = {frozenset(symbol.split()) - {"a", "an"} for symbol in symbols}
+    assert len(bags) == len(symbols)
+    for symbol in symbols:
+        read = drawn.parse(symbol)
+        assert {read.charge, read.ink, read.shape, read.field} <= set(symbol.split())
+    assert not any(e.emblem for e in world(seed).entities if not KINDS[e.kind].emblem)
+
+
+def test_emblems_are_made_of_all_that_can_be_drawn() -> None:
+    held = {word for entity in world(size=1_000).entities for word in entity.emblem.split()}
+    assert held == {*drawn.CHARGES, *drawn.SHAPES, *drawn.COLOURS, "a", "an", "on"}
+
+
+def test_choices_are_made_among_hundreds() -> None:
+    chosen = {f.name for kind in KINDS.values() for f in kind.fields if f.sort == "choice"}
+    assert all(vocabulary.size(name) >= 300 for name in chosen)
+
+
+# --- nothing contradicted ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_links_lead_to_the_named_entity_of_the_right_kind(seed: int) -> None:
+    here = world(seed)
+    for entity in here.entities:
+        assert [*entity.facts] == [field.name for field in KINDS[entity.kind].fields]
+        for field, fact in zip(KINDS[entity.kind].fields, entity.facts.values(), strict=True):
+            assert (fact.name, fact.sort, fact.unit) == (field.name, field.sort, field.unit)
+            assert bool(fact.link) == bool(field.link)
+            if fact.link:
+                target = here.entity(fact.link)
+                assert (target.kind, target.name) == (field.link, fact.value)
+                assert target.id != entity.id
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_stands_in_a_place_stands_in_the_city_of_the_place(seed: int) -> None:
+    here = world(seed)
+    for entity in here.entities:
+        for name in {"street", "venue", "home_ground", "start", "finish"} & entity.facts.keys():
+            place = here.entity(entity.facts[name].link)
+            assert place.facts["city"].link == entity.facts["city"].link
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "owner"),
+    [
+        ("band", "first_album", "band"),
+        ("brand", "first_product", "brand"),
+        ("team", "captain", "team"),
+        ("league", "champion", "league"),
+        ("city", "twin", "twin"),
+    ],
+)
+def test_what_an_owner_names_says_the_same_of_it(kind: str, names: str, owner: str) -> None:
+    here = world()
+    for entity in here.of(kind)[:-1]:  # of an odd number of cities the last twins a taken one
+        assert here.entity(entity.facts[names].link).facts[owner].link == entity.id
+
+
+def test_nothing_comes_before_its_maker() -> None:
+    here = world(size=1_000)
+    for kind, made, link, founded in (
+        ("album", "released", "band", "founded"),
+        ("product", "released", "brand", "founded"),
+        ("film", "released", "based_on", "published"),
+        ("cup", "last_final", "", "first_held"),
+        ("player", "debut", "", "born"),
+    ):
+        for entity in here.of(kind):
+            maker = here.entity(entity.facts[link].link) if link else entity
+            assert maker.facts[founded].order < entity.facts[made].order
+    for entity in here.of("cup"):
+        ground = here.entity(entity.facts["final_ground"].link)
+        assert entity.facts["attendance"].order < ground.facts["capacity"].order
+
+
+# --- nothing given away -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_page_tells_all_facts_of_its_entity(seed: int) -> None:
+    here = world(seed)
+    for entity in here.entities:
+        text = bare(here.page(entity.id).html)
+        assert entity.emblem in text
+        for fact in entity.facts.values():
+            assert fact.value in fact.text
+            assert fact.text in text
+            assert f"{fact.value} {fact.unit}".strip() in text
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_value_stands_only_where_it_may(seed: int) -> None:
+    here = world(seed, distractors=4)
+    texts = {page.href: bare(page.html) for page in here.pages}
+    holding: dict[str, set[str]] = {}
+    for href, text in texts.items():
+        for word in set(re.findall(r"\w+", text)):
+            holding.setdefault(word, set()).add(href)
+    named = {entity.name for entity in here.entities}
+    for entity, fact in facts(here):
+        if fact.value in named:  # names stand on pages that hold names only, too
+            continue
+        words = re.findall(r"\w+", fact.value)
+        whole = re.compile(rf"(?<![\w,.:]){re.escape(fact.value)}(?!\w|[,.:]\w)")
+        some = set.intersection(*(holding[word] for word in words))
+        found = {href for href in some if whole.search(texts[href])}
+        assert found == {here.page(entity.id).href}, fact
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_name_stands_with_those_who_lead_to_it_and_on_pages_of_names(seed: int) -> None:
+    here = world(seed, distractors=4)
+    own = {here.page(entity.id).href: entity for entity in here.entities}
+    names = {entity.name: entity.id for entity in here.entities}
+    any_name = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in names))
+    for page in here.pages:
+        if page.href in own:
+            entity = own[page.href]
+            may = {fact.link for fact in entity.facts.values() if fact.link} | {entity.id}
+            assert {names[name] for name in any_name.findall(bare(page.html))} == may
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pages_are_short_prose(seed: int) -> None:
+    words = [len(bare(page.html).split()) for page in world(seed).pages]
+    assert min(words) >= 60 and max(words) <= 240
+
+
+# --- look-alikes ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_has_six_of_its_kind_that_are_named_alike(seed: int) -> None:
+    here, rng = world(seed, size=1_000), seeds.of(seed, "test", 0, "alike")
+    near = 0
+    for entity in here.entities:
+        found = here.alike(entity, rng, 6)
+        assert len({one.id for one in found}) == 6
+        assert entity not in found
+        assert {one.kind for one in found} == {entity.kind}
+        assert not {f.value for f in entity.facts.values() if not f.link} & {
+            f.value for one in found for f in one.facts.values() if not f.link
+        }
+        near += all(_near(here, entity, one) for one in found)
+    assert near > 0.9 * len(here.entities)
+
+
+def _near(here: World, entity: Entity, other: Entity) -> bool:
+    """Of one tribe, or sharing a word or the beginning of the word."""
+    shared = set(entity.name.split()) & set(other.name.split())
+    return bool(shared) or entity.tribe == other.tribe or head(entity.word) == head(other.word)
+
+
+def test_more_lookalikes_than_there_are_others_is_refused() -> None:
+    here = world()
+    cafe = here.of("cafe")[0]
+    with pytest.raises(ValueError, match="look-alikes"):
+        here.alike(cafe, seeds.of(0, "test", 0, "alike"), len(here.of("cafe")))
+
+
+# --- searching --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("distractors", [0, 1, 8])
+def test_a_name_finds_its_page_among_the_first_three(distractors: int) -> None:
+    here, index = world(distractors=distractors), corpus(distractors=distractors)
+    for entity in here.entities:
+        assert here.page(entity.id).href in first(index, entity.name)
+
+
+def test_a_name_finds_its_page_in_a_large_world() -> None:
+    here, index = world(3, 1_000, 1), corpus(3, 1_000, 1)
+    for entity in here.entities:
+        assert here.page(entity.id).href in first(index, entity.name)
+
+
+def test_an_emblem_finds_its_page_among_the_first_three() -> None:
+    here, index = world(3, 1_000, 1), corpus(3, 1_000, 1)
+    for entity in here.entities:
+        if entity.emblem:
+            assert here.page(entity.id).href in first(index, f"emblem {entity.emblem}")
+
+
+def test_words_of_a_fact_alone_find_it_no_oftener_than_others_of_its_kind() -> None:
+    here, index = world(3, 1_000, 1), corpus(3, 1_000, 1)
+    found, chance = 0, 0.0
+    for entity, fact in list(facts(here))[::7]:
+        words = fact.text.replace(entity.name, "").replace(fact.value, "")
+        found += here.page(entity.id).href in first(index, f"{KINDS[entity.kind].noun} {words}")
+        chance += 3 / len(here.of(entity.kind))
+    assert found <= 2 * chance  # a fact is told in two or three ways: so many share its words

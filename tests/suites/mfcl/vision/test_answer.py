@@ -1,0 +1,186 @@
+"""Reading a last message, and the rule by which an answer is right: a table made by hand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmark.suites.mfcl.vision import answer, forms
+
+YES, NO = True, False
+
+# what is said, what is accepted, right by the paper's rule, right in the fair reading
+CASES = [
+    # case
+    ("Tulden Park", "Tulden Park", YES, YES),
+    ("tulden park", "Tulden Park", YES, YES),
+    ("TULDEN PARK", "Tulden Park", YES, YES),
+    ("ÉCOLE", "école", YES, YES),
+    ("STRASSE", "Straße", NO, YES),
+    # punctuation
+    ("Tulden Park.", "Tulden Park", YES, YES),
+    ("  Tulden   Park\n", "Tulden Park", YES, YES),
+    ('"Tulden Park"', "Tulden Park", YES, YES),
+    ("**Tulden Park**", "Tulden Park", YES, YES),
+    ("“Tulden Park”", "Tulden Park", YES, YES),
+    ("O’Hara's", "O'Hara’s", YES, YES),
+    ("e-mail", "email", YES, YES),
+    ("well-known", "well known", NO, YES),
+    ("Rock & Roll", "Rock and Roll", NO, YES),
+    ("U.S.", "US", YES, YES),
+    ("Tulden, Ostavel", "Tulden Ostavel", YES, YES),
+    ("Tulden (Ostavel)", "Tulden Ostavel", YES, YES),
+    ("the Tulden Park", "Tulden Park", NO, YES),
+    ("A Day Out", "Day Out", NO, YES),
+    ("Tulden Park in Ostavel", "Tulden Park", NO, NO),
+    ("Tulden", "Tulden Park", NO, NO),
+    ("Park Tulden", "Tulden Park", NO, NO),
+    # accents
+    ("café", "café", YES, YES),
+    ("cafe\u0301", "café", YES, YES),
+    ("cafe", "café", NO, YES),
+    ("Malmo", "Malmö", NO, YES),
+    ("ﬁrst", "first", NO, YES),
+    ("naïve", "naive", NO, YES),
+    # numbers
+    ("1250", "1250", YES, YES),
+    ("1,250", "1250", YES, YES),
+    ("1 250", "1250", NO, NO),
+    ("1,234,567", "1234567", YES, YES),
+    ("1.5", "1.5", YES, YES),
+    ("1.5", "15", YES, NO),
+    ("12.0", "12", NO, YES),
+    ("12.50", "12.5", NO, YES),
+    ("-5", "5", YES, NO),
+    ("$50", "50", YES, YES),
+    ("50%", "50", YES, YES),
+    ("50 percent", "50%", NO, YES),
+    ("seven", "7", NO, YES),
+    ("7", "seven", NO, YES),
+    ("12 km", "12km", NO, YES),
+    ("12 km", "12 miles", NO, NO),
+    ("1250 visitors", "1250", NO, NO),
+    ("2010-2015", "2010–2015", YES, YES),
+    ("20102015", "2010-2015", YES, NO),
+    ("14th March 1987", "14 March 1987", NO, YES),
+    ("1987-03-14", "14 March 1987", NO, NO),
+    ("19:30", "1930", YES, NO),
+    # lists
+    ("A, B", "A B", YES, YES),
+    ("A, B and C", "A, B, and C", YES, YES),
+    ("B, A", "A, B", NO, NO),
+    ("1, 2", "1 2", YES, YES),
+    ("1, 2", "12", NO, NO),
+    # nothing
+    ("", "Tulden", NO, NO),
+    ("...", "Tulden", NO, NO),
+    ("...", "!!!", NO, NO),
+    ("Tulden", "", NO, NO),
+    ("🙂", "🙂", YES, YES),
+    ("東京", "東京", YES, YES),
+    ("東京。", "東京", YES, YES),
+]
+
+ANSWER = [
+    ('{"answer": "X", "context": "why"}', "X"),
+    ('{"context": "why", "answer": "X"}', "X"),
+    ('```json\n{"answer": "X"}\n```', "X"),
+    ('```\n{"answer": "X"}\n```', "X"),
+    ('Here it is: {"answer": "X", "context": "c"} Good luck!', "X"),
+    ("{'answer': 'X', 'context': 'it is so'}", "X"),
+    ("{'answer': \"O'Hara\", 'context': 'c'}", "O'Hara"),
+    ('{"answer": "X", "context": "an "unescaped" quote"}', "X"),
+    ('{"answer": "X", "context": "cut of', "X"),
+    ('{"answer": "X"', "X"),
+    ('{"answer": "X",}', "X"),
+    ('{answer: "X"}', '{answer: "X"}'),
+    ('{"Answer": "X"}', "X"),
+    ('{"answer": 12}', "12"),
+    ('{"answer": 1.5}', "1.5"),
+    ('{"answer": true}', "true"),
+    ('{"answer": ["A", "B"]}', "A, B"),
+    ("{'answer': ['A', 'B']}", "['A', 'B']"),
+    ('{"answer": "A", "others": [{"answer": "B"}]}', "A"),
+    ('{"answer": "A"}\n{"answer": "B"}', "B"),
+    ('<think>{"answer": "no"}</think>{"answer": "X"}', "X"),
+    ('{"answer": "Who Are You?"}', "Who Are You?"),
+    ("X", "X"),
+    ("The answer is X.", "The answer is X."),
+    ("{{{{" * 3_000 + '{"answer": "X"}', "X"),
+]
+NONE = [
+    ("I do not know", "unknown"),
+    ("I don't know.", "unknown"),
+    ("I don’t know who that is.", "unknown"),
+    ('{"answer": "I do not know", "context": ""}', "unknown"),
+    ("{'answer': 'I do not know'}", "unknown"),
+    ("Sorry, I do not know.", "unknown"),
+    ("I cannot answer this question", "unanswerable"),
+    ("I can't answer this question.", "unanswerable"),
+    ('{"answer": "I cannot answer this question"}', "unanswerable"),
+    ("I am unable to determine the place.", "unanswerable"),
+    ("Which of the two signs do you mean?", "asks"),
+    ("Could you tell me more about the building", "asks"),
+    ("Please provide a clearer picture.", "asks"),
+    ("", "none"),
+    ("   \n", "none"),
+    ('{"answer": ""}', "none"),
+    ('{"answer": null}', "none"),
+    ("{}", "none"),
+]
+
+
+def test_the_table_is_as_long_as_it_must_be() -> None:
+    assert len(CASES) >= 60
+
+
+@pytest.mark.parametrize(("said", "accepted", "paper", "fair"), CASES)
+def test_an_answer_is_right_as_the_specification_says(
+    said: str, accepted: str, paper: bool, fair: bool
+) -> None:
+    assert answer.paper(said, ["another", accepted]) is paper
+    assert answer.fair(said, ["another", accepted]) is fair
+
+
+@pytest.mark.parametrize(("said", "accepted"), ANSWER)
+def test_the_answer_is_read_out_of_the_message(said: str, accepted: str) -> None:
+    found = answer.read(said)
+    assert (found.kind, found.answer) == ("answer", accepted)
+
+
+@pytest.mark.parametrize(("said", "kind"), NONE)
+def test_no_answer_is_told_by_its_kind(said: str, kind: str) -> None:
+    assert answer.read(said).kind == kind
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_read_and_compared(text: str) -> None:
+    found = answer.read(text)
+    if found.kind == "answer":
+        assert answer.paper(found.answer, [found.answer]) and answer.tidy(found.answer) is not None
+    assert answer.normal(answer.normal(text)) == answer.normal(text)
+
+
+@given(st.text(alphabet="abcXYZ 0123456789,.'-", min_size=1, max_size=40))
+def test_written_as_asked_for_every_answer_comes_back(text: str) -> None:
+    wrapped = json.dumps({"answer": text, "context": "because"})
+    found = answer.read(wrapped)
+    assert (found.kind == "none") == (not answer.normal(text))
+    assert found.kind == "none" or found.answer == text.strip()
+
+
+@given(st.integers(1000, 999_999), st.sampled_from(["", "visitors", "crowns"]))
+def test_numbers_as_people_write_them_are_one_number(n: int, unit: str) -> None:
+    for written in (f"{n}", f"{n:,}"):
+        said = f"{written} {unit}".strip()
+        assert answer.fair(said, [f"{n} {unit}".strip()])
+        assert not answer.fair(said, [f"{n + 1} {unit}".strip()])
+
+
+def test_accepted_forms_are_different_answers_to_nobody() -> None:
+    dates = forms.accepted("14 March 1987")
+    assert all(answer.paper(each, dates) for each in dates)
+    assert not answer.paper("15 March 1987", dates)

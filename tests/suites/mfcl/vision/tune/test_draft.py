@@ -1,0 +1,82 @@
+"""A draft from a folder of pictures: one row each, none lost, what cannot be used is named."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from toolmark.errors import DataError, UsageError
+from toolmark.suites.mfcl.vision import layout
+from toolmark.suites.mfcl.vision.tune import draft
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "pictures"
+    (made / "trip").mkdir(parents=True)
+    for n, name in enumerate(("b.png", "trip/a.jpg", "trip/b.png")):
+        Image.new("RGB", (300 + n, 240), (n, 90, 30)).save(made / name)
+    return made
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (folder / layout.FILE).read_text().splitlines()]
+
+
+def test_each_picture_gets_a_row_with_an_id_of_its_own(folder: Path) -> None:
+    made = draft.draft(folder)
+    assert (made.n_added, made.n_there, dict(made.refused)) == (3, 0, {})
+    assert [row["image"] for row in rows(folder)] == ["b.png", "trip/a.jpg", "trip/b.png"]
+    assert len({row["id"] for row in rows(folder)}) == 3
+
+
+def test_given_again_it_adds_nothing_and_keeps_what_was_filled_in(folder: Path) -> None:
+    draft.draft(folder)
+    path = folder / layout.FILE
+    path.write_text(path.read_text().replace('"question":""', '"question":"Where?"', 1))
+    before = path.read_bytes()
+    assert draft.draft(folder)[1:3] == (0, 3)
+    assert path.read_bytes() == before
+    Image.new("RGB", (400, 400)).save(folder / "new.png")
+    assert draft.draft(folder)[1:3] == (1, 3)
+    assert path.read_bytes().startswith(before)
+
+
+def test_a_filled_draft_is_read_as_items(folder: Path) -> None:
+    draft.draft(folder)
+    filled = {"question": "Where?", "answer": "Rizisk", "domain": "places", "query_type": "locate"}
+    lines = [json.dumps(row | filled) for row in rows(folder)]
+    (folder / layout.FILE).write_text("\n".join(lines))
+    assert len(layout.read(folder).entries) == 3
+
+
+def test_what_cannot_be_used_is_left_out_with_the_reason(folder: Path) -> None:
+    whole = (folder / "trip" / "a.jpg").read_bytes()
+    (folder / "torn.jpg").write_bytes(whole[:300])
+    (folder / "zero.png").write_bytes(b"")
+    (folder / "again.jpg").write_bytes(whole)
+    Image.new("RGB", (20, 900)).save(folder / "thin.png")
+    os.symlink("/etc/passwd", folder / "out.png")
+    made = draft.draft(folder)
+    assert made.n_added == 3
+    assert set(made.refused) == {"torn.jpg", "zero.png", "trip/a.jpg", "thin.png"}
+    assert "shows the same as again.jpg" in made.refused["trip/a.jpg"]
+    assert "20 x 900 pixels: too small" in made.refused["thin.png"]
+
+
+def test_folders_without_pictures_and_damaged_drafts_are_refused(
+    folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="no folder"):
+        draft.draft(tmp_path / "none")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="no pictures"):
+        draft.draft(tmp_path / "empty")
+    (folder / layout.FILE).write_text('{"id": "a"}\nno json\n')
+    with pytest.raises(DataError, match="line 2"):
+        draft.draft(folder)
+    assert (folder / layout.FILE).read_text() == '{"id": "a"}\nno json\n'

@@ -1,0 +1,133 @@
+"""Edits keep question and answer true, and hang on the seed alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.suites.mfcl.vision.tune import bench
+
+from toolmark.errors import DataError
+from toolmark.media import Media
+from toolmark.perturb.image import picture
+from toolmark.suites.mfcl.vision import laws, wording
+from toolmark.suites.mfcl.vision.score import truth_of
+from toolmark.suites.mfcl.vision.tune import edits, own
+from toolmark.suites.mfcl.vision.tune.asides import ASIDES
+from toolmark.suites.mfcl.vision.tune.own import Own
+from toolmark.types import Task
+
+
+@pytest.fixture(scope="module")
+def media(tmp_path_factory: pytest.TempPathFactory) -> Media:
+    return Media(tmp_path_factory.mktemp("media"))
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory, media: Media) -> Task:
+    hinted = {0: {"hint": "Begin with the sign.", "request": bench.row(0)["question"]}}
+    loaded = bench.suite(bench.items(tmp_path_factory.mktemp("items"), 1, hinted))
+    (made,) = loaded.make(iter(loaded.tasks))
+    assert loaded.media is not None
+    media.take(loaded.media, [edits.shown(made)])
+    return made
+
+
+def question(task: Task) -> str:
+    return next(m for m in task.turns[0].messages if m.role == "user").text
+
+
+@given(st.lists(st.sampled_from(["unhint", "context", "crop"]), max_size=3), st.integers(0, 99))
+def test_edits_keep_the_answer_and_never_tell_it(
+    task: Task, media: Media, names: list[str], seed: int
+) -> None:
+    made = task
+    for name in names:
+        try:
+            made = edits.apply(name, made, Random(seed), media).task
+        except ValueError:
+            continue
+    old, new = truth_of(task), truth_of(made)
+    assert (new.answers, new.hops, new.asked.request) == (old.answers, old.hops, old.asked.request)
+    assert question(made) == wording.question(new.asked)
+    assert not any(laws.holds(question(made), answer) for answer in new.answers)
+
+
+@given(st.integers(0, 30))
+def test_a_crop_shows_the_clue_where_its_box_says(task: Task, media: Media, seed: int) -> None:
+    made = edits.apply("crop", task, Random(seed), media).task
+    truth = truth_of(made)
+    image = picture.read(media.read(edits.shown(made)), "crop")
+    assert image.size == truth.size != truth_of(task).size
+    left, top, right, bottom = truth.marks[0].box or (0, 0, 0, 0)
+    for x, y in ((left + 4, top + 4), (right - 4, bottom - 4)):
+        pixel = image.getpixel((int(x), int(y)))
+        assert isinstance(pixel, tuple)
+        assert all(abs(a - b) < 30 for a, b in zip(pixel, bench.CLUE, strict=True))
+
+
+@pytest.mark.parametrize("name", ["context", "crop"])
+def test_the_same_seed_makes_the_same_edit(task: Task, media: Media, name: str) -> None:
+    one, same = (edits.apply(name, task, Random(5), media) for _ in range(2))
+    others = {edits.apply(name, task, Random(seed), media).told for seed in range(20)}
+    assert one == same
+    assert len(others) > 1
+
+
+def test_irrelevant_context_comes_before_the_question_and_adds_up(task: Task, media: Media) -> None:
+    once = edits.apply("context", task, Random(1), media).task
+    twice = edits.apply("context", once, Random(1), media).task
+    said = truth_of(twice).asked.context
+    assert question(twice).startswith(said)
+    assert sum(aside in said for aside in ASIDES) == 4
+
+
+def test_hints_go_and_come_but_not_twice(task: Task, media: Media) -> None:
+    bare = edits.apply("unhint", task, Random(1), media).task
+    assert "Begin" not in question(bare)
+    with pytest.raises(ValueError, match="no hint"):
+        edits.apply("unhint", bare, Random(1), media)
+    hinted = edits.apply("hint", bare, Random(1), media).task
+    assert truth_of(hinted).asked.hint == (
+        "The clue in the upper right of the picture tells what to search for."
+    )
+    with pytest.raises(ValueError, match="a hint already"):
+        edits.apply("hint", hinted, Random(1), media)
+
+
+def test_a_place_in_the_question_is_not_contradicted_by_the_hint(task: Task, media: Media) -> None:
+    asked = Own(id="inn-0", hint="", request="What is the city of the inn on the left?")
+    placed = edits.written(task, asked).task
+    hint = truth_of(edits.apply("hint", placed, Random(1), media).task).asked.hint
+    assert hint == "The clue in the picture tells what to search for."
+
+
+def test_where_the_clue_is_unknown_nothing_is_cut(task: Task, media: Media) -> None:
+    blind = edits.written(task, Own(id="inn-0", answer="Rizisk")).task
+    truth = truth_of(blind)
+    assert (truth.answers, truth.hops) == (("Rizisk",), ())
+    lost = {**blind.reference, "marks": ()}
+    with pytest.raises(ValueError, match="not known where the clue is"):
+        edits.apply("crop", replace(blind, reference=lost), Random(1), media)
+
+
+def test_an_own_question_that_tells_the_answer_is_refused(task: Task) -> None:
+    with pytest.raises(ValueError, match="tell the answer 'Koladin'"):
+        edits.written(task, Own(id="inn-0", context="I was in Koladin."))
+
+
+def test_all_bad_rows_of_own_edits_are_listed_at_once(tmp_path: Path) -> None:
+    (tmp_path / own.FILE).write_text(
+        '{"id": "inn-0", "hint": "Look up."}\n{"id": "inn-9", "hint": "x"}\n{"id": "inn-0"}\n'
+        'no json\n{"id": "inn-0", "requst": "x"}\n{"id": "inn-0", "request": " "}\n'
+    )
+    with pytest.raises(DataError) as error:
+        own.read(tmp_path, {"inn-0"})
+    told = str(error.value)
+    assert "5 bad rows" in told
+    assert [f"line {n}:" in told for n in range(1, 7)] == [False, True, True, True, True, True]
+    assert own.read(tmp_path / "none", {"inn-0"}) == {}

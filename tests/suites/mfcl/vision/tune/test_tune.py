@@ -1,0 +1,244 @@
+"""The loop: what is solved is edited, what fails and is solvable is kept, nothing asked twice."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+from tests.suites.mfcl.vision.tune import bench
+from tests.suites.mfcl.vision.tune.bench import Scripted
+
+from toolmark.errors import DataError, UsageError
+from toolmark.runs import dataset
+from toolmark.suites.mfcl.vision import layout
+from toolmark.suites.mfcl.vision.item import Hop
+from toolmark.suites.mfcl.vision.score import truth_of
+from toolmark.suites.mfcl.vision.tune import publish
+from toolmark.suites.mfcl.vision.tune.folder import Tuning
+from toolmark.suites.mfcl.vision.tune.publish import History
+from toolmark.types import Task
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return bench.items(tmp_path / "items")
+
+
+def statuses(tuning: Tuning) -> list[str]:
+    return [item.status(tuning.request) for item in tuning.items.values()]
+
+
+def edited(tuning: Tuning) -> list[list[str]]:
+    return [[v.edit for v in item.versions[1:]] for item in tuning.items.values()]
+
+
+def test_what_most_of_the_panel_fails_is_left_as_it_is(tmp_path: Path, source: Path) -> None:
+    models = {"a": Scripted(bench.always), "b": Scripted(bench.always), "c": Scripted()}
+    tuning = bench.tuned(tmp_path / "t", source, models)
+    assert statuses(tuning) == ["waiting"] * 3
+    assert edited(tuning) == [[], [], []]
+    # wrong repeatedly: every attempt; who solves is asked once
+    assert [len(model.asked) for model in models.values()] == [6, 6, 3]
+
+
+def test_what_is_solved_is_edited_until_most_fail(tmp_path: Path, source: Path) -> None:
+    models = {"a": Scripted(bench.chatted), "b": Scripted(bench.chatted), "c": Scripted()}
+    tuning = bench.tuned(tmp_path / "t", source, models)
+    assert edited(tuning) == [["context"]] * 3
+    assert statuses(tuning) == ["waiting"] * 3
+
+
+def test_edits_come_in_their_order_each_once_and_end(tmp_path: Path, source: Path) -> None:
+    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted()}, edits=("crop", "context"))
+    assert edited(tuning) == [["crop", "context"]] * 3
+    assert statuses(tuning) == ["easy"] * 3
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_no_more_edits_than_rounds(tmp_path: Path, source: Path, rounds: int) -> None:
+    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted()}, rounds=rounds)
+    assert [len(made) for made in edited(tuning)] == [rounds] * 3
+
+
+def test_half_is_not_most(tmp_path: Path, source: Path) -> None:
+    models = {"a": Scripted(bench.always), "b": Scripted()}
+    assert statuses(bench.tuned(tmp_path / "t", source, models, rounds=0)) == ["easy"] * 3
+
+
+def test_a_further_hop_is_another_question_and_edits_begin_anew(
+    tmp_path: Path, source: Path
+) -> None:
+    def further(suite: Any, item: str, hops: int) -> Task | None:
+        drafts = (task for task in suite.tasks if task.item == item)
+        (task,) = suite.make(drafts)
+        if hops > 3:
+            return None
+        way = tuple(Hop(query="q", href="https://www.guide.example/inn-0", finds="x")
+                    for _ in range(hops))  # fmt: skip
+        truth = replace(truth_of(task), hops=way)
+        made: Task = replace(task, reference=msgspec.to_builtins(truth))
+        return made
+
+    tuning = bench.tuned(
+        tmp_path / "t", source, {"a": Scripted()}, further=further, edits=("context", "hops"),
+        rounds=9,
+    )  # fmt: skip
+    assert edited(tuning) == [["context", "hops", "context", "hops", "context"]] * 3
+
+
+def test_what_allows_no_edit_is_not_tried_again_and_again(tmp_path: Path, source: Path) -> None:
+    tried: list[str] = []
+
+    def further(suite: Any, item: str, hops: int) -> Task | None:
+        tried.append(item)
+        return None
+
+    rows = [{"id": "inn-0", "hint": "Look up."}, {"id": "inn-0", "hint": "Look down."}]
+    (source / "edits.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    bench.tuned(tmp_path / "t", source, {"a": Scripted()}, further=further, edits=("hops",))
+    assert Counter(tried) == {"inn-0": 1, "inn-1": 1, "inn-2": 1}
+
+
+@pytest.mark.parametrize("solvable", ["solvable", "unsolvable", "unclear", None])
+@pytest.mark.parametrize("hard", [True, False])
+def test_kept_is_what_a_person_finds_solvable_and_most_of_the_panel_fails(
+    tmp_path: Path, source: Path, solvable: str | None, hard: bool
+) -> None:
+    models = {"a": Scripted(bench.always if hard else lambda question: False)}
+    tuning = bench.tuned(tmp_path / "t", source, models, rounds=0)
+    if solvable:
+        bench.mark(tuning, "inn-1", solvable)
+    tuning = Tuning(tmp_path / "t")
+    made = publish.publish(tuning, bench.suite(source))
+    assert (made is not None) == (hard and solvable == "solvable")
+    if made is not None:
+        assert [entry.id for entry in layout.read(made).entries] == ["inn-1"]
+
+
+def test_a_set_is_in_the_published_layout_with_pages_card_and_the_history_of_every_item(
+    tmp_path: Path, source: Path
+) -> None:
+    models = {"a": Scripted(bench.chatted, "I do not know"), "b": Scripted(bench.chatted)}
+    tuning = bench.tuned(tmp_path / "t", source, models)
+    bench.mark(tuning, "inn-2", "solvable")
+    bench.mark(tuning, "inn-0", "unsolvable")
+    made = publish.publish(Tuning(tmp_path / "t"), bench.suite(source))
+    assert made is not None
+    (task,) = bench.suite(made).make(iter(bench.suite(made).tasks))
+    assert truth_of(task).answers == (bench.CITIES[2],)
+    assert truth_of(task).asked == truth_of(tuning.items["inn-2"].last.task).asked
+    assert (made / "pages" / "www.guide.example" / "inn-2.html").is_file()
+    assert dataset.verify(made) is not None
+    lines = (made / publish.HISTORY).read_bytes().splitlines()
+    histories = {h.id: h for h in (msgspec.json.decode(line, type=History) for line in lines)}
+    assert {id: h.status for id, h in histories.items()} == {
+        "inn-0": "unsolvable", "inn-1": "waiting", "inn-2": "kept",
+    }  # fmt: skip
+    first, second = histories["inn-2"].chapters
+    assert (first.edit, second.edit) == ("", "context")
+    assert [tried.outcomes for tried in first.panel] == [("solved",), ("solved",)]
+    assert [tried.outcomes for tried in second.panel] == [("refused",) * 2, ("wrong",) * 2]
+    assert [said.verdict for said in second.marks] == ["solvable"]
+
+
+def test_what_is_unclear_gets_a_hint_and_is_asked_and_marked_anew(
+    tmp_path: Path, source: Path
+) -> None:
+    models = {"a": Scripted(bench.always)}
+    tuning = bench.tuned(tmp_path / "t", source, models)
+    bench.mark(tuning, "inn-0", "unclear")
+    tuning = bench.tuned(tmp_path / "t", source, models)
+    assert edited(tuning) == [["hint"], [], []]
+    assert statuses(tuning) == ["waiting"] * 3
+    assert "upper right" in models["a"].asked[-1]
+    bench.mark(tuning, "inn-0", "unclear")  # there is nothing more to say
+    tuning = bench.tuned(tmp_path / "t", source, models)
+    assert (edited(tuning)[0], statuses(tuning)[0]) == (["hint"], "unclear")
+
+
+def test_own_edits_are_tried_first_and_in_order(tmp_path: Path, source: Path) -> None:
+    rows = [{"id": "inn-0", "context": "By the river."}, {"id": "inn-0", "hint": "Look up."}]
+    (source / "edits.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted()}, edits=("context",))
+    assert edited(tuning) == [["own", "own", "context"], ["context"], ["context"]]
+    said = truth_of(tuning.items["inn-0"].last.task).asked
+    assert said.context.startswith("By the river. ")
+    assert said.hint == "Look up."
+
+
+def test_a_dead_model_leaves_items_open_and_only_what_is_missing_is_asked_again(
+    tmp_path: Path, source: Path
+) -> None:
+    alive, dead = Scripted(bench.always), Scripted(bench.always, dead=True)
+    tuning = bench.tuned(tmp_path / "t", source, {"a": alive, "b": dead})
+    assert statuses(tuning) == ["open"] * 3
+    assert Counter(alive.asked).most_common(1)[0][1] == 2
+    asked = len(alive.asked)
+    reasons = {t.reason for item in tuning.items.values() for t in item.of("b", 0)}
+    assert reasons == {"Unavailable: the endpoint is down"}
+    dead.dead = False
+    tuning = bench.tuned(tmp_path / "t", source, {"a": alive, "b": dead})
+    assert statuses(tuning) == ["waiting"] * 3
+    assert (len(alive.asked), len(dead.asked)) == (asked, 6)
+
+
+def test_a_model_that_cannot_turn_the_ruling_need_not_answer(tmp_path: Path, source: Path) -> None:
+    models = {"a": Scripted(bench.always), "b": Scripted(bench.always), "c": Scripted(dead=True)}
+    assert statuses(bench.tuned(tmp_path / "t", source, models)) == ["waiting"] * 3
+
+
+def test_a_torn_line_loses_one_trial_only(tmp_path: Path, source: Path) -> None:
+    models = {"a": Scripted(bench.always)}
+    bench.tuned(tmp_path / "t", source, models)
+    path = tmp_path / "t" / "trials.jsonl"
+    path.write_bytes(path.read_bytes()[:-40])
+    assert len(models["a"].asked) == 6
+    tuning = bench.tuned(tmp_path / "t", source, models)
+    assert len(models["a"].asked) == 7
+    assert statuses(tuning) == ["waiting"] * 3
+
+
+def test_a_bad_picture_is_its_own_items_affair(tmp_path: Path, source: Path) -> None:
+    (source / "inn-1.png").write_bytes(b"no picture")
+    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)})
+    assert statuses(tuning) == ["waiting", "broken", "waiting"]
+    assert "inn-1.png" in tuning.items["inn-1"].last.broken
+
+
+def test_the_pages_on_the_way_are_kept_for_who_marks(tmp_path: Path, source: Path) -> None:
+    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)})
+    (leaf,) = tuning.items["inn-1"].leaves
+    assert f"stands in {bench.CITIES[1]}" in leaf.text
+
+
+def test_the_same_seed_makes_the_same_versions(tmp_path: Path, source: Path) -> None:
+    models = {"a": Scripted()}
+    made = []
+    for name in ("one", "two"):
+        bench.tuned(tmp_path / name, source, models)
+        made.append((tmp_path / name / "versions.jsonl").read_bytes())
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("other", [{"edits": ("crop",)}, {"rounds": 1}, {"attempts": 3}])
+def test_another_request_needs_another_folder(
+    tmp_path: Path, source: Path, other: dict[str, Any]
+) -> None:
+    bench.tuned(tmp_path / "t", source, {"a": Scripted()}, rounds=0)
+    with pytest.raises(UsageError, match="made with another"):
+        bench.tuned(tmp_path / "t", source, {"a": Scripted()}, **({"rounds": 0} | other))
+
+
+def test_foreign_and_damaged_folders_are_refused(tmp_path: Path, source: Path) -> None:
+    with pytest.raises(UsageError, match="not empty"):
+        bench.tuned(source, source, {"a": Scripted()})
+    with pytest.raises(UsageError, match="no folder of `toolmark tune`"):
+        Tuning(tmp_path)
+    (tmp_path / "tune.json").write_text("{")
+    with pytest.raises(DataError, match=r"tune\.json: cannot be read"):
+        Tuning(tmp_path)
