@@ -33,7 +33,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Source(Protocol):
-    """A page to be found: its address (with the scheme), title and HTML."""
+    """A page to be found: its address (with the scheme), title, HTML and text."""
 
     @property
     def href(self) -> str:
@@ -50,13 +50,19 @@ class Source(Protocol):
         """The page, as fetching it gives it."""
         ...
 
+    @property
+    def text(self) -> str:
+        """What a reader of the page sees; "" where that is still to be read."""
+        ...
+
 
 class Page(Record, frozen=True):
-    """A page in memory."""
+    """A page in memory. Whoever wrote it knows its `text`; else that is read off the HTML."""
 
     href: str
     title: str
     html: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +169,7 @@ def _file(folder: Path, path: Path) -> File:
 
 def _text(source: Source) -> str:
     """Return what a reader of the page sees, its source where that is beyond reading."""
-    if isinstance(source, File):
+    if source.text:
         return source.text
     try:
         return codec.escape(page.bare(source.html))

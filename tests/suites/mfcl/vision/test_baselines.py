@@ -35,6 +35,7 @@ class Leaf(NamedTuple):
     href: str
     title: str
     html: str
+    text: str = ""
 
 
 def leaf(name: str, *facts: tuple[str, str]) -> Leaf:

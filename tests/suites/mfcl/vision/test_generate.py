@@ -298,7 +298,7 @@ def test_pictures_are_bounded(items: list[Item]) -> None:
 
 
 def test_knobs_that_no_scene_can_hold_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generate, "TRIES", 8)
+    monkeypatch.setattr(generate, "PICTURES", 4)
     knobs = Knobs(
         domains=("places",), kinds=("locate",), sizes=("large",), lookalikes=(6,), depth=(1,)
     )  # fmt: skip

@@ -23,8 +23,9 @@ from toolmark.suites.mfcl.vision.knobs import DEFAULT, Knobs
 from toolmark.suites.mfcl.vision.templates import TEMPLATES, Template
 from toolmark.worlds.corpus import Corpus
 
-SIZE = 2_000  # entities of a world: who guesses one of a kind is right in less than 1 of 50
-TRIES = 80  # plans that are drawn for an item before it is given up
+SIZE = 3_000  # entities of a world: about a hundred of each kind
+PLANS = 400  # that are drawn for an item before it is given up: most that fail fail at once
+PICTURES = 40  # the same of pictures, which cost more
 
 
 class Item(NamedTuple):
@@ -69,19 +70,39 @@ def item(seed: int, number: int, knobs: Knobs) -> Item:
     """Make one item. Raises DataError where the knobs leave no way to."""
     held = setup(seed, knobs.distractors)
     domain, kind = cell(number, knobs)
+    own = settled(seed, number, knobs)
     fitting = [each for each in TEMPLATES if (each.domain, each.kind) == (domain, kind)]
-    why = ""
-    for attempt in range(TRIES):
+    why, drawn = "", 0
+    for attempt in range(PLANS):
         rng = seeds.of(seed, named(number), attempt, "vision")
         try:
-            plan = planned(held, seeds.choice(rng, fitting), knobs, rng, named(number))
+            plan = planned(held, seeds.choice(rng, fitting), own, rng, named(number))
+            drawn += 1
             asked = wording.parted(plan.asked, {**DEFAULT, **knobs.parts}, seed, plan.id)
             return pictured(seed, replace(plan, asked=asked), held.world, rng)
         except ValueError as error:
             why = str(error)
+        if drawn == PICTURES:
+            break
     raise DataError(
-        f"item {named(number)} ({domain}, {kind}): {TRIES} tries came to nothing, the last because "
-        f"{why}; allow other hops, clues, larger letters or fewer look-alikes"
+        f"item {named(number)} ({domain}, {kind}): {attempt + 1} tries came to nothing, the last "
+        f"because {why}; allow other hops, clues, sizes of letters or fewer look-alikes"
+    )
+
+
+def settled(seed: int, number: int, knobs: Knobs) -> Knobs:
+    """Return the knobs with one level of each for an item.
+
+    They are drawn before anything is tried: levels that are hard to fill come as often as others.
+    What a clue can be hangs on the thing that is seen, so that is drawn with the thing.
+    """
+    rng = seeds.of(seed, named(number), 0, "vision levels")
+    return replace(
+        knobs,
+        hops=(seeds.choice(rng, knobs.hops),),
+        lookalikes=(seeds.choice(rng, knobs.lookalikes),),
+        sizes=(seeds.choice(rng, knobs.sizes),),
+        depth=(seeds.choice(rng, knobs.depth),),
     )
 
 

@@ -12,7 +12,7 @@ Clue: TypeAlias = Literal["text", "symbol"]
 Size: TypeAlias = Literal["small", "medium", "large"]
 
 CLUES: tuple[Clue, ...] = ("text", "symbol")
-SHARES: dict[Size, float] = {"small": 0.03, "medium": 0.045, "large": 0.075}
+SHARES: dict[Size, float] = {"small": 0.028, "medium": 0.04, "large": 0.055}
 """The height of the clue's letters by size, as a share of the picture's height."""
 SIZES: tuple[Size, ...] = tuple(SHARES)
 MAX_HOPS = 4

@@ -244,6 +244,11 @@ def test_a_name_stands_with_those_who_lead_to_it_and_on_pages_of_names(seed: int
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_the_text_of_a_page_is_what_a_reader_sees(seed: int) -> None:
+    assert all(page.text == bare(page.html) for page in world(seed).pages)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_pages_are_short_prose(seed: int) -> None:
     words = [len(bare(page.html).split()) for page in world(seed).pages]
     assert min(words) >= 60 and max(words) <= 240

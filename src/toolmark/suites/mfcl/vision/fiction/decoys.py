@@ -87,7 +87,7 @@ class Maker:
         for i in range(n):
             title, text = forms[i % len(forms)]()
             href = f"https://{pages.slug(title)}.example/{entity.id}/{i + 1}"
-            yield Page(href, title, pages.html(title, [text]))
+            yield pages.written(href, title, [text])
 
     def _archived(self, entity: Entity) -> tuple[str, str]:
         return "Archived page", self._about(_ARCHIVED, entity)

@@ -71,11 +71,8 @@ def page(rng: random.Random, entity: Entity) -> Page:
     half = len(told) // 2
     remark = _filled(seeds.choice(rng, _REMARKS), entity.name)
     texts = [" ".join((opening, *told[:half])), " ".join((*told[half:], remark))]
-    return Page(
-        f"https://{_SITES[kind.domain]}/{kind.name}/{slug(entity.name)}",
-        entity.name,
-        html(entity.name, texts, _rows(entity)),
-    )
+    href = f"https://{_SITES[kind.domain]}/{kind.name}/{slug(entity.name)}"
+    return written(href, entity.name, texts, _rows(entity))
 
 
 def _rows(entity: Entity) -> list[tuple[str, str]]:
@@ -85,16 +82,20 @@ def _rows(entity: Entity) -> list[tuple[str, str]]:
     return [*rows, ("Emblem", entity.emblem)] if entity.emblem else rows
 
 
-def html(title: str, texts: Sequence[str], rows: Sequence[tuple[str, str]] = ()) -> str:
-    """Put a title, paragraphs and rows of a list into HTML."""
+def written(
+    href: str, title: str, texts: Sequence[str], rows: Sequence[tuple[str, str]] = ()
+) -> Page:
+    """Make a page of a title, paragraphs and rows of a list."""
     body = "".join(f"<p>{escape(text)}</p>\n" for text in texts)
     items = "".join(f"<li>{escape(name)}: {escape(value)}</li>\n" for name, value in rows)
     listed = f'<ul class="infobox">\n{items}</ul>\n' if rows else ""
-    return (
+    html = (
         '<!DOCTYPE html>\n<html lang="en">\n'
         f'<head><meta charset="utf-8"><title>{escape(title)}</title></head>\n'
         f"<body>\n<h1>{escape(title)}</h1>\n{body}{listed}</body>\n</html>\n"
     )
+    seen = [title, title, *texts, *(f"{name}: {value}" for name, value in rows)]
+    return Page(href, title, html, "\n".join(seen))
 
 
 def slug(name: str) -> str:

@@ -23,6 +23,7 @@ CLUTTER = (
     "KEEP LEFT", "QUIET PLEASE", "NO DOGS", "CASH ONLY", "INFORMATION", "THIS WAY", "SOLD OUT",
 )  # fmt: skip
 MOST_CLUTTER = 1
+COMMON = 0.02  # of those that may be seen lead to one answer at most: others could be guessed
 RIVALS = 2  # at least as many others are seen where the question chooses among them
 _FILLER = re.compile(r"\b(?:an?|on)\b")
 
@@ -47,6 +48,8 @@ def plan(sight: Sight, kind: Kind, world: World, knobs: Knobs, rng: Random, id: 
     path = _path(sight, kind, knobs, rng)
     cast, extreme = _cast(sight, kind, world, knobs, rng, path)
     along, fact = follow(world, cast.clue, path)
+    if _share(world, sight, path, fact.value) > COMMON:
+        raise ValueError("too many that may be seen lead to the answer")
     mark = "" if extreme or not cast.alike else seeds.choice(rng, MARKS)
     scene = seeds.choice(rng, _roomy(sight, cast))
     seen = f"that {sight.noun}" if extreme else _seen(sight, clue, _thing(scene, mark, cast), rng)
@@ -97,6 +100,12 @@ def _path(sight: Sight, kind: Kind, knobs: Knobs, rng: Random) -> Path:
     ends = sorted({path[-1] for path in found})
     end = seeds.choice(rng, ends)
     return seeds.choice(rng, [path for path in found if path[-1] == end])
+
+
+def _share(world: World, sight: Sight, path: Path, answer: str) -> float:
+    """Return the share of those that may be seen from whom the way leads to an answer."""
+    found = [follow(world, entity, path)[1].value for entity in world.of(sight.sees)]
+    return found.count(answer) / len(found)
 
 
 def _roomy(sight: Sight, cast: Cast) -> list[str]:
