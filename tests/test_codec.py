@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 
 import msgspec
 import pytest
@@ -98,6 +99,8 @@ def test_every_record_survives_a_round_trip(
     line = codec.encode(record)
     assert b"\n" not in line
     assert _same(codec.decode(line, kind), record)
+    travelled = pickle.loads(pickle.dumps(record))  # noqa: S301 - these bytes are ours
+    assert _same(travelled, record) and codec.encode(travelled) == line
 
 
 @given(st.recursive(st.none() | st.booleans() | FLOATS | st.integers() | ANY_TEXT,

@@ -19,6 +19,19 @@ class Record(Struct, frozen=True, omit_defaults=True, gc=False):
     `gc=False`: frozen records of JSON values cannot form cycles, so the collector need not look.
     """
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let defaults stay behind: one that has travelled to a process would be written there."""
+        fields, defaults = self.__struct_fields__, self.__struct_defaults__
+        known = dict(zip(fields[len(fields) - len(defaults) :], defaults, strict=True))
+        held = {name: getattr(self, name) for name in fields}
+        kept = {n: value for n, value in held.items() if n not in known or value is not known[n]}
+        return _again, (type(self), kept)
+
+
+def _again(kind: type[Record], held: Mapping[str, Any]) -> Record:
+    """Return a record that has travelled."""
+    return kind(**held)
+
 
 class Check(Record, frozen=True, kw_only=True):
     """What one probe found, and the next step where it is not well."""

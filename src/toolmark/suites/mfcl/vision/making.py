@@ -6,7 +6,6 @@ else: whoever shards tasks elsewhere calls it there unchanged.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
@@ -213,15 +212,8 @@ class Maker(Record, frozen=True, kw_only=True):
             for unit in chain(first, units):
                 yield from self.item(unit)
             return
-        sent: deque[tuple[Task, ...]] = deque()
-
-        def noted() -> Iterator[tuple[Task, ...]]:
-            for unit in chain(first, units):
-                sent.append(unit)
-                yield unit
-
-        for made in workers.each(self.item, noted(), cores):
-            yield from map(_told, sent.popleft(), made)
+        for made in workers.each(self.item, chain(first, units), cores):
+            yield from made
 
     def item(self, tasks: Sequence[Task]) -> list[Task]:
         """Return the tasks of one item as they are asked; of a bad picture why there is none."""
@@ -251,15 +243,6 @@ class Maker(Record, frozen=True, kw_only=True):
             axes={**task.axes, **axes},
             seed=self.seed,
         )
-
-
-def _told(task: Task, made: Task) -> Task:
-    """Return a task with what another process made of it.
-
-    The rest stays this process's own: a default that has travelled is written, others are left out,
-    and the bytes of a set must not hang on how many cores made it.
-    """
-    return replace(task, turns=made.turns, reference=made.reference, axes=made.axes, seed=made.seed)
 
 
 def _blank(variation: str) -> Truth:
