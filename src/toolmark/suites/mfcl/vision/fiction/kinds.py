@@ -206,7 +206,7 @@ _MEDIA = (
 
 _SPORTS = (
     _kind(
-        "league", "sports", 20,
+        "league", "sports", 30,
         _OLD, _who("president"), _place("seat", "city"), _who("champion", "team"), _SPONSOR,
         _number("registered", "players", 1_010, 29_000), _word("ball"),
     ),
