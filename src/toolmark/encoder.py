@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark import fetch
+from toolmark import fetch, plugin
 from toolmark.errors import DataError, UsageError
 
 Row: TypeAlias = NDArray[np.float32]
@@ -48,7 +48,7 @@ def load(name: str, cache: Path | None = None) -> Encoder:
     where there is no such model, or the extra `embed` is missing.
     """
     if not installed():
-        raise UsageError(f"encoder {name!r} needs: pip install '.[embed]' in the checkout")
+        raise UsageError(f"encoder {name!r} needs: {plugin.install('embed')}")
     folder = _folder(name) or _fetched(name)
     if not (folder / "modules.json").is_file() and not (folder / "config.json").is_file():
         raise UsageError(_absent(name, f"{folder} holds neither modules.json nor config.json"))

@@ -44,6 +44,10 @@ class Media:
         """Tell whether the bytes of a reference are here: a file of another size is torn."""
         return _sized(self._path(part.sha256), part.size_bytes)
 
+    def path(self, part: Image | Audio) -> Path:
+        """Return where the bytes of a reference are, or would be."""
+        return self._path(part.sha256)
+
     def link(self, part: Image | Audio, path: Path) -> None:
         """Put the bytes of a reference under another name too, on the disk once where it can be.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,7 +54,19 @@ def extra(module: str) -> str:
     """Return how to install the extra that a module of ours needs, "" if it needs none."""
     own = module.split(".")
     wanted = [extra for room, extra in EXTRAS.items() if own[0] == "toolmark" and room in own]
-    return f"pip install '.[{wanted[0]}]' in the checkout" if wanted else ""
+    return install(wanted[0]) if wanted else ""
+
+
+def install(extra: str) -> str:
+    """Return the command that adds an extra to what runs now, be it a checkout or a package."""
+    home = Path(__file__).parents[2]
+    python = Path(sys.executable or "python")
+    python = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
+    if not (home / "pyproject.toml").is_file():
+        return f"{shlex.quote(str(python))} -m pip install 'toolmark[{extra}]'"
+    place = "." if home == Path.cwd() else str(home)
+    # editable: a copy would stand in the way of what is changed in the checkout
+    return f"{shlex.quote(str(python))} -m pip install -e {shlex.quote(f'{place}[{extra}]')}"
 
 
 def blame(error: ModuleNotFoundError) -> str:
@@ -68,10 +82,44 @@ def doc(spec: str) -> str:
     The module is not imported, so that it is known also where the module lacks a library. "" where
     the source does not show it.
     """
+    _, made = _source(spec)
+    return (ast.get_docstring(made) or "") if made else ""
+
+
+def signature(spec: str) -> list[tuple[str, str, Any]]:
+    """Return the keywords of a function as (name, type, default), read from the source as `doc`.
+
+    A default that only importing tells is None.
+    """
+    tree, made = _source(spec)
+    if made is None:
+        return []
+    known: dict[str, ast.expr | None] = {
+        node.targets[0].id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    pairs = zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)
+    return [
+        (each.arg, ast.unparse(each.annotation) if each.annotation else "", _value(default, known))
+        for each, default in pairs
+    ]
+
+
+def _source(spec: str) -> tuple[ast.Module, ast.FunctionDef | None]:
     module, _, name = spec.partition(":")
     found = find_spec(module)
     if found is None or found.origin is None or not found.origin.endswith(".py"):
-        return ""
+        return ast.Module([], []), None
     tree = ast.parse(Path(found.origin).read_text("utf-8"))
     made = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
-    return next((ast.get_docstring(node) or "" for node in made), "")
+    return tree, next(made, None)
+
+
+def _value(node: ast.expr | None, known: Mapping[str, ast.expr | None]) -> Any:
+    if isinstance(node, ast.Name):
+        node = known.get(node.id)
+    try:
+        return ast.literal_eval(node) if node else None
+    except ValueError:  # made when the module is imported
+        return None

@@ -15,11 +15,13 @@ from typing import Any
 import msgspec
 import pytest
 import typer
+from PIL import Image
 from tests.servers.mind import Command, Mind
 
-from toolmark import codec, suites
+from toolmark import codec, plugin, suites
 from toolmark.cli.app import app
 from toolmark.runs.store import Run
+from toolmark.types import Image as Picture
 
 
 def first(found: dict[str, str]) -> str:
@@ -253,6 +255,25 @@ def test_make_says_what_could_not_be_made(toolmark: Command) -> None:
     assert not Path("none").exists()
 
 
+def test_reasons_that_are_not_told_are_counted_and_no_seed_is_drawn_for_a_folder(
+    toolmark: Command,
+) -> None:
+    row = {"question": "Who?", "answer": "Ada", "domain": "places", "query_type": "identify"}
+    rows = [row | {"id": f"i{n}", "image": f"{n}.png"} for n in range(5)]
+    Path("own/pages").mkdir(parents=True)
+    Path("own/pages/one.html").write_text("<p>Ada built it</p>")
+    Path("own/items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Image.new("RGB", (64, 48)).save("own/0.png")
+    words = ("mfcl-vision", "-T", "source=own", "-T", "variations=base,gray")
+    made = toolmark("make", *words, "-o", "made")
+    assert made.out.count("not made, 2 tasks: ") == 4
+    assert "  not made, 2 tasks: 1 other reason\n" in made.out
+    run = toolmark("run", *words, "-m", "test/null")
+    assert run.out.count("not run, 2 episodes: ") == 4
+    assert "  not run, 2 episodes: 1 other reason\n" in run.out
+    assert "was drawn" not in run.out
+
+
 @pytest.mark.parametrize("dialect", ["native", "prompt"])
 def test_a_dry_run_shows_the_system_prompt_that_is_sent(
     toolmark: Command, mind: Mind, dialect: str
@@ -264,6 +285,23 @@ def test_a_dry_run_shows_the_system_prompt_that_is_sent(
     sent = [m["content"] for m in mind.asked[0].json["messages"] if m["role"] == "system"]
     assert sent, "nothing to see"
     assert f"The system prompt as sent:\n{sent[0]}" in shown.out
+
+
+def test_a_dry_run_makes_the_first_task_and_shows_its_question_and_picture(
+    toolmark: Command,
+) -> None:
+    words = ("mfcl-vision", "-T", "items=1", "-T", "variations=base,gray", "--seed", "7")
+    said = toolmark("run", *words, "-m", "test/null", "--repeats", "2", "--dry-run")
+    assert said.code == 0, said.err
+    suite = suites.load("mfcl-vision", items=1, variations="base,gray", seed=7)
+    asked = next(iter(suite.make(list(suite))))
+    for message in asked.turns[0].messages:
+        assert said.out.count(message.text) == 1
+        for part in message.parts:
+            if isinstance(part, Picture):
+                assert Path(said.out.split(f"[{part.mime}, ")[1].split("]")[0]).is_file()
+    assert "2 pictures to be made" in said.out
+    assert f"at most {2 * 2 * asked.limits.steps} requests" in said.out
 
 
 def test_a_dry_run_of_an_unknown_dialect_is_no_run(toolmark: Command) -> None:
@@ -409,11 +447,15 @@ def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
 
     listed = said("list")
     assert "funcbench" in listed and "bfcl" in listed
-    assert listed.count("needs: pip install '.[m3]'") == 2
+    assert listed.count("-m pip install -e '.[m3]'") == 2
     for name in suites.SUITES:  # what it is, is told all the same
         assert suites.summary(name).partition(". ")[0].rstrip(".") in listed
-    for words in (("list", "m3-local"), ("run", "m3-local", "-m", "test/null")):
-        assert "next: pip install '.[m3]'" in said(*words)
+    assert f"next: {plugin.install('m3')}" in said("run", "m3-local", "-m", "test/null")
+    for name in ("m3", "m3-local"):  # so are its knobs, and what to install
+        shown = said("list", name)
+        assert f"needs: {plugin.install('m3')}" in shown
+        for knob in suites.knobs(name):
+            assert f"-T {knob.name}=" in shown and knob.help in " ".join(shown.split())
 
 
 SOUND = ("soundfile", "soxr", "pyroomacoustics", "pystoi", "pocketsphinx", "espeakng_loader")
@@ -433,4 +475,4 @@ def test_words_are_changed_without_any_library_of_sound(tmp_path: Path) -> None:
     assert done.returncode == 0 and "seven thirty" in done.stdout, done.stderr
     done = said("--stages", "voice", "--engines", "flite")
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert "soundfile" in done.stderr and "next: pip install '.[speech]'" in done.stderr
+    assert "soundfile" in done.stderr and "-m pip install -e" in done.stderr

@@ -127,8 +127,9 @@ def test_what_is_made_within_the_folder_is_not_made_from_again(
     toolmark: Command, tmp_path: Path
 ) -> None:
     folder = picture(tmp_path / "in" / "a.jpg").parent
-    for _ in range(2):
-        said = toolmark("perturb", "image", str(folder), str(folder / "out"), "--with", "gray")
+    for seed in "12":
+        said = toolmark("perturb", "image", str(folder), str(folder / "out"), "--seed", seed,
+                        "--with", "gray")  # fmt: skip
         assert said.code == 0 and "1 variation of 1 picture," in said.out
 
 
@@ -146,13 +147,125 @@ def test_notes_are_counted_and_not_repeated(toolmark: Command, tmp_path: Path) -
     folder = tmp_path / "in"
     for n in range(3):
         picture(folder / f"{n}.jpg")
-    (tmp_path / "boxes.json").write_text('{"gone.jpg": [[0, 0, 1, 1]]}')
-    said = toolmark(
-        "perturb", "image", str(folder), str(tmp_path / "out"), "--with", "crop-4:3",
-        "--boxes", str(tmp_path / "boxes.json"),
-    )  # fmt: skip
+    said = toolmark("perturb", "image", str(folder), str(tmp_path / "out"), "--with", "crop-4:3")
     assert said.code == 0 and "crop-4:3: roi unknown (3 pictures)" in said.err
-    assert "boxes of what is no picture" in said.err and "gone.jpg" in said.err
+
+
+def test_boxes_of_nothing_are_refused_for_a_file_and_a_folder(
+    toolmark: Command, tmp_path: Path
+) -> None:
+    folder, boxes, out = tmp_path / "in", tmp_path / "boxes.json", tmp_path / "out"
+    one, other = picture(folder / "a.jpg"), picture(folder / "b.jpg")
+    boxes.write_text('{"b.jpg": [[0, 0, 5, 5]], "c.jpg": [[0, 0, 5, 5]]}')
+    for source, told in (
+        (folder, f"boxes of what is no picture of {folder}: c.jpg"),
+        (one, "no boxes of a.jpg; of others: b.jpg, c.jpg"),
+    ):
+        said = toolmark("perturb", "image", str(source), str(out), "--boxes", str(boxes))
+        assert said.code == 2 and told in said.err and not out.exists()
+    # beside one picture others of its folder may have boxes
+    said = toolmark("perturb", "image", str(other), str(out), "--boxes", str(boxes))
+    assert said.code == 0 and record(out)[0]["boxes"]
+
+
+def test_what_is_left_out_of_a_folder_is_told(toolmark: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    for name in ("a.jfif", "b.apng", "c.jp2", "d.ppm", "e.jpg"):
+        picture(folder / name)
+    for name in ("f.heic", "g.txt"):
+        (folder / name).write_text("not looked at")
+    (folder / "gone.png").symlink_to(tmp_path / "nowhere.png")
+    (folder / "round.png").symlink_to(folder / "round.png")
+    (folder / "elsewhere").symlink_to(tmp_path)
+    said = toolmark("perturb", "image", str(folder), str(tmp_path / "out"), "--with", "gray")
+    assert said.code == 1 and "5 variations of 5 pictures, record.jsonl; 2 refused" in said.out
+    assert "in: left out, not of a kind that is read: elsewhere, f.heic, g.txt\n" in said.err
+    assert "gone.png: cannot read: a link to nothing" in said.err
+    assert "round.png: cannot read: Too many levels of symbolic links" in said.err
+
+
+def test_runs_into_one_folder_share_its_record(toolmark: Command, tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    for name in ("a.png", "a.gif"):
+        picture(folder / name)
+    for asked in (("gray", "--seed", "1"), ("jitter=2", "--seed", "2"), ("gray", "--seed", "3")):
+        said = toolmark("perturb", "image", str(folder), str(out), "--with", *asked)
+        assert said.code == 0 and "not made again" not in said.err
+    made = {(line["name"], line["variation"]): line for line in record(out)}
+    assert len(record(out)) == len(made) == 4
+    for (name, which), line in made.items():
+        assert line["seed"] == (3 if which == "gray" else 2), name
+        assert (out / line["file"]).is_file()
+    # one of them alone takes no file of another's
+    said = toolmark("perturb", "image", str(folder / "a.png"), str(out), "--with", "gray")
+    assert said.code == 0 and len({line["file"] for line in record(out)}) == 4
+
+
+def test_a_record_of_something_else_is_left_alone(toolmark: Command, tmp_path: Path) -> None:
+    source, out = picture(tmp_path / "a.jpg"), tmp_path / "out"
+    out.mkdir()
+    (out / "record.jsonl").write_text('{"said": "book a table"}\n')
+    said = toolmark("perturb", "image", str(source), str(out))
+    assert said.code == 2 and "record.jsonl: line 1 is of no picture" in said.err
+    assert (out / "record.jsonl").read_text() == '{"said": "book a table"}\n'
+
+
+@pytest.mark.parametrize("sheet", [(), ("--sheet",)])
+def test_a_run_that_was_stopped_goes_on_and_ends_as_a_whole_one(
+    toolmark: Command, tmp_path: Path, sheet: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "in"
+    for name in ("a.jpg", "b.jpg", "c.jpg"):
+        picture(folder / name)
+    asked = ("--with", "gray", "--with", "occlusion=0.5", "--seed", "4", *sheet)
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    for out in (whole, cut):
+        assert toolmark("perturb", "image", str(folder), str(out), *asked).code == 0
+    lines = (cut / "record.jsonl").read_bytes().splitlines(keepends=True)
+    many = len(lines) // 3
+    (cut / "record.jsonl").write_bytes(b"".join(lines[: many + 1]) + lines[many + 1][:20])
+    (cut / "gray" / "a.jpg").unlink()
+    stamps = {path: path.stat().st_mtime_ns for path in (cut / "occlusion-0.5").iterdir()}
+    said = toolmark("perturb", "image", str(folder), str(cut), *asked)
+    assert said.code == 0 and "6 variations of 3 pictures" in said.out
+    again = 0 if sheet else 2  # a sheet is made of all its pictures
+    assert (f"{again} of these files were there" in said.err) == bool(again)
+    assert sum(path.stat().st_mtime_ns == then for path, then in stamps.items()) == bool(again)
+    for path in whole.rglob("*.jpg"):
+        assert (cut / path.relative_to(whole)).read_bytes() == path.read_bytes()
+    found, wanted = ((out / "record.jsonl").read_bytes().splitlines() for out in (cut, whole))
+    assert sorted(found) == sorted(wanted)
+    said = toolmark("perturb", "image", str(folder), str(cut), *asked)
+    assert f"{len(wanted)} of these files were there" in said.err
+
+
+@pytest.mark.parametrize("change", ["seed", "boxes", "picture", "format"])
+def test_what_was_made_otherwise_is_made_again(
+    toolmark: Command, tmp_path: Path, change: str
+) -> None:
+    source, boxes = picture(tmp_path / "a.png"), tmp_path / "boxes.json"
+    boxes.write_text("[[10, 10, 30, 20]]")
+    asked = ["perturb", "image", str(source), str(tmp_path / "out"), "--with", "crop-4:3"]
+    assert toolmark(*asked, "--boxes", str(boxes)).code == 0
+    match change:
+        case "picture":
+            picture(source, (80, 50))
+        case "boxes":
+            boxes.write_text("[[10, 10, 30, 21]]")
+    more = {"seed": ("--seed", "1"), "format": ("--keep-names",)}.get(change, ())
+    said = toolmark(*asked, "--boxes", str(boxes), *more)
+    assert said.code == 0 and "not made again" not in said.err
+    assert len(record(tmp_path / "out")) == 1
+
+
+def test_a_picture_that_was_mended_has_no_failure_left(toolmark: Command, tmp_path: Path) -> None:
+    source, out = tmp_path / "a.jpg", tmp_path / "out"
+    source.write_bytes(b"")
+    assert toolmark("perturb", "image", str(source), str(out), "--with", "gray").code == 1
+    assert record(out)[0]["failed"] and record(out)[0]["seed"] == 0
+    picture(source)
+    assert toolmark("perturb", "image", str(source), str(out), "--with", "gray").code == 0
+    assert [line["variation"] for line in record(out)] == ["gray"]
 
 
 @pytest.mark.parametrize(

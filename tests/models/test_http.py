@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import resource
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -152,6 +153,35 @@ def test_cancelling_ends_at_once_and_the_client_lives_on() -> None:
     spent_s, answer = asyncio.run(go())
     assert spent_s < 1
     assert answer.body == b"next"
+
+
+def test_an_address_that_was_read_is_not_kept() -> None:
+    """It may be that of a search, with its key."""
+
+    async def go() -> None:
+        async with fake.serve(fake.answer(200, b"")) as server:
+            asking = client()
+            urls = [f"{server.url}/search?q={n}&api_key=sk-secret" for n in range(20)]
+            before = [sys.getrefcount(url) for url in urls]
+            for n in range(20):
+                await asking.get(urls[n])
+            assert [sys.getrefcount(url) for url in urls] == before
+
+    asyncio.run(go())
+
+
+def test_addresses_that_were_posted_to_are_kept_in_bounds() -> None:
+    async def go() -> int:
+        async with fake.serve(fake.answer(200, b"")) as server:
+            asking = client()
+            urls = [f"{server.url}/{n}" for n in range(300)]
+            before = [sys.getrefcount(url) for url in urls]
+            for n in range(300):
+                await asking.post(urls[n], b"")
+            after = [sys.getrefcount(url) for url in urls]
+            return sum(now > then for now, then in zip(after, before, strict=True))
+
+    assert 0 < asyncio.run(go()) <= 64
 
 
 def test_connections_are_kept_and_one_closed_by_the_server_is_replaced() -> None:

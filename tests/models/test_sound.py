@@ -118,7 +118,7 @@ def test_a_library_that_writes_no_mp3_is_told_before_the_run(
 
 def test_a_missing_library_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "soundfile", None)
-    with pytest.raises(UsageError, match=r"pip install 'toolmark\[speech\]'"):
+    with pytest.raises(UsageError, match=r"-m pip install .*\[speech\]'"):
         sound.check("mp3")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from toolmark.errors import UsageError
 from toolmark.report import names
-from toolmark.report.compare import compare
+from toolmark.report.compare import compare, details
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Metric, Scorer
 from toolmark.stats.columns import Columns
@@ -102,7 +102,7 @@ def test_changed_tasks_and_knobs_are_warned_of(make_run: Maker, scorer: Scorer) 
     a, b = make_run(n=6), _changed(make_run(n=6, knobs={"core": 20}), 1)
     found = compare(a, b, scorer)
     assert found.warnings == (
-        "1 task differs in content under the same id, such as lab-0",
+        "1 task differs in content under the same id, such as lab-0 (category)",
         "the suite's knobs differ: core",
     )
     assert ("knob core", "10", "20") in found.settings
@@ -167,3 +167,37 @@ def test_a_headline_of_some_rows_is_compared_on_these(make_run: Maker, scorer: S
     assert (whole.over, part.over) == ("", "noisy sound")
     assert part.paired.n_pairs * 2 == whole.paired.n_pairs
     assert "noisy sound" in str(part)
+
+
+def test_levels_come_as_the_tasks_do_and_not_as_episodes_end(
+    make_run: Maker, scorer: Scorer
+) -> None:
+    judged = replace(scorer, axes={"core": lambda name, _: name})
+    a, b = make_run(model="a"), make_run(model="b", luck=20)
+    before = [each.difference.name for each in compare(a, b, judged).levels["core"]]
+    scores = a.path / "scores.jsonl"
+    scores.write_bytes(b"".join(reversed(scores.read_bytes().splitlines(keepends=True))))
+    after = [each.difference.name for each in compare(Run(a.path), b, judged).levels["core"]]
+    assert after == before == list(dict.fromkeys(task.axes["core"] for task in a.tasks()))
+
+
+def test_a_group_of_one_item_has_no_row_and_is_counted(make_run: Maker, scorer: Scorer) -> None:
+    a, b = make_run(model="a", n=4), make_run(model="b", n=4, luck=20)  # one has two items
+    found = compare(a, b, scorer)
+    assert sorted(each.n_items for each in found.categories) == [1, 1, 2]
+    (table,) = [each for each in details(found) if "by category" in each.title]
+    assert len(table.rows) == 1 and table.note.endswith("2 groups of one item left out")
+    alone = compare(make_run(model="a", n=3), make_run(model="b", n=3, luck=20), scorer)
+    assert not any("by category" in each.title for each in details(alone))
+
+
+def test_the_first_field_that_differs_is_named_to_its_depth(
+    make_run: Maker, scorer: Scorer
+) -> None:
+    a, b = make_run(n=2), make_run(n=2)
+    path = b.path / "tasks.jsonl"
+    path.write_text(path.read_text().replace('"answer":412', '"answer":5'))
+    info = json.loads((b.path / "run.json").read_text()) | {"tasks_sha256": "1" * 64}
+    (b.path / "run.json").write_text(json.dumps(info))
+    (warning,) = compare(a, Run(b.path), scorer).warnings
+    assert warning.endswith("such as lab-0 (reference.answer)")

@@ -10,6 +10,7 @@ from io import StringIO
 from rich.console import Console
 
 from toolmark.cli import terminal
+from toolmark.report import facts
 from toolmark.runs import scoring
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Metric, Scorer
@@ -85,3 +86,35 @@ def test_a_report_that_is_older_than_the_scores_is_told(make_run: Maker) -> None
     assert written(lambda console: terminal.stale(console, run.path)) == []
     os.utime(page, (1, 1))
     assert "from before" in " ".join(written(lambda console: terminal.stale(console, run.path)))
+
+
+def test_a_class_of_failure_is_told_with_the_suites_words(make_run: Maker, scorer: Scorer) -> None:
+    run, words = (
+        make_run(n=8, luck=0),
+        {"calls": "asked for too much", "type_error:nested": "within"},
+    )
+    listed = written(lambda to: terminal.outcomes(to, run, natives=words))
+    assert any("over_limit  calls asked for too much" in line for line in listed)
+    common = written(lambda to: terminal.failures(to, run, words))
+    assert "  2 failures: wrong_value  type_error:nested within" in common
+    assert len(common) == terminal.REASONS
+    made, _ = facts.side(0, run, replace(scorer, natives=words), "a")
+    rows = {row.native: row for causes in made.causes for row in causes.rows}
+    assert "calls" in rows["calls asked for too much"].show, "episodes are found by the code"
+    assert "4 incorrect value" in rows, "classes without words stay as they are"
+
+
+def test_answers_that_share_items_are_told_with_their_items() -> None:
+    head = {"name": "success", "value": 1.0, "low": 0.7, "high": 1.0, "n": 80, "n_items": 10}
+    assert terminal._size(head) == "80 answers, 10 items"
+    found = {"score": head, "n_run": 80}
+    assert terminal._counts(found) == "80 answers, 10 items"
+    part = {"score": head | {"n": 10, "n_items": 0, "told": "as it is"}, "n_run": 20}
+    assert terminal._counts(part) == "10 of all 20 answers"
+
+
+def test_a_summary_knows_items_only_where_answers_share_them(
+    make_run: Maker, scorer: Scorer
+) -> None:
+    assert "n_items" not in make_run(n=6).summary()["score"]
+    assert make_run(n=6, repeats=2).summary()["score"]["n_items"] == 6

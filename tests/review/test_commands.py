@@ -102,7 +102,9 @@ def test_wrong_words_are_refused_with_what_is_right(
         code, _, err = toolmark("review", *words)
         assert code == 2, err
         assert said in err
-    monkeypatch.delenv("USER")
+    for name in ("USER", "LOGNAME", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)  # a container's user without a name
     assert "name yourself with --reviewer" in toolmark("review", a)[2]
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 from tests.review.conftest import HOSTILE, Served
 from tests.review.test_browser import browser, visit, watch  # noqa: F401 - fixtures
 from tests.review.test_commands import Command, toolmark  # noqa: F401 - a fixture
+from tests.review.test_server import ask
 from tests.suites.mfcl.vision.tune import bench
 from tests.suites.mfcl.vision.tune.bench import Scripted
 
@@ -95,3 +98,46 @@ def test_the_command_refuses_what_is_for_runs(tuning: Tuning, toolmark: Command)
     assert "items are marked there" in err
     code, _, err = toolmark("review", "--blind", tuning.path, tuning.path)
     assert code == 2
+
+
+def test_who_solves_may_search_the_pages_that_the_models_searched(
+    tuning: Tuning,
+    serve: Callable[[Desk], Served],
+    visit: Opener,  # noqa: F811 - the fixture
+) -> None:
+    page = visit(serve(Solvable(tuning, "ada")))
+    page.locator("#words").fill(f"Inn Stimada {HOSTILE}")
+    page.keyboard.press("Enter")
+    expect(page.locator(".all li")).to_have_count(3)
+    expect(page.locator("#words")).to_have_value(f"Inn Stimada {HOSTILE}")
+    page.get_by_role("link", name="Inn 1").click()
+    expect(page.locator("#page")).to_contain_text(f"stands in {bench.CITIES[1]}")
+    page.get_by_role("link", name="back to the question").click()
+    expect(page.locator("h1")).to_have_text("inn-0")
+    assert not list(Tuning(tuning.path).items["inn-0"].marks), "to look decides nothing"
+
+
+def test_a_search_is_of_pages_of_the_set_and_needs_the_token(
+    tuning: Tuning, serve: Callable[[Desk], Served], tmp_path: Path
+) -> None:
+    served = serve(Solvable(tuning, "ada"))
+    (tmp_path / "secret.html").write_text("secret")
+    for word in ("", "x"):
+        assert ask(served, "GET", "/search?n=1&words=Inn", token=word)[0].status == 403
+    for odd in ("", "?n=0", "?n=4", "?n=x", "?words=Inn"):
+        assert ask(served, "GET", f"/search{odd}")[0].status == 404
+    for place in (f"file://{tmp_path}/secret.html", "https://../secret.html", "http://[", "\x00"):
+        reply, data = ask(served, "GET", f"/search?{urlencode({'n': 1, 'page': place})}")
+        assert (reply.status, b"status 404" in data) == (200, True)
+    many = urlencode({"n": 1, "words": "Stimada " * 9_000})
+    assert ask(served, "GET", f"/search?{many}")[0].status == 414
+    assert ask(served, "GET", f"/search?{many[:5_000]}")[0].status == 200
+
+
+def test_what_was_searched_on_the_web_is_not_searched_here(tuning: Tuning) -> None:
+    plan = replace(tuning.request.plan, knobs={**tuning.request.plan.knobs, "search": "serpapi"})
+    tuning.request = replace(tuning.request, plan=plan)
+    desk = Solvable(tuning, "ada")
+    assert "so may you" in desk.page(1) and 'role="search"' not in desk.page(1)
+    with pytest.raises(UsageError, match="no pages of their own"):
+        desk.search(1, "Inn", "")

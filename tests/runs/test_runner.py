@@ -19,7 +19,8 @@ from toolmark.runs import jsonl
 from toolmark.runs.runner import BREAKER, Progress
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scoring
-from toolmark.types import Message, Turn, Verdict
+from toolmark.types import Message, Reply, Request, Turn, Verdict
+from toolmark.worlds.patience import Patience
 
 
 def run(model: mini.Adder, folder: Path, *, n: int = 20, **more: Any) -> Run:
@@ -221,6 +222,32 @@ def test_stopping_is_clean_and_resumable(tmp_path: Path) -> None:
     done = run(mini.Adder(), tmp_path, n=200)
     assert done.path == found.path
     assert done.summary()["n_run"] == 200
+
+
+def test_what_searches_wait_for_is_seen_and_told_of_those_that_were_stopped(tmp_path: Path) -> None:
+    searches = Patience("serpapi")
+
+    async def adder(request: Request) -> Reply:
+        await searches.wait(0, 3_600.0, "connection refused")
+        raise AssertionError("it was stopped")
+
+    async def main() -> tuple[Run, set[str]]:
+        stop, seen = asyncio.Event(), set[str]()
+
+        def watch(progress: Progress) -> None:
+            seen.update(progress.waits)
+            if len(progress.waits) == 2:
+                stop.set()
+
+        found = await tm.arun(mini.load(n=3), adder, log_dir=tmp_path, stop=stop, watch=watch,
+                              max_connections=2)  # fmt: skip
+        return found, seen
+
+    found, seen = asyncio.run(main())
+    assert seen == {"serpapi, connection refused"}
+    told = [(attempt.task, attempt.reason) for attempt in found.attempts()]
+    why = "stopped by the user while 2 waited: serpapi, connection refused"
+    assert sorted(told) == [("sum-0", why), ("sum-1", why)]
 
 
 def test_rescoring_gives_the_same_scores_and_asks_nobody(tmp_path: Path) -> None:

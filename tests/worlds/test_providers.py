@@ -12,9 +12,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from toolmark import codec
 from toolmark.errors import Unavailable, WorldError
 from toolmark.models.http import Client
-from toolmark.worlds.providers import FAILED, PROVIDERS, Question, Web
+from toolmark.worlds import public
+from toolmark.worlds.cassette import HIDDEN
+from toolmark.worlds.providers import FAILED, MAX_CHARS, PROVIDERS, Question, Web
 from toolmark.worlds.search import Found, Hit
 
 KEY = "k-secret"
@@ -99,7 +102,13 @@ def fake() -> Iterator[Fake]:
         thread.join()
 
 
-def found(fake: Fake, name: str, *answers: tuple[int, Any], region: str = "us-en") -> Found:
+def found(
+    fake: Fake,
+    name: str,
+    *answers: tuple[int, Any],
+    keywords: str = "tea & milk",
+    region: str = "us-en",
+) -> Found:
     """Ask a provider that lives on the fake server; its own address is checked on the way."""
     provider = PROVIDERS[name]
     fake.answers = [(s, b if isinstance(b, bytes) else json.dumps(b).encode()) for s, b in answers]
@@ -116,7 +125,7 @@ def found(fake: Fake, name: str, *answers: tuple[int, Any], region: str = "us-en
         client = Client(provider.headers(KEY), timeout_s=10.0)
         try:
             web = Web(provider._replace(ask=moved), client, KEY, waits_s=(0.0, 0.0))
-            return await web.find("tea & milk", region)
+            return await web.find(keywords, region)
         finally:
             await client.close()
 
@@ -204,6 +213,67 @@ def test_searches_that_are_used_up_are_no_answer(
 def test_a_query_that_is_refused_is_an_error_the_model_sees(fake: Fake, name: str) -> None:
     body = {"type": "ErrorResponse", "error": {"code": "VALIDATION"}} if name == "brave" else {}
     assert found(fake, name, (422, body)) == Found(error=FAILED)
+
+
+def wrapped(name: str, hits: Any) -> dict[str, Any]:
+    """Return hits as a provider tells them."""
+    match name:
+        case "serpapi":
+            return {"organic_results": hits}
+        case "serper":
+            return {"organic": hits}
+        case "brave":
+            return {"web": {"results": hits}}
+        case _:
+            return {"results": hits}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hits_of_a_wrong_shape_are_left_out_and_not_paid_for_again(fake: Fake, name: str) -> None:
+    odd = [{"title": 5}, "text", None, {"url": ["x"]}, ITEM, {"title": "\ud800"}]
+    hits = found(fake, name, (200, wrapped(name, odd))).hits
+    assert hits == (Hit("T", "https://a.example/", "about tea"), Hit(codec.escape("\ud800"), ""))
+    assert len(fake.asked) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("odd", ["hits", "whole"])
+def test_an_answer_of_a_wrong_shape_is_not_paid_for_again(fake: Fake, name: str, odd: str) -> None:
+    body = wrapped(name, 5) if odd == "hits" else [5]
+    with pytest.raises(WorldError, match="no search result"):
+        found(fake, name, (200, body), (200, BODIES[name]))
+    assert len(fake.asked) == 1
+    assert found(fake, name, (422, body)) == Found(error=FAILED)
+    assert found(fake, name, (414, b"<html>")) == Found(error=FAILED)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_query_of_any_length_is_answered_and_one_too_long_is_not_sent(
+    fake: Fake, name: str
+) -> None:
+    body = (200, BODIES[name])
+    for letter in ("a", " ", "\U0001f9ea"):
+        assert found(fake, name, body, keywords=letter * (MAX_CHARS - 5)).hits
+        assert len(fake.asked) == 1
+        for long in ({"keywords": letter * MAX_CHARS}, {"region": letter * 400_000}):
+            assert "too long" in found(fake, name, body, **long).error
+            assert not fake.asked
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_key_in_a_hit_or_a_page_is_blanked(fake: Fake, name: str) -> None:
+    told = {"title": f"for {KEY}", "url": f"https://a.example/?k={KEY}", "snippet": f"'{KEY}'"}
+    (hit,) = found(fake, name, (200, wrapped(name, [told]))).hits
+    assert KEY not in str(hit) and hit.title == f"for {HIDDEN}"
+
+    async def page(url: str) -> str:
+        if url.endswith("lost"):
+            raise public.PageError(f"no page for {KEY}")
+        return f"<p>{KEY}</p>"
+
+    web = Web(PROVIDERS[name], Canned(), KEY, page=page)
+    assert asyncio.run(web.fetch("https://a.example/")).content == f"<p>{HIDDEN}</p>"
+    assert asyncio.run(web.fetch("https://a.example/lost")).error == f"no page for {HIDDEN}"
 
 
 # --- SerpApi, as BFCL asks it ------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 import uvloop
+from msgspec.structs import replace
 from rich.console import Console
 
 from toolmark import __version__, api, codec, plugin, suites
@@ -32,12 +33,13 @@ from toolmark.cli import (
 )
 from toolmark.cli import options as o
 from toolmark.errors import Rejected, ToolmarkError, UsageError, near
+from toolmark.media import Media
 from toolmark.report.tables import plural, visible
 from toolmark.runs import dataset
-from toolmark.runs.plan import Plan, select
+from toolmark.runs.plan import Plan, select, task_file
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Suite
-from toolmark.types import Check, Task
+from toolmark.types import Check, Message, Task, Tool
 
 app = typer.Typer(
     name="toolmark",
@@ -71,6 +73,8 @@ DATA = {
 `toolmark run bfcl -m http://localhost:8000/v1#my-model --dialect prompt --sample 200`
 
 `toolmark run m3-local -m http://localhost:8000/v1#my-model -T instances=1 --seed 7`
+
+`toolmark run mfcl-vision -m http://localhost:8000/v1#my-model -T items=25 --seed 7`
 
 `toolmark run m3 -m openai/gpt-5 -T truths=GT.json -T images=DIR -T servers=mcp.json`
 
@@ -110,7 +114,7 @@ def run(
     loaded = o.load(suite, knob, seed, tasks)
     if dry_run:
         plan = Plan(suite=loaded.name, model="", dialect=api.dialect_of(loaded, dialect),
-                    limit=limit, ids=o.words(ids), sample=sample,
+                    limit=limit, ids=o.words(ids), sample=sample, repeats=repeats,
                     tasks=str(tasks or ""))  # fmt: skip
         _preview(loaded, plan)
         return
@@ -148,6 +152,8 @@ def run(
     if as_json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     else:
+        terminal.summary(out, found)
+        terminal.failures(out, done, loaded.scorer.natives)
         _finish(done, found, _lost(loaded, done) if found["n_not_run"] else ())
     if rejected is not None:
         raise rejected
@@ -175,7 +181,6 @@ def _lost(loaded: Suite, done: Run) -> set[str]:
 
 
 def _finish(done: Run, found: dict[str, Any], lost: Collection[str] = ()) -> None:
-    terminal.summary(out, found)
     if found["n_not_run"]:
         terminal.not_run(out, done, lost)
     terminal.parts(out, done.info.notes)
@@ -203,34 +208,59 @@ def _verdict(found: dict[str, Any], fail_under: float | None, *, stopped: bool) 
 def _preview(loaded: Suite, plan: Plan) -> None:
     """Show what would be asked: how much of what, what must be made for it, the first in full."""
     counts: Counter[str] = Counter()
-    first = None
+    first, most = None, 0
     for task in select(loaded, plan, loaded.seed):
         first = first or task
         counts[task.category] += 1
+        most += plan.repeats * max(1, len(task.turns)) * task.limits.steps
     missing = loaded.missing(select(loaded, plan, loaded.seed))
-    out.print(f"{counts.total()} tasks of {loaded.name}, seed {loaded.seed}", highlight=False)
+    out.print(f"{plural(counts.total(), 'task')} of {loaded.name}, seed {loaded.seed}",
+              highlight=False)  # fmt: skip
     for category, n in counts.items():
         out.print(f"  {category or '-':32} {n}", highlight=False, markup=False)
     made = "" if plan.tasks else loaded.effort(select(loaded, plan, loaded.seed))
     if made:
         out.print(f"  {made}", highlight=False)
+    if loaded.agent is loop:  # others ask as they go
+        out.print(f"  at most {plural(most, 'request')}", highlight=False)
     terminal.lacking(out, missing)
     if first is not None:
-        first = first if plan.tasks else loaded.draft(first)
-        for text in _prompts(loaded, plan, first):
-            out.print("The system prompt as sent:\n" + visible(text), highlight=False,
-                      markup=False, soft_wrap=True)  # fmt: skip
-        shown = msgspec.json.format(codec.encode(first), indent=2).decode()
-        out.print("The first one:\n" + shown, highlight=False, markup=False, soft_wrap=True)
+        _first(loaded, plan, first if plan.tasks else loaded.draft(first))
 
 
-def _prompts(loaded: Suite, plan: Plan, task: Task) -> list[str]:
-    """Return the system messages with which a task opens, in the dialect in which it is asked."""
-    messages = task.turns[0].messages if task.turns else ()
-    tools = task.tools + (task.turns[0].tools if task.turns else ())
+def _first(loaded: Suite, plan: Plan, task: Task) -> None:
+    """Show a task as it is asked; of one that users speak, what is known before it is made."""
+    messages, tools = _opening(loaded, plan, task)
+    beside = Media(task_file(Path(plan.tasks)).with_name("media")) if plan.tasks else loaded.media
+    said = [terminal.asked(each, beside) for each in messages if each.role != "system"]
+    blocks = [f"The system prompt as sent:\n{m.text}" for m in messages if m.role == "system"]
+    why = loaded.broken(task) if loaded.broken else ""
+    blocks.append(
+        "\n".join([f"The first one, {task.id}:", *([f"cannot be made: {why}"] * bool(why)), *said])
+    )
+    if tools:
+        blocks.append("Its tools:\n" + _json([replace(tool, source=None) for tool in tools]))
+    if not any(message.role == "user" for message in messages):
+        blocks.append("What is known of it:\n" + _json(replace(task, turns=(), tools=())))
+    for block in blocks:
+        out.print(visible(block), highlight=False, markup=False, soft_wrap=True)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.format(codec.encode(value), indent=2).decode()
+
+
+def _opening(loaded: Suite, plan: Plan, task: Task) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
+    """Return the messages and tools of all turns, in the dialect in which they are asked."""
+    messages, tools = task.turns[0].messages if task.turns else (), task.tools
+    tools += task.turns[0].tools if task.turns else ()
     if tools and loaded.agent is loop:  # others write their prompts as they go
-        messages, _ = loaded.dialects[task.dialect or plan.dialect].open(messages, tools)
-    return [message.text for message in messages if message.role == "system"]
+        messages, tools = loaded.dialects[task.dialect or plan.dialect].open(messages, tools)
+    later = task.turns[1:]
+    return (
+        messages + tuple(message for turn in later for message in turn.messages),
+        tools + tuple(tool for turn in later for tool in turn.tools),
+    )
 
 
 app.command(epilog="Example: `toolmark score runs/funcbench-baseline-planner-native-1a2b3c4d-1`")(
@@ -278,6 +308,8 @@ def list_(
                               for name in suites.SUITES})  # fmt: skip
         return
     terminal.knobs(out, suites.summary(suite), suites.knobs(suite))
+    if suite in suites.SUITES and (step := suites.needs(suite)):
+        out.print(f"needs: {step}", markup=False, highlight=False, soft_wrap=True)
     terminal.dialects(out, suite)
 
 
@@ -317,7 +349,8 @@ def doctor(
 
 
 @app.command(
-    epilog="Example: `toolmark make funcbench -T core=10 -T depth=5 -T graphs=20 --seed 7 -o DIR`"
+    epilog="Examples: `toolmark make funcbench -T core=10 -T depth=5 -T graphs=20 --seed 7 "
+    "-o DIR`, `toolmark make mfcl-vision -T items=25 --seed 7 -o DIR`"
 )
 def make(
     suite: Annotated[str, typer.Argument(help="A suite that makes its tasks.")],
@@ -339,9 +372,7 @@ def make(
               f"sha256 {sha256}", highlight=False, soft_wrap=True)  # fmt: skip
     out.print(f"  {output / dataset.CARD} tells what it holds", highlight=False, soft_wrap=True)
     n_broken = sum(made.broken.values())
-    for why, n in Counter(made.broken).most_common(terminal.REASONS):
-        told = f"  not made, {plural(n, 'task')}: {why}"
-        out.print(visible(told), markup=False, highlight=False, soft_wrap=True)
+    terminal.why(out, "not made", "task", Counter(made.broken).most_common())
     if n_broken:
         out.print(f"  {n_broken} of {made.n_tasks} tasks could not be made and will not be run; "
                   "next: mend that and give the same command again", highlight=False,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -16,11 +16,10 @@ from rich.console import Console
 
 from toolmark import plugin
 from toolmark.cli import options as o
-from toolmark.errors import UsageError
 from toolmark.report.tables import visible
 
 if TYPE_CHECKING:  # loaded when needed: other commands start sooner without it
-    from toolmark.perturb.image.folder import Made
+    from toolmark.perturb.image.record import Made
     from toolmark.perturb.speech.effect import Effect
     from toolmark.suites.mfcl.booth import Uttered
 
@@ -176,17 +175,13 @@ def image(
         folder=output, seed=seed, keep=keep, sheets=sheet
     )
     if names:
-        order = order._replace(names=tuple(dict.fromkeys(names)))
+        order = order._replace(names=tuple(names))
     each = plugin.attribute("toolmark.perturb.image.folder:each")
     made: list[Made] = []
-    with ExitStack() as stack:
-        record = None
-        for one in each(source, order, boxes, note=_note):
-            made.append(one)
-            record = record or stack.enter_context(_record(output))
-            record.write(msgspec.json.encode(one) + b"\n")
-            if one.failed:
-                _note(one.failed)
+    for one in each(source, order, boxes, note=_note):
+        made.append(one)
+        if one.failed:
+            _note(one.failed)
     for told, n in Counter(f"{one.variation}: {one.note}" for one in made if one.note).items():
         _note(f"{told} ({_counted(n, 'picture')})")
     _pictured(made, output, as_json=as_json)
@@ -194,23 +189,15 @@ def image(
         raise typer.Exit(1)
 
 
-def _record(folder: Path) -> BinaryIO:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return (folder / "record.jsonl").open("wb", buffering=0)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot write: {error.strerror}") from None
-
-
 def _pictured(made: Sequence[Made], output: Path, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(msgspec.json.encode(made).decode() + "\n")
         return
-    fine = [one for one in made if not one.failed]
+    fine = [one for one in made if not one.failed and one.variation != "sheet"]
     whole = len({one.name for one in fine})
     told = f"{_counted(len(fine), 'variation')} of {_counted(whole, 'picture')}"
     told = f"{output}: {told}, record.jsonl"
-    if refused := len(made) - len(fine):
+    if refused := sum(bool(one.failed) for one in made):
         told += f"; {refused} refused"
     out.print(told, markup=False, highlight=False, soft_wrap=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import getpass
 import sys
 import webbrowser
 from contextlib import suppress
@@ -29,7 +29,7 @@ ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 
 Reviewer = Annotated[
     str,
-    o.flag("--reviewer", help="Who decides; default: $USER."),
+    o.flag("--reviewer", help="Who decides; default: the user's name here."),
 ]
 Runs = Annotated[
     list[Path],
@@ -82,10 +82,10 @@ def review(
 
 
 def _named(reviewer: str) -> str:
-    found = reviewer or os.environ.get("USER", "")
-    if not found:
-        raise UsageError("who decides? name yourself with --reviewer")
-    return found
+    try:
+        return reviewer or getpass.getuser()
+    except (OSError, KeyError):  # a container's user may have no name
+        raise UsageError("who decides? name yourself with --reviewer") from None
 
 
 def _tuned(path: Path) -> Tuning | None:

@@ -10,7 +10,7 @@ import uvloop
 from rich.console import Console
 from rich.markup import escape
 
-from toolmark import api, seeds
+from toolmark import api, plugin, seeds
 from toolmark.cli import terminal
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Suite
@@ -51,7 +51,9 @@ def play(out: Console, err: Console, log_dir: Path) -> None:
         "  .venv/bin/toolmark run bfcl -m http://localhost:8000/v1#my-model -T category=live\n"
         "  .venv/bin/toolmark run funcbench -m openai/gpt-5 -T core=10 -T depth=5 -T connected=10"
         "\n  .venv/bin/toolmark fetch m3-servers    # once; real MCP servers, pictures, no key:"
-        "\n  .venv/bin/toolmark run m3-local -m http://localhost:8000/v1#my-model -T instances=1",
+        "\n  .venv/bin/toolmark run m3-local -m http://localhost:8000/v1#my-model -T instances=1"
+        "\n  .venv/bin/toolmark run mfcl-vision -m http://localhost:8000/v1#my-model -T items=25"
+        f"\n      # pictures, and a web to search; once: {plugin.install('vision')}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
 

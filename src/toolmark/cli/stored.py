@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -25,11 +25,13 @@ out = Console()
 def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False) -> None:
     """Score a stored run anew; no model is asked."""
     scorer = suites.scorer(suite) if suite else None
-    found = api.rescore(path, scorer).summary()
+    done = api.rescore(path, scorer)
+    found = done.summary()
     if as_json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
         return
     terminal.summary(out, found)
+    terminal.failures(out, done, (scorer or api.scorer_of(found["suite"])).natives)
     terminal.stale(out, path)
 
 
@@ -86,6 +88,13 @@ def _fitting(run: Run, outcome: str | None, axes: Sequence[str]) -> Callable[[Sc
     return fits
 
 
+def _natives(run: Run, suite: str | None) -> Mapping[str, str]:
+    """Return what a suite calls its failures; none where its scorer is not here, as for a list."""
+    name = suite or run.info.plan.suite
+    known = suite or (name in suites.SUITES and not suites.needs(name))
+    return suites.scorer(name).natives if known else {}
+
+
 def show(
     path: o.RunPath,
     item: Annotated[str | None, typer.Argument(help="A task or item id; none: list them.")] = None,
@@ -106,7 +115,8 @@ def show(
     """Print what happened in one task, step by step; without an id, list the tasks."""
     opened = api.open_run(path)
     if item is None:
-        terminal.outcomes(out, opened, _fitting(opened, outcome, axis or []), whole=every)
+        fits = _fitting(opened, outcome, axis or [])
+        terminal.outcomes(out, opened, fits, whole=every, natives=_natives(opened, suite))
         return
     scores = {(s.task, s.repeat): s for s in opened.scores() if item in (s.task, s.item)}
     scorer = suites.scorer(suite) if suite else api.scorer_of(opened.info.plan.suite)
@@ -117,7 +127,8 @@ def show(
             continue
         found = True
         judged = scores.get((trajectory.task, trajectory.repeat))
-        terminal.episode(out, task, trajectory, judged, scorer.views(task, trajectory))
+        terminal.episode(out, task, trajectory, judged, scorer.views(task, trajectory),
+                         scorer.natives)  # fmt: skip
     for attempt in terminal.pending(opened):
         if item in (attempt.task, opened.task(attempt.task).item):
             found = True

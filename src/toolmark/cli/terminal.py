@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from toolmark.media import Media
 from toolmark.report import names, tables
 from toolmark.report.tables import visible
 from toolmark.runs.runner import Progress
@@ -30,6 +31,7 @@ from toolmark.types import (
     Drawing,
     Estimate,
     Label,
+    Message,
     Part,
     Score,
     Step,
@@ -171,7 +173,7 @@ def _warned(console: Console, show: Callable[[Progress], None]) -> Callable[[Pro
     def first(progress: Progress) -> None:
         making = bool(progress.n_to_make)
         if making not in told and progress.effort:
-            work = f"  {progress.n_to_make:,} tasks to make: {progress.effort}"
+            work = f"  {tables.plural(progress.n_to_make, 'task')} to make: {progress.effort}"
             console.print(work, markup=False, highlight=False, soft_wrap=True)
         elif making not in told:
             lacking(console, progress.missing)
@@ -214,7 +216,15 @@ def estimate(fields: Mapping[str, Any]) -> str:
 
 def _told(fields: Mapping[str, Any]) -> tuple[str, str]:
     """Return what a number is called, and how many of what it rests on."""
-    return fields.get("told") or fields["name"], f"n={fields['n']} {fields.get('unit', '')}".strip()
+    return fields.get("told") or fields["name"], _size(fields)
+
+
+def _size(fields: Mapping[str, Any]) -> str:
+    """Say how many of what a number rests on, and of how many items these are where known."""
+    n, unit = fields["n"], fields.get("unit", "")
+    if fields.get("n_items"):
+        return f"{n} {unit or 'answers'}, {tables.plural(fields['n_items'], 'item')}"
+    return f"n={n} {unit}".strip()
 
 
 def summary(console: Console, found: Mapping[str, Any]) -> None:
@@ -229,6 +239,7 @@ def summary(console: Console, found: Mapping[str, Any]) -> None:
         f"  {escape(_told(head)[0] + read)} [bold]{escape(estimate(head))}[/]  "
         f"{_counts(found)}, not run {found['n_not_run']}" + _bounds(found),
         highlight=False,
+        soft_wrap=True,
     )
     if drawn := names.sampled(found.get("sample")):
         console.print(f"  {drawn}", style="dim", highlight=False)
@@ -249,7 +260,9 @@ def _counts(found: Mapping[str, Any]) -> str:
     """Say on how many episodes the headline rests, and of how many, where that is not all."""
     n, n_run = found["score"]["n"], found["n_run"]
     told = found["score"].get("told")  # of a suite whose headline names what it rests on
-    return f"n={n} of {n_run} run" if told and 0 < n < n_run else f"n={n_run}"
+    if told and 0 < n < n_run:
+        return f"{n} of all {n_run} answers"
+    return _size({**found["score"], "n": n_run})
 
 
 def stale(console: Console, folder: Path) -> None:
@@ -294,6 +307,7 @@ def outcomes(
     fits: Callable[[Score], bool] = lambda score: True,
     *,
     whole: bool = False,
+    natives: Mapping[str, str] = {},
 ) -> None:
     """List the tasks of a run that fit: outcome and primary cause in the headline reading.
 
@@ -305,7 +319,7 @@ def outcomes(
     n = 0
     for n, score in enumerate(filter(fits, run.scores()), 1):
         if whole or n <= LISTED:
-            rows.append(_outcome(score))
+            rows.append(_outcome(score, natives))
     width = max((len(row[0]) for row in rows), default=0)
     for name, outcome, why in rows:
         told = f"  {name:{width}}  {outcome:9}  {why}".rstrip()
@@ -345,9 +359,8 @@ def not_run(console: Console, run: Run, lost: Collection[str] = ()) -> None:
     left = pending(run)
     # what only waited for another episode tells least: it comes last
     reasons = Counter((a.stage == "needs", a.reason.partition("\n")[0]) for a in left)
-    for (_, reason), n in sorted(reasons.items(), key=lambda x: (x[0][0], -x[1]))[:REASONS]:
-        told = f"  not run, {tables.plural(n, 'episode')}: {_short(reason)}"
-        console.print(told, markup=False, highlight=False, soft_wrap=True)
+    common = sorted(reasons.items(), key=lambda x: (x[0][0], -x[1]))
+    why(console, "not run", "episode", [(reason, n) for (_, reason), n in common])
     lines = (
         [f"  next: toolmark show {run.path} {left[0].task}  (one of them, whole)"] if left else []
     )
@@ -361,13 +374,36 @@ def not_run(console: Console, run: Run, lost: Collection[str] = ()) -> None:
         console.print(visible(line_), markup=False, highlight=False, soft_wrap=True)
 
 
-def _outcome(score: Score) -> tuple[str, str, str]:
+def why(console: Console, what: str, unit: str, reasons: Sequence[tuple[str, int]]) -> None:
+    """Print the first reasons with their counts, and how many are not told."""
+    told = [f"{tables.plural(n, unit)}: {_short(reason)}" for reason, n in reasons[:REASONS]]
+    if rest := reasons[REASONS:]:
+        others = tables.plural(len(rest), "other reason")
+        told.append(f"{tables.plural(sum(n for _, n in rest), unit)}: {others}")
+    for line_ in told:
+        console.print(f"  {what}, {line_}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _outcome(score: Score, natives: Mapping[str, str]) -> tuple[str, str, str]:
     name = visible(f"{score.task} #{score.repeat}" if score.repeat else score.task)
     if score.not_run or not score.readings:
         return name, NOT_RUN, _short(score.not_run.partition("\n")[0])
-    verdict = next(iter(score.readings.values()))
-    label = next((label for label in verdict.labels if label.primary), None)
-    return name, verdict.outcome, visible(f"{label.cause}  {label.native}") if label else ""
+    return name, outcome(score), _failure(score, natives)
+
+
+def _failure(score: Score, natives: Mapping[str, str]) -> str:
+    """Return the primary cause in the headline reading and the suite's class, "" for none."""
+    verdict = next(iter(score.readings.values()), None)
+    label = next((each for each in verdict.labels if each.primary), None) if verdict else None
+    return f"{label.cause}  {names.failure(label.native, natives)}".strip() if label else ""
+
+
+def failures(console: Console, run: Run, natives: Mapping[str, str]) -> None:
+    """Print the commonest primary causes of failure in the headline reading."""
+    counts = Counter(filter(None, (_failure(score, natives) for score in run.scores())))
+    for why_, n in counts.most_common(REASONS):
+        told = f"  {tables.plural(n, 'failure')}: {_short(why_)}"
+        console.print(told, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 def _sentence(text: str) -> str:
@@ -384,7 +420,7 @@ def knobs(console: Console, about: str, found: Sequence[Knob]) -> None:
         default = ",".join(knob.default) if many else knob.default
         table.add_row(
             f"[bold]-T {knob.name}=[/]{escape('' if default is None else str(default))}",
-            "[dim]list[/]" if many else f"[dim]{escape(told(knob.kind))}[/]",
+            f"[dim]{escape(told(knob.kind))}[/]",
             escape(knob.help),
         )
     console.print(table, highlight=False)
@@ -411,6 +447,7 @@ def episode(
     trajectory: Trajectory,
     score: Score | None,
     views: Sequence[Data | Drawing | Audio],
+    natives: Mapping[str, str] = {},
 ) -> None:
     """Print one episode step by step, then what it was worth and why, evidence only once."""
     console.rule(escape(f"{trajectory.task}  repeat {trajectory.repeat}"))
@@ -421,19 +458,21 @@ def episode(
     if trajectory.answer:
         console.print("[bold]answer[/] ", end="")
         console.print(_short(trajectory.answer), markup=False, highlight=False)
-    _verdicts(console, score.readings if score else {})
+    _verdicts(console, score.readings if score else {}, natives)
     for each in views:
         if isinstance(each, Data):
             console.print("\n" + tables.text(each), markup=False, highlight=False, soft_wrap=True)
 
 
-def _verdicts(console: Console, readings: Mapping[str, Verdict]) -> None:
+def _verdicts(
+    console: Console, readings: Mapping[str, Verdict], natives: Mapping[str, str]
+) -> None:
     """Print every reading's value, the evidence of the first, and how the others' differs."""
     for reading, verdict in readings.items():
         console.print(f"[bold]{escape(reading)}[/] {verdict.outcome} {verdict.value:.3f}")
     first: list[str] = []
     for at, (reading, verdict) in enumerate(readings.items()):
-        told = [_label(label) for label in verdict.labels]
+        told = [_label(label, natives) for label in verdict.labels]
         lines = [f"  {line}" for line in told]
         if at == 0:
             first = told
@@ -444,8 +483,8 @@ def _verdicts(console: Console, readings: Mapping[str, Verdict]) -> None:
             console.print(_short(line), markup=False, highlight=False)
 
 
-def _label(label: Label) -> str:
-    told = filter(None, (label.cause, label.native, label.evidence))
+def _label(label: Label, natives: Mapping[str, str]) -> str:
+    told = filter(None, (label.cause, names.failure(label.native, natives), label.evidence))
     return f"{'*' if label.primary else ' '} {'  '.join(told)}"
 
 
@@ -459,6 +498,18 @@ def speech(task: Task) -> dict[str, Mapping[str, Any]]:
         for turn in known
         if isinstance(turn.get("audio"), Mapping)
     }
+
+
+def asked(message: Message, media: Media | None) -> str:
+    """Return a message for a reader: who says it, its words, and its media by their files."""
+    parts = [
+        part.text
+        if isinstance(part, Words)
+        else f"[{part.mime}, {media.path(part) if media else part.sha256}]"
+        for part in message.parts
+    ]
+    calls = [f"{call.name} {call.arguments}" for call in message.calls]
+    return f"{message.role}: " + "\n".join([*parts, *calls])
 
 
 def _spoken(part: Part, heard: Mapping[str, Mapping[str, Any]]) -> str:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from pyreqwest import exceptions
@@ -53,7 +54,6 @@ class Client:
     ) -> None:
         self.timeout_s = timeout_s
         self.max_body_bytes = max_body_bytes
-        self._urls: dict[str, Url] = {}
         try:
             self._client = (
                 ClientBuilder()
@@ -71,25 +71,15 @@ class Client:
 
     async def post(self, url: str, body: bytes) -> Answer:
         """Send a body and read the whole answer. Raises EndpointError."""
-        return await self._send(self._client.post(self._parsed(url)).body_bytes(body))
+        return await self._send(self._client.post(_known(url)).body_bytes(body))
 
     async def get(self, url: str) -> Answer:
         """Read the whole answer. Raises EndpointError."""
-        return await self._send(self._client.get(self._parsed(url)))
+        return await self._send(self._client.get(_parsed(url)))
 
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()
-
-    def _parsed(self, url: str) -> Url:
-        """Parse an address once; it costs more than building the rest of a request."""
-        known = self._urls.get(url)
-        if known is None:
-            try:
-                known = self._urls[url] = Url(url)
-            except ValueError as error:
-                raise UsageError(f"not an address: {url!r} ({error})") from None
-        return known
 
     async def _send(self, builder: RequestBuilder) -> Answer:
         start = time.perf_counter()
@@ -121,6 +111,18 @@ class Client:
                 raise Torn(f"the answer is larger than {limit} bytes")
             chunks.append(chunk.to_bytes())
         return b"".join(chunks)
+
+
+def _parsed(url: str) -> Url:
+    try:
+        return Url(url)
+    except ValueError as error:
+        raise UsageError(f"not an address: {url!r} ({error})") from None
+
+
+# parsing costs more than building the rest of a request; what is read is asked for once, and its
+# address may hold a key
+_known = lru_cache(maxsize=64)(_parsed)
 
 
 def _fault(error: exceptions.PyreqwestError, after_s: float) -> EndpointError | UsageError:

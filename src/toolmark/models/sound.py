@@ -6,10 +6,10 @@ import io
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from toolmark import plugin
 from toolmark.errors import DataError, UsageError
 
 Form: TypeAlias = Literal["wav", "mp3"]
-_NEXT = "pip install 'toolmark[speech]', or send wav"
 _KEPT = 16  # clips: a conversation sends its first ones again with every step
 
 
@@ -22,10 +22,14 @@ def check(form: str) -> None:
     try:
         import soundfile
     except (ImportError, OSError) as error:  # OSError: the package is here, its library is not
-        raise UsageError(f"sound as mp3 needs soundfile ({error}): {_NEXT}") from None
+        raise UsageError(f"sound as mp3 needs soundfile ({error}): {_next()}") from None
     if "MP3" not in soundfile.available_formats():
         library = soundfile.__libsndfile_version__
-        raise UsageError(f"libsndfile {library} writes no mp3, from 1.1 on it does: {_NEXT}")
+        raise UsageError(f"libsndfile {library} writes no mp3, from 1.1 on it does: {_next()}")
+
+
+def _next() -> str:
+    return f"{plugin.install('speech')}, or send wav"
 
 
 @lru_cache(maxsize=_KEPT)

@@ -90,7 +90,7 @@ def compare(
         levels={
             axis: tuple(map(test, found))
             for axis, naming in scorer.axes.items()
-            if len(found := list(_levels(table_a, table_b, axis, naming))) > 1
+            if len(found := list(_levels(a, table_a, table_b, axis, naming))) > 1
         },
         categories=tuple(map(test, _categories(mine, other, _ordered(a, table_a, scorer)))),
         settings=tuple(_settings(a, b)),
@@ -109,10 +109,11 @@ def _headline(scorer: Scorer, a: Columns, b: Columns) -> tuple[Metric, Columns, 
     return metrics[0], a, b
 
 
-def _levels(a: Columns, b: Columns, axis: str, naming: Naming) -> Iterator[Paired]:
-    """Compare level by level, in the order of A's tasks."""
+def _levels(run: Run, a: Columns, b: Columns, axis: str, naming: Naming) -> Iterator[Paired]:
+    """Compare level by level, in the order of A's tasks: scores come as episodes end."""
     mine, other = a.axis(axis), b.axis(axis)
-    for level in dict.fromkeys(mine.tolist()):
+    asked = (task.axes.get(axis, "") for task in run.tasks())
+    for level in dict.fromkeys((*asked, *mine.tolist())):
         rows, partner = a.where(mine == level), b.where(other == level)
         if level and np.isin(rows.item, partner.item).any():
             yield paired(rows, partner, name=naming(str(level), a))
@@ -199,9 +200,9 @@ def _between(found: Paired) -> str:
 def details(comparison: Comparison) -> Iterator[Table]:
     """Go through the further tables: by axis and category, settings that differ."""
     for axis, found in comparison.levels.items():
-        yield _split(axis, found)
+        yield from _split(axis, found)
     if len(comparison.categories) > 1:
-        yield _split("category", comparison.categories, comparison.over)
+        yield from _split("category", comparison.categories, comparison.over)
     if comparison.settings:
         yield Table(title="Settings that differ", head=("", "A", "B"), rows=comparison.settings)
 
@@ -215,7 +216,15 @@ def _flips(found: Paired) -> Iterator[str]:
         yield f"{word} right: {', '.join(items[:SHOWN])}{rest}"
 
 
-def _split(by: str, parts: Sequence[Paired], over: str = "") -> Table:
+def _split(by: str, parts: Sequence[Paired], over: str = "") -> Iterator[Table]:
+    """Make the table of these groups; one item is no group."""
+    kept = [found for found in parts if found.n_items != 1]
+    if not kept:
+        return
+    n_left = len(parts) - len(kept)
+    notes = [PER_ROW] if any(found.p is not None for found in kept) else []
+    if n_left:
+        notes.append(f"{tables.plural(n_left, 'group')} of one item left out")
     rows = tuple(
         (
             found.difference.name,
@@ -225,13 +234,13 @@ def _split(by: str, parts: Sequence[Paired], over: str = "") -> Table:
             len(found.only_a),
             len(found.only_b),
         )
-        for found in parts
+        for found in kept
     )
-    return Table(
+    yield Table(
         title=f"A minus B by {by}, in points{over and f' ({over})'}",
         head=(by, "difference", "p", "pairs", "only A right", "only B right"),
         rows=rows,
-        note=PER_ROW if any(found.p is not None for found in parts) else "",
+        note="; ".join(notes),
     )
 
 
@@ -318,5 +327,20 @@ def _changed(a: Run, b: Run) -> tuple[int, str]:
     for task in b.tasks():
         if known.get(task.id, b"") in (b"", hashlib.sha256(codec.encode(task)).digest()[:8]):
             continue
-        changed, example = changed + 1, example or task.id
+        changed += 1
+        example = example or f"{task.id} ({_differs(a.task(task.id), task)})"
     return changed, example
+
+
+def _differs(one: Any, other: Any) -> str:
+    """Return the path of the first field in which two tasks differ, such as `reference.answers`."""
+    pair = [msgspec.to_builtins(each) for each in (one, other)]
+    path: list[str] = []
+    while all(isinstance(each, dict) for each in pair):
+        mine, others = pair
+        name = next((k for k in (*mine, *others) if mine.get(k) != others.get(k)), None)
+        if name is None:
+            break
+        path.append(tables.visible(str(name)))
+        pair = [mine.get(name), others.get(name)]
+    return ".".join(path) or "the order of its fields"

@@ -128,7 +128,9 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, dict[st
         origins=_origins(run),
         site=_site(run),
         groups=list(_groups(item for item in own if item not in doubles)),
-        causes=_merged([_causes(index, run.scores(), name) for name in scorer.readings]),
+        causes=_merged(
+            [_causes(index, run.scores(), name, scorer.natives) for name in scorer.readings]
+        ),
         reasons=reasons,
         absent=absent,
     )
@@ -359,7 +361,9 @@ def _groups(items: Iterable[Table | Chart]) -> Iterator[Group]:
         yield Group(charts, None)
 
 
-def _causes(index: int, scores: Iterable[Score], reading: str) -> Causes:
+def _causes(
+    index: int, scores: Iterable[Score], reading: str, natives: Mapping[str, str]
+) -> Causes:
     primary: Counter[tuple[str, str]] = Counter()
     also: Counter[tuple[str, str]] = Counter()
     example: dict[tuple[str, str], tuple[Label, Score]] = {}
@@ -378,7 +382,8 @@ def _causes(index: int, scores: Iterable[Score], reading: str) -> Causes:
     total = primary.total()
     keys = sorted(example, key=lambda key: (-primary[key], -also[key], key))
     rows = [
-        _cause(index, reading, key, primary[key], total, also[key], *example[key]) for key in keys
+        _cause(index, reading, natives, primary[key], total, also[key], *example[key])
+        for key in keys
     ]
     return Causes([reading], rows, total, n_run)
 
@@ -402,7 +407,7 @@ def _failures(found: Causes) -> tuple[Any, ...]:
 def _cause(
     index: int,
     reading: str,
-    key: tuple[str, str],
+    natives: Mapping[str, str],
     n: int,
     total: int,
     n_also: int,
@@ -415,7 +420,7 @@ def _cause(
     evidence = label.evidence if len(label.evidence) <= 300 else f"{label.evidence[:300]} …"
     return Cause(
         cause=label.cause,
-        native=native,
+        native=names.failure(label.native, natives),
         n=n,
         share=n / total if total else 0.0,
         n_also=n_also,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from toolmark.report.tables import visible
 from toolmark.runs.store import Run
@@ -38,6 +38,11 @@ def tell(runs: Sequence[Run]) -> list[str]:
         if len(set(told)) == len(told):
             return [visible(name) for name in told]
     return [visible(run.path.name) for run in runs]
+
+
+def failure(native: str, natives: Mapping[str, str]) -> str:
+    """Return a suite's own class of failure, with the suite's words for it where it has some."""
+    return visible(" ".join(filter(None, (native, natives.get(native, "")))))
 
 
 def sampled(n: int | None) -> str:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Protocol
-from urllib.parse import urlsplit
+from typing import Any, Protocol, runtime_checkable
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
@@ -28,6 +28,7 @@ from toolmark.review.edit import BadSteps, Fault
 from toolmark.types import Image
 
 LARGEST_BODY = 4 * 2**20
+LONGEST_SEARCH = 400  # characters
 _DIGITS = len(str(LARGEST_BODY))
 _LOOPBACK = frozenset(("127.0.0.1", "localhost", "[::1]"))
 _HEADERS = (
@@ -76,6 +77,15 @@ class Desk(Protocol):
 
     def decide(self, n: int, answer: Answer) -> None:
         """Keep an answer. Raises BadSteps, or UsageError for what is no answer to this."""
+        ...
+
+
+@runtime_checkable
+class Searched(Protocol):
+    """A desk whose questions are answered by searching pages that it holds."""
+
+    def search(self, n: int, words: str, page: str) -> str:
+        """Return the page of a search for question n, and of a page that was found."""
         ...
 
 
@@ -178,11 +188,21 @@ class _Handler(BaseHTTPRequestHandler):
                         return _page(desk.end())
                     case ["", "media", sha256]:
                         return _picture(desk.media, sha256)
+                    case ["", "search"] if isinstance(desk, Searched):
+                        return self._searched(desk, len(desk))
                     case ["", number] if (n := _number(number, len(desk))) is not None:
                         return _page(desk.page(n))
         except ToolmarkError as error:
             return _text(500, str(error))
         return _text(404, "nothing here")
+
+    def _searched(self, desk: Searched, most: int) -> _Reply:
+        asked = dict(parse_qsl(self.path.partition("?")[2], errors="replace"))
+        n = _number(asked.get("n", ""), most)
+        if n is None:
+            return _text(404, "nothing here")
+        words, page = asked.get("words", "")[:LONGEST_SEARCH], asked.get("page", "")
+        return _page(desk.search(n, words, page))
 
     def _posted(self) -> _Reply:
         desk = self.server.desk

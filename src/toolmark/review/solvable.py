@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from toolmark.errors import UsageError, near
 from toolmark.report.tables import visible
-from toolmark.review import pages, view
+from toolmark.review import look, pages, view
 from toolmark.review.log import Log, now
 from toolmark.review.server import Answer
 from toolmark.suites.mfcl.vision.item import Mark as Sign
+from toolmark.suites.mfcl.vision.item import candidates
 from toolmark.suites.mfcl.vision.score import truth_of
 from toolmark.suites.mfcl.vision.tune import edits
 from toolmark.suites.mfcl.vision.tune.folder import MARKS, Item, Tuning
@@ -66,6 +67,7 @@ class Solvable:
             )
         self.log = Log(tuning.path / MARKS, Mark)
         self.media = (tuning.media,)
+        self._look = look.Look(tuning.request)
 
     def __len__(self) -> int:
         """Return the number of items."""
@@ -92,6 +94,8 @@ class Solvable:
             task=task,
             said=view.question(task),
             answers=[view.clip(answer) for answer in truth.answers],
+            rivals=candidates(truth, task.axes.get("kind", "")) if truth.hops else (),
+            looks=look.own(self.tuning.request),
             way=[(view.clip(hop.query), hop.href, view.clip(hop.finds)) for hop in truth.hops],
             leaves=_leaves(item),
             picture=edits.shown(task),
@@ -102,6 +106,25 @@ class Solvable:
             choices=CHOICES,
             note=mark.note if mark else "",
             told=_told(mark),
+        )
+
+    def search(self, n: int, words: str, page: str) -> str:
+        """Return what a search of the item's pages found, and a page of them."""
+        item = self.items[n - 1]
+        if not look.own(self.tuning.request):
+            raise UsageError("these items have no pages of their own: search the web")
+        return pages.render(
+            "search.html.j2",
+            title=f"{visible(item.id)} · search",
+            where=visible(self.tuning.path.name),
+            n_done=len(self) - self._words().count("open"),
+            n_all=len(self),
+            n=n,
+            item=visible(item.id),
+            asked=words,
+            found=self._look.find(item.last.task, words) if words else (),
+            href=visible(page),
+            text=self._look.read(item.last.task, page) if page else "",
         )
 
     def end(self) -> str:
@@ -115,7 +138,7 @@ class Solvable:
             n_done=len(self) - words.count("open"),
             n_all=len(self),
             heading="Review of " + visible(self.tuning.path.name),
-            lines=self.lines(),
+            lines=self.lines()[:1],
             command=again,
             next=self.next(),
             grids=(),

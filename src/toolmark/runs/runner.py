@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,7 @@ from toolmark.types import (
     Task,
     Trajectory,
 )
+from toolmark.worlds import patience
 
 BREAKER = 20  # failures in a row, with no success between, after which the rest is not run
 PULSE_S = 1.0
@@ -100,7 +102,7 @@ async def execute(
     lines = _afresh(run.path / "scores.jsonl")
     crew = _Crew(folder, suite, model, dialect, lines, progress, watch)
     crew.todo = scoring.missing(run, done)
-    progress.waits = getattr(model, "waits", ())  # a live view
+    crew.waits = patience.watch()
     progress.missing = dict(suite.missing(task for task, _ in scoring.missing(run, done)))
     folder.note(missing=progress.missing)
     try:
@@ -165,6 +167,8 @@ class _Crew:
         self.rejected: Rejected | None = None
         self.served: set[str] = set()
         self.states: dict[tuple[str, int], asyncio.Future[Any]] = {}
+        self.waits: Mapping[object, str] = {}
+        self.halted = ""
 
     def player(self, dialect: Dialect, task: Task, repeat: int) -> Model:
         """Return the model for an episode: the same for all, or an instrument bound to it."""
@@ -240,8 +244,19 @@ class _Crew:
         self.progress.n_not_run += 1
         self.tell()
 
+    def waiting(self) -> list[str]:
+        """Return why requests and searches wait just now."""
+        return [*getattr(self.model, "waits", ()), *self.waits.values()]
+
+    def halt(self) -> None:
+        """Note that the user stopped it, and what was waited for just then."""
+        self.progress.stopped = "stopped by the user"
+        for reason, n in Counter(self.waiting()).most_common(1):
+            self.halted = f"stopped by the user while {n} waited: {reason}"
+
     def tell(self) -> None:
         """Let the watcher know."""
+        self.progress.waits = self.waiting()
         if self.watch is not None:
             self.watch(self.progress)
 
@@ -255,7 +270,7 @@ async def _work(crew: _Crew, site: Site, n_workers: int, stop: asyncio.Event | N
         while any(not worker.done() for worker in workers):
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             if halt in done:
-                crew.progress.stopped = "stopped by the user"
+                crew.halt()
                 break
             for finished in done:
                 finished.result()  # a disk that takes no more ends the run
@@ -298,6 +313,10 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
             )  # fmt: skip
         stage = "store"
         crew.keep(task, trajectory)
+    except asyncio.CancelledError:
+        if crew.halted:  # what it waited for is worth telling; else it was merely not reached
+            crew.lose(task, repeat, stage, crew.halted, steps)
+        raise
     except Rejected as error:
         crew.refused(error)
         crew.lose(task, repeat, "model", str(error), steps)

@@ -154,7 +154,15 @@ def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
 
 def _fields(metric: Metric, table: Columns) -> dict[str, Any]:
     estimate = metric.measure(table)
-    told = {"partial": estimate.partial, "told": metric.told, "unit": metric.unit}
+    rows = metric.rows(table) if metric.rows else table
+    n_items = len(set(rows.item[rows.run]))
+    told = {
+        "partial": estimate.partial,
+        "told": metric.told,
+        "unit": metric.unit,
+        # the interval is as wide as the items make it: told where answers share them
+        "n_items": n_items if n_items < estimate.n == rows.run.sum() else 0,
+    }
     return {
         "name": estimate.name,
         "value": estimate.value,

@@ -101,7 +101,8 @@ class Scorer:
     progress. `evidence` are tables on what was gathered: who judged, and how far they agree.
     `missed` gives the verdicts of readings in which an episode counts although it was not run: a
     file of others that lacks a prediction. By the levels of `axes` two runs are compared too, each
-    under the name that is made of the level and the answers.
+    under the name that is made of the level and the answers. `natives` are readers' words for
+    its own classes of failure, which files hold as codes.
     """
 
     readings: tuple[str, ...]
@@ -118,6 +119,7 @@ class Scorer:
     evidence: Callable[[Run], Sequence[Table]] = lambda run: ()
     missed: Missed = lambda task, attempt: {}
     axes: Mapping[str, Naming] = field(default_factory=dict)
+    natives: Mapping[str, str] = field(default_factory=dict)
 
 
 def _said(task: Task) -> Iterator[str]:
@@ -153,7 +155,8 @@ class Suite:
     run keeps copies.
     `dialects`: those it can be asked in, the first is the default. `instruments`: makers of the
     test models that see the task, called with (task, repeat, options). `hashes`: what was read,
-    and under `servers` and `cassette` what answers: a run goes on only where these are the same;
+    under `servers` and `cassette` what answers, under `items.jsonl` items of one's own: a run goes
+    on only where these three are the same;
     `notes`: what its user should know about that. `missing` says, before anything is asked, what
     each part of the site that these tasks need lacks to run, by the part's name; the first line
     of it is the lack and what to do, a second may tell whom it concerns. `make` finishes the
@@ -161,9 +164,9 @@ class Suite:
     `hears`: models are asked by sound; one that takes none is refused before anything is made.
     `refers` are the media of a task beside those in its messages; a run and a made set keep copies.
     `publisher` tells what else a made set holds. `draft` finishes one task as far as that costs
-    nothing, system prompt and all; `effort` says in words what `make` has to make of these tasks.
-    `broken` says why a finished task could not be made, "" if it was: it is made again when its
-    run goes on.
+    next to nothing, system prompt and all; `effort` says in words what `make` has to make of
+    these tasks. `broken` says why a finished task could not be made, "" if it was: it is made
+    again when its run goes on.
 
     A set that was made asks its own tasks, with the knobs that they were made with. `given` are the
     knobs that the user named, which must not contradict those; `asking` names the knobs that say

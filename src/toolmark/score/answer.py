@@ -11,7 +11,12 @@ from collections.abc import Sequence
 _DROPPED = re.compile(r"[,./\-_*^()]")
 # a point between digits is part of the number: without it 1.2 reads as 12
 _DROPPED_FAIR = re.compile(r"[,/\-_*^()]|(?<!\d)\.|\.(?!\d)")
-_KEY = re.compile(r"""["'](answer|context)["']\s*:""", re.IGNORECASE)
+KEYS = re.compile(r"""["'](answer|context)["']\s*:""", re.IGNORECASE)
+"""The keys that are asked for."""
+QUOTED = re.compile(r"""["'](\w[\w -]{0,40})["']\s*:""")
+"""Any keys, as JSON and Python write them."""
+BARE = re.compile(r"[{,]\s*(\w{1,40})\s*:")
+"""Any keys without quotes."""
 _AROUND = " \t\r\n,`\"'"
 _UNKNOWN = ("i do not know", 'i don"t know', "i cannot answer", 'i can"t answer')
 
@@ -67,13 +72,13 @@ def _wordy(char: str) -> bool:
     return char.isalnum() or char == "_"
 
 
-def field(text: str) -> str | None:
+def field(text: str, known: re.Pattern[str] = KEYS) -> str | None:
     """Return the answer field of the last `{'answer': ..., 'context': ...}`, None without one.
 
     Read leniently: quotes of either kind, unescaped ones inside, none at all, code fences. The
-    field ends where the next key begins, or else at the last closing brace.
+    field ends where the next key that is `known` begins, or else at the last closing brace.
     """
-    keys = list(_KEY.finditer(text))
+    keys = list(known.finditer(text))
     place = max((i for i, key in enumerate(keys) if key[1].lower() == "answer"), default=None)
     if place is None:
         return None

@@ -29,6 +29,9 @@ SUITES = {
     "mfcl-vision": "toolmark.suites.mfcl.vision.suite:load",
 }
 
+_SWITCH = {"yes": True, "on": True, "no": False, "off": False}  # beside true and false
+_TOLD = {"tuple[str, ...]": "words, separated by commas", "bool": "yes | no"}
+
 
 @dataclass(frozen=True, slots=True)
 class Knob:
@@ -86,7 +89,11 @@ def needs(name: str) -> str:
 
 
 def knobs(name: str) -> list[Knob]:
-    """Return the knobs of a suite, in the order of its signature."""
+    """Return the knobs of a suite, in the order of its signature; of ours without its extra too."""
+    if name in SUITES and needs(name):
+        said = _arguments(plugin.doc(SUITES[name]))
+        read = plugin.signature(SUITES[name])
+        return [Knob(knob, kind, default, said.get(knob, "")) for knob, kind, default in read]
     make = _maker(name)
     kinds = get_type_hints(make)
     said = _arguments(inspect.getdoc(make) or "")
@@ -125,7 +132,9 @@ def _settle(name: str, make: Callable[..., Suite], given: Mapping[str, Any]) -> 
 
 
 def _read(knob: str, kind: Any, value: Any) -> Any:
-    if isinstance(value, str) and str(kind).startswith("tuple"):
+    if isinstance(value, str) and kind in (bool, bool | None):
+        value = _SWITCH.get(value.lower(), value)
+    elif isinstance(value, str) and str(kind).startswith("tuple"):
         value = [word.strip() for word in value.split(",") if word.strip()]
     try:
         return msgspec.convert(value, kind, strict=False)
@@ -137,7 +146,12 @@ def told(kind: Any) -> str:
     """Return a knob's type as a reader knows it: a choice by its words."""
     if get_origin(kind) is Literal:
         return " | ".join(map(str, get_args(kind)))
-    return str(getattr(kind, "__name__", kind)).removesuffix(" | None")
+    if isinstance(kind, str) and kind.startswith("Literal["):  # as the source has it
+        return " | ".join(re.findall(r"'([^']*)'", kind))
+    if kind in (bool, bool | None):
+        return "yes | no"
+    name = str(kind if get_args(kind) else getattr(kind, "__name__", kind)).removesuffix(" | None")
+    return _TOLD.get(name, name)
 
 
 def _arguments(doc: str) -> dict[str, str]:

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +20,9 @@ from toolmark import codec
 from toolmark.errors import UsageError
 from toolmark.types import Record
 from toolmark.worlds import page
+from toolmark.worlds.address import SUFFIXES, place
 from toolmark.worlds.search import Found, Got, Hit
 
-SUFFIXES = (".html", ".htm", ".md", ".txt")
 MAX_HITS = 30
 MAX_WORDS = 1_000  # of a query: each costs a pass over the pages that hold it
 K1, B = 1.5, 0.75
@@ -91,7 +90,7 @@ class Corpus:
         self.pages: Sequence[Source] = tuple(pages)
         if not self.pages:
             raise UsageError("a corpus without pages: there is nothing to search")
-        self._by_address = {_address(source.href): source for source in self.pages}
+        self._by_address = {place(source.href): source for source in self.pages}
         self._titles = [codec.escape(source.title) for source in self.pages]
         self._texts = [_text(source) for source in self.pages]
         self._low = [text.lower() for text in self._texts]
@@ -116,7 +115,7 @@ class Corpus:
 
     async def fetch(self, url: str, /) -> Got:
         """Return the page of an address."""
-        found = self._by_address.get(_address(url))
+        found = self._by_address.get(place(url))
         if found is None:
             return Got(error="the server answered with status 404")
         return Got(content=codec.escape(found.html))
@@ -125,8 +124,8 @@ class Corpus:
         text, low = self._texts[i], self._low[i]
         first = len(low)
         for word in wanted:  # each is looked for only before the first one found so far
-            place = low.find(word, 0, first + len(word) - 1)
-            first = place if place >= 0 else first
+            spot = low.find(word, 0, first + len(word) - 1)
+            first = spot if spot >= 0 else first
         start = max(0, first - _SNIPPET_CHARS // 4) if first < len(low) else 0
         snippet = " ".join(text[start : start + _SNIPPET_CHARS].split())
         return Hit(self._titles[i], self.pages[i].href, snippet)
@@ -182,23 +181,6 @@ def _content(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"{path}: cannot read: {error.strerror}") from None
-
-
-def _address(url: str) -> str:
-    """Return what tells pages apart: not the scheme, the case of the host, the ending or fragment.
-
-    An address that cannot be read is that of no page.
-    """
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    path = unquote(parts.path).rstrip("/")
-    for suffix in SUFFIXES:
-        path = path.removesuffix(suffix)
-    path = path.removesuffix("/index")
-    query = f"?{parts.query}" if parts.query else ""
-    return f"{parts.netloc.lower()}{path}{query}"
 
 
 def _words(text: str) -> list[str]:

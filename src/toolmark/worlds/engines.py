@@ -9,6 +9,7 @@ from importlib import util
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from toolmark import plugin
 from toolmark.worlds.cassette import Cassette
 from toolmark.worlds.providers import PROVIDERS, Provider, Transport, Web
 from toolmark.worlds.search import Engine, Recorded
@@ -21,8 +22,6 @@ CHOICES = ", ".join(
         "record:FILE (or record:FILE@PROVIDER, record:FILE@corpus:FOLDER) or replay:FILE",
     )
 )
-
-_INSTALL = "pip install '.[bfcl]' in the checkout"
 
 
 class Connection(Transport, Protocol):
@@ -59,7 +58,7 @@ def lacking(text: str) -> str:
     """Return why this cannot answer searches, "" if it can."""
     for package in ("bs4", "markdownify"):
         if not util.find_spec(package):
-            return f"web search reads pages: {_INSTALL}"
+            return f"web search reads pages: {plugin.install('bfcl')}"
     name = read(text)
     provider = PROVIDERS.get(name.live if name.kind == "record" else name.kind)
     if provider is not None and not os.environ.get(provider.variable):
@@ -70,7 +69,8 @@ def lacking(text: str) -> str:
         case ("record", place, live) if place:
             return lacking(live) if live.startswith("corpus") else ""
         case ("corpus", place, _) if place and Path(place).is_dir():
-            return "" if util.find_spec("bm25s") else f"a corpus is searched by words: {_INSTALL}"
+            step = plugin.install("bfcl")
+            return "" if util.find_spec("bm25s") else f"a corpus is searched by words: {step}"
         case ("replay", place, _) if Path(place).is_file():
             return ""
         case ("corpus" | "replay", place, _):

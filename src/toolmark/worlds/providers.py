@@ -6,10 +6,10 @@ A provider is data: where it is asked, with which key, how its answer is read. W
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -17,10 +17,13 @@ import msgspec
 from toolmark import codec
 from toolmark.errors import EndpointError, WorldError
 from toolmark.worlds import public
-from toolmark.worlds.search import Found, Got, Hit
+from toolmark.worlds.cassette import HIDDEN, forms, swapped
+from toolmark.worlds.patience import Patience
+from toolmark.worlds.search import NO_REGION, Found, Got, Hit
 
 FAILED = "Failed to retrieve the search results from server. Please try again later."
-NO_REGION = "wt-wt"
+# of a query and its region: a letter may take 12 bytes in an address, of which HTTP holds 65,534
+MAX_CHARS = 4_000
 _REGION = re.compile(r"([a-z]{2})-([a-z]{2})")
 # DuckDuckGo's name of a country where it is not the usual one
 _COUNTRIES = {"uk": "gb"}
@@ -71,7 +74,8 @@ class Question(NamedTuple):
 class Provider(NamedTuple):
     """A search provider. `variable` is where its key is kept by custom.
 
-    `read` returns what was found, or why to ask again; it raises msgspec.DecodeError.
+    `read` returns what was found, or why to ask again; it raises codec.BadJson for what is no JSON
+    and msgspec.ValidationError for JSON that is no search result.
     """
 
     name: str
@@ -94,31 +98,44 @@ class _Item(msgspec.Struct):
 
 
 class _Results(msgspec.Struct):
-    results: list[_Item] | None = None
+    results: list[Any] | None = None
 
 
 class _Organic(msgspec.Struct):
-    organic_results: list[_Item] | None = None
-    error: str = ""
+    organic_results: list[Any] | None = None
+    error: str | None = None
 
 
 class _Serper(msgspec.Struct):
-    organic: list[_Item] | None = None
+    organic: list[Any] | None = None
 
 
 class _Brave(msgspec.Struct):
     web: _Results | None = None
 
 
-def _found(items: Sequence[_Item] | None) -> Found:
+T = TypeVar("T")
+
+
+def _told(body: bytes, kind: type[T]) -> T:
+    """Read what a provider says: JSON as Python reads it, lone surrogates included."""
+    return msgspec.convert(codec.loads(body.decode("utf-8", "replace")), kind)
+
+
+def _found(items: Sequence[Any] | None) -> Found:
     if items is None:
         return Found(error=FAILED)
-    return Found(hits=tuple(_hit(item) for item in items))
+    return Found(hits=tuple(_hits(items)))
 
 
-def _hit(item: _Item) -> Hit:
-    body = item.snippet or item.description or item.content or ""
-    return Hit(item.title or "", item.link or item.url or "", body)
+def _hits(items: Sequence[Any]) -> Iterator[Hit]:
+    """Go through the hits; those of another shape are left out."""
+    for told in items:
+        with suppress(msgspec.ValidationError):
+            item = msgspec.convert(told, _Item)
+            body = item.snippet or item.description or item.content
+            texts = (item.title, item.link or item.url, body)
+            yield Hit(*(codec.escape(text or "") for text in texts))
 
 
 def _address(url: str, asked: Mapping[str, str | int]) -> str:
@@ -143,8 +160,8 @@ def _ask_serpapi(keywords: str, region: str, key: str) -> Question:
 
 
 def _read_serpapi(body: bytes) -> Found | str:
-    answer = msgspec.json.decode(body, type=_Organic)
-    if "429" in answer.error:
+    answer = _told(body, _Organic)
+    if "429" in (answer.error or ""):
         return "its hourly limit or its searches are used up"
     return _found(answer.organic_results)
 
@@ -161,7 +178,7 @@ def _ask_brave(keywords: str, region: str, key: str) -> Question:
 
 
 def _read_brave(body: bytes) -> Found:
-    web = msgspec.json.decode(body, type=_Brave).web
+    web = _told(body, _Brave).web
     return _found(web.results or [] if web else [])  # it leaves out what it found nothing for
 
 
@@ -171,7 +188,7 @@ def _ask_tavily(keywords: str, region: str, key: str) -> Question:
 
 
 def _read_tavily(body: bytes) -> Found:
-    return _found(msgspec.json.decode(body, type=_Results).results)
+    return _found(_told(body, _Results).results)
 
 
 def _ask_serper(keywords: str, region: str, key: str) -> Question:
@@ -183,7 +200,7 @@ def _ask_serper(keywords: str, region: str, key: str) -> Question:
 
 
 def _read_serper(body: bytes) -> Found:
-    return _found(msgspec.json.decode(body, type=_Serper).organic)
+    return _found(_told(body, _Serper).organic)
 
 
 _JSON = {"accept": "application/json"}
@@ -219,6 +236,7 @@ PROVIDERS = {
 
 # --- asking them ------------------------------------------------------------------------
 
+Answered = TypeVar("Answered", Found, Got)
 # payment required; Tavily's limits of the plan and of what is paid as it goes
 _SPENT = (402, 432, 433)
 
@@ -227,7 +245,8 @@ class Web:
     """A provider for searching, the public web for pages.
 
     Being told to slow down, or no answer, is met by waiting and asking again, a bounded number of
-    times; after that the engine is down. `transport` sends the provider's headers with the key.
+    times (see `Patience`); after that the engine is down. `transport` sends the provider's headers
+    with the key, which is blanked where an answer repeats it.
     """
 
     def __init__(
@@ -244,26 +263,39 @@ class Web:
         self.key = key
         self.waits_s = waits_s
         self.page = page
+        self.patience = Patience(provider.name)
+        self._secret = dict.fromkeys(forms((key,)), HIDDEN)
 
     async def find(self, keywords: str, region: str, /) -> Found:
-        """Search with the provider."""
-        question = self.provider.ask(keywords, region, self.key)
-        for wait_s in self.waits_s:
-            found = await self._asked(question)
-            if isinstance(found, Found):
-                return found
-            await asyncio.sleep(wait_s)
-        last = await self._asked(question)
-        if isinstance(last, Found):
-            return last
-        raise WorldError(f"the search provider {self.provider.name}: {last}")
+        """Search with the provider; a query beyond MAX_CHARS is refused before it is sent."""
+        n_chars = len(keywords) + len(region)
+        if n_chars > MAX_CHARS:
+            return Found(error=f"The query is too long: {n_chars} characters of {MAX_CHARS}.")
+        return self._safe(await self._tried(keywords, region))
 
     async def fetch(self, url: str, /) -> Got:
         """Fetch a public page."""
         try:
-            return Got(content=codec.escape(await self.page(url)))
+            return self._safe(Got(content=codec.escape(await self.page(url))))
         except public.PageError as error:
-            return Got(error=str(error))
+            return self._safe(Got(error=str(error)))
+
+    def _safe(self, answer: Answered) -> Answered:
+        """Return an answer without the key."""
+        return msgspec.convert(swapped(msgspec.to_builtins(answer), self._secret), type(answer))
+
+    async def _tried(self, keywords: str, region: str) -> Found:
+        question = self.provider.ask(keywords, region, self.key)
+        self.patience.check()
+        for tries, wait_s in enumerate(self.waits_s):
+            found = await self._asked(question)
+            if isinstance(found, Found):
+                return found
+            await self.patience.wait(tries, wait_s, found)
+        last = await self._asked(question)
+        if isinstance(last, Found):
+            return last
+        raise self.patience.lost(last)
 
     async def _asked(self, question: Question) -> Found | str:
         """Return what was found, or why to ask again."""
@@ -271,15 +303,24 @@ class Web:
             answer = await self._sent(question)
         except EndpointError as error:
             return f"{error}"
+        self.patience.heard()
         self._check(answer)
         if answer.status == 429 or answer.status >= 500:
             return f"status {answer.status}"
+        refused = Found(error=FAILED) if answer.status >= 400 else None
         try:
             found = self.provider.read(answer.body)
-        except msgspec.DecodeError:
-            return f"status {answer.status}, a body that is no search result"
-        refused = answer.status >= 400 and isinstance(found, Found)
-        return Found(error=FAILED) if refused else found
+        except codec.BadJson:
+            return refused or f"status {answer.status}, a body that is no JSON"
+        except msgspec.ValidationError:  # it may be paid for, and would be the same again
+            if refused:
+                return refused
+            told = f"status {answer.status}, a body that is no search result"
+            raise self.patience.lost(told) from None
+        if isinstance(found, Found):
+            self.patience.well()
+            return refused or found
+        return found
 
     async def _sent(self, question: Question) -> Answer:
         if question.body:

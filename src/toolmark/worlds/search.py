@@ -22,6 +22,9 @@ from toolmark.worlds.objects import Said, arguments, failed, result, shown
 
 SEARCH, FETCH = "search_engine_query", "fetch_url_content"
 MODES = ("raw", "markdown", "truncate")
+SCHEMES = ("http://", "https://")
+NO_REGION = "wt-wt"
+HITS = 10
 
 
 class Hit(Record, frozen=True):
@@ -70,13 +73,13 @@ _RESULTS: dict[str, Any] = {
     "max_results": {
         "type": "integer",
         "description": "How many results to return at most.",
-        "default": 10,
+        "default": HITS,
     },
     "region": {
         "type": "string",
         "description": "Where to search: a country and a language, such as us-en, or wt-wt for "
         "no region.",
-        "default": "wt-wt",
+        "default": NO_REGION,
     },
 }
 _PAGE: dict[str, Any] = {
@@ -100,7 +103,8 @@ def offer(*, parted: bool = False) -> tuple[Tool, Tool]:
     return (
         Tool(
             name=SEARCH,
-            description="Search the web. Returns titles and addresses of pages, best first.",
+            description="Search the web. Returns titles and addresses of pages, best first, and "
+            "excerpts where there are any.",
             parameters={
                 "type": "object",
                 "properties": words | _RESULTS,
@@ -127,15 +131,25 @@ class Search:
     """One episode on the web. Without `snippets` a hit is a title and an address only.
 
     `parted`: the search tool asks for its query in parts, as `offer(parted=True)` describes it.
+    `official`: odd arguments come to what they come to in BFCL V4, where max_results slices a list
+    as Python does and only lower-case schemes are known; else null is as if left out, and an error
+    says what is wanted.
     """
 
     def __init__(
-        self, offered: tuple[Tool, ...], engine: Engine, *, snippets: bool, parted: bool = False
+        self,
+        offered: tuple[Tool, ...],
+        engine: Engine,
+        *,
+        snippets: bool,
+        parted: bool = False,
+        official: bool = False,
     ) -> None:
         self.offered = offered
         self.engine = engine
         self.snippets = snippets
         self.parted = parted
+        self.official = official
 
     async def tools(self) -> tuple[Tool, ...]:
         """Return the tools; they never change."""
@@ -160,17 +174,21 @@ class Search:
         given = arguments(call)
         if isinstance(given, Said):
             return given
+        if not self.official:
+            given = {name: value for name, value in given.items() if value is not None}
         try:
             inspect.signature(tool).bind(**given)
             return Said(shown(await tool(**given)))
         except (TypeError, ValueError) as error:
             return failed(str(error))
 
-    async def _search(self, keywords: Any, max_results: Any = 10, region: Any = "wt-wt") -> Any:
-        found = await self.engine.find(_text(keywords), _text(region))
+    async def _search(self, keywords: Any, max_results: Any = HITS, region: Any = NO_REGION) -> Any:
+        most = max_results if self.official else _count(max_results)
+        region = NO_REGION if region is None else region
+        found = await self.engine.find(_text(keywords, "keywords"), _text(region, "region"))
         if found.error:
             return {"error": found.error}
-        hits = found.hits[:max_results]
+        hits = found.hits[:most]
         if not self.snippets:
             return [{"title": hit.title, "href": hit.href} for hit in hits]
         return [{"title": hit.title, "href": hit.href, "body": hit.body} for hit in hits]
@@ -180,14 +198,16 @@ class Search:
         query_text: Any,
         image_text: Any = "",
         visual_features: Any = "",
-        max_results: Any = 10,
-        region: Any = "wt-wt",
+        max_results: Any = HITS,
+        region: Any = NO_REGION,
     ) -> Any:
-        keywords = joined(_text(query_text), _text(image_text), _text(visual_features))
+        parts = zip(PARTS, (query_text, image_text, visual_features), strict=True)
+        keywords = joined(*(_text(value, name) for name, value in parts))
         return await self._search(keywords, max_results, region)
 
     async def _fetch(self, url: Any, mode: Any = "raw") -> Any:
-        if not _text(url).startswith(("http://", "https://")):
+        scheme = _text(url, "url")[: len(SCHEMES[-1])]
+        if not (scheme if self.official else scheme.lower()).startswith(SCHEMES):
             raise ValueError(f"Invalid URL: {url}")
         got = await self.engine.fetch(url)
         if got.error:
@@ -216,10 +236,21 @@ def _read(content: str, mode: Any) -> str:
             raise ValueError(f"Unsupported mode: {mode}")
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"expected text, got {type(value).__name__}")
+        raise TypeError(f"{name} must be text, not {_written(value)}")
     return value
+
+
+def _count(value: Any) -> int:
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if not whole or isinstance(value, bool) or value < 1:
+        raise ValueError(f"max_results must be a whole number from 1 up, not {_written(value)}")
+    return int(value)
+
+
+def _written(value: Any) -> str:
+    return codec.encode(codec.plain(value)).decode()[:100]
 
 
 # --- a recording ------------------------------------------------------------------------

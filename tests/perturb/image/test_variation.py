@@ -273,6 +273,7 @@ def test_without_a_clue_the_middle_is_covered_and_said() -> None:
         ("jitter=5", "jitter= takes 1, 2, 3 or 4"),
         ("jitter=²", "jitter= takes 1, 2, 3 or 4"),
         ("edges=200/100", "edges= takes two thresholds, LOW/HIGH"),
+        ("occlusion=٠", "occlusion= takes a share from 0 to 1"),
         ("edges=../..", "edges= takes two thresholds, LOW/HIGH"),
     ],
 )
@@ -280,6 +281,19 @@ def test_a_name_that_is_none_is_told_with_what_would_be(name: str, told: str) ->
     with pytest.raises(UsageError) as caught:
         variation.vary(scene(), name, seeds.of(0, "a", 0, ""))
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("occlusion=0.50", "occlusion=0.5"), ("occlusion=00.5", "occlusion=0.5"),
+        ("occlusion=1.0", "occlusion=1"), ("occlusion=0.0", "occlusion=0"),
+        ("occlusion=0.1234", "occlusion=0.1234"), ("edges=100/200", "edges"),
+        ("edges=050/0150", "edges=50/150"), *((name, name) for name in ALL),
+    ],
+)  # fmt: skip
+def test_what_is_the_same_has_one_name(written: str, name: str) -> None:
+    assert variation.check(written) == name
 
 
 def test_table_2_has_its_eight_in_their_order() -> None:

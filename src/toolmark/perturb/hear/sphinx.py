@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from toolmark import plugin
 from toolmark.errors import DataError, UsageError
 from toolmark.perturb.hear.recogniser import Context, Transcript, Word
 from toolmark.perturb.speech.clip import RATE, Clip, resampled
@@ -41,9 +42,7 @@ class Sphinx:
         try:
             self.version = f"{metadata.version('pocketsphinx')}+{MOST_HMMS}"
         except metadata.PackageNotFoundError:
-            raise UsageError(
-                "no pocketsphinx package; next: pip install '.[speech]' in the checkout"
-            ) from None
+            raise UsageError(f"no pocketsphinx package; next: {plugin.install('speech')}") from None
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._end: weakref.finalize | None = None  # type: ignore[type-arg]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from io import BytesIO
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageOps, TiffImagePlugin, UnidentifiedImageError
 
 from toolmark.errors import DataError
 
@@ -23,11 +24,12 @@ MOST_PIXELS = 64_000_000
 QUALITY = 92
 JPEG, PNG, WEBP = "image/jpeg", "image/png", "image/webp"
 
-_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
+_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM")
 _SIDEWAYS = (5, 6, 7, 8)  # orientations of EXIF that swap width and height
-_ORIENTATION = 0x0112
 _WHITE = (255, 255, 255, 255)
+_FLOAT = 3  # of TIFF's sample formats
 _SHOWN = 120  # characters of a library's own words
+_DEEP = "32-bit pixels or floating point: save it with 8 or 16 bits a channel"
 
 
 def read(data: bytes, name: str) -> Image.Image:
@@ -63,8 +65,13 @@ def encode(image: Image.Image, name: str) -> tuple[bytes, str]:
 
     Thin white lines would ring as a JPEG; compressed lightly they are quick and small as a PNG.
     """
-    mime = PNG if name.partition("=")[0] == "edges" else JPEG
+    mime = kind(name)
     return written(image, mime), mime
+
+
+def kind(name: str) -> str:
+    """Return the MIME type of the pictures of a variation."""
+    return PNG if name.partition("=")[0] == "edges" else JPEG
 
 
 def written(image: Image.Image, mime: str) -> bytes:
@@ -89,7 +96,7 @@ def _opened(data: bytes, name: str) -> Iterator[Image.Image]:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             warnings.filterwarnings("ignore", module="PIL")  # of metadata, which are not kept
-            with Image.open(BytesIO(data), formats=_FORMATS) as image:
+            with _found(data, name) as image:
                 if image.width * image.height > MOST_PIXELS:
                     raise Image.DecompressionBombError
                 yield image
@@ -100,15 +107,52 @@ def _opened(data: bytes, name: str) -> Iterator[Image.Image]:
         raise DataError(f"{name}: more than {most} pixels; make it smaller") from None
     except UnidentifiedImageError:
         raise DataError(
-            f"{name}: no picture that can be read (known: {', '.join(_FORMATS)})"
+            f"{name}: no picture that can be read (known: {', '.join(formats())})"
         ) from None
     except Exception as error:  # decoders fail in many ways on what strangers write
+        if "MAX_TEXT" in str(error):
+            raise DataError(f"{name}: too much text beside the pixels; save it without") from None
         why = " ".join(str(error).split())[:_SHOWN] or type(error).__name__
         raise DataError(f"{name}: damaged picture: {why}") from None
 
 
+@cache
+def formats() -> tuple[str, ...]:
+    """Return the formats that are read: of ours those that this build of the library knows."""
+    Image.init()
+    return tuple(kind for kind in _FORMATS if kind in Image.OPEN)
+
+
+@cache
+def suffixes() -> tuple[str, ...]:
+    """Return how names of such pictures end, in lower case."""
+    return tuple(
+        sorted(end for end, kind in Image.registered_extensions().items() if kind in formats())
+    )
+
+
+def _found(data: bytes, name: str) -> Image.Image:
+    """Open what is read. Raises DataError for what is too deep to be known to the library."""
+    try:
+        return Image.open(BytesIO(data), formats=formats())
+    except UnidentifiedImageError:
+        if data.startswith((b"II*\0", b"MM\0*")) and _deep(data):
+            raise DataError(f"{name}: {_DEEP}") from None
+        raise
+
+
+def _deep(tiff: bytes) -> bool:
+    """Tell whether channels have more than 16 bits or are floats."""
+    tags = TiffImagePlugin.ImageFileDirectory_v2(tiff[:8])
+    stream = BytesIO(tiff)
+    stream.seek(tags.next)
+    tags.load(stream)
+    bits = tags.get(TiffImagePlugin.BITSPERSAMPLE, (1,))
+    return max(bits) > 16 or _FLOAT in tags.get(TiffImagePlugin.SAMPLEFORMAT, ())
+
+
 def _orientation(image: Image.Image) -> int:
-    return int(image.getexif().get(_ORIENTATION, 1))
+    return int(image.getexif().get(ExifTags.Base.Orientation, 1))
 
 
 def _levelled(image: Image.Image, name: str) -> Image.Image:
@@ -117,7 +161,7 @@ def _levelled(image: Image.Image, name: str) -> Image.Image:
         return image
     values = np.asarray(image)
     if image.mode == "F" or values.min() < 0 or values.max() > 0xFFFF:
-        raise DataError(f"{name}: 32-bit pixels: save it with 8 or 16 bits a channel")
+        raise DataError(f"{name}: {_DEEP}")
     plain = Image.fromarray((values >> 8).astype(np.uint8))
     plain.info = image.info
     return plain

@@ -18,6 +18,10 @@ from toolmark.perturb.image.picture import LONGEST
 MARGIN = 0.03
 """What stays visible around the clue, as a share of the picture's width and height."""
 UNKNOWN = "roi unknown"
+BARRED = "what must stay visible does not fit into this shape: bars added"
+_SAME = "of this shape already: nothing changed"
+_SMALL = "too small for this shape"
+_OFF = 0.05  # of the ratio: what rounding to a pixel does to sides of a few pixels
 BARS = (0, 0, 0)
 
 
@@ -60,7 +64,10 @@ def crop(image: Image.Image, ratio: Fraction, rng: Random, boxes: Sequence[Box])
         "left": cut.left, "top": cut.top, "width": cut.width, "height": cut.height,
     }  # fmt: skip
     moved = tuple(box.clipped(one, made.size) for one in moved)
-    return Shaped(made, moved, settings, _note(image.size, cut, barred=barred, known=bool(boxes)))
+    same = (cut.width, cut.height) == image.size
+    lost = UNKNOWN if not (boxes or same) else ""
+    notes = (lost, BARRED if barred else "", _matched(made.size, ratio, same=same))
+    return Shaped(made, moved, settings, "; ".join(filter(None, notes)))
 
 
 def squash(image: Image.Image, ratio: Fraction, boxes: Sequence[Box]) -> Shaped:
@@ -69,7 +76,7 @@ def squash(image: Image.Image, ratio: Fraction, boxes: Sequence[Box]) -> Shaped:
     new = _fitting((longest, longest), ratio)
     x, y = new[0] / image.width, new[1] / image.height
     made = image.resize(new, Image.Resampling.LANCZOS)
-    note = "" if new != image.size else "of this shape already: nothing changed"
+    note = _matched(new, ratio, same=new == image.size)
     settings: dict[str, str | float | int] = {"x_scale": x, "y_scale": y}
     moved = tuple(box.clipped(one, new) for one in box.scaled(boxes, x, y))
     return Shaped(made, moved, settings, note)
@@ -128,9 +135,8 @@ def _corners(cut: Window) -> tuple[int, int, int, int]:
     return cut.left, cut.top, cut.left + cut.width, cut.top + cut.height
 
 
-def _note(size: Size, cut: Window, *, barred: bool, known: bool) -> str:
-    if barred:
-        return "the clue does not fit into this shape: bars added"
-    if (cut.width, cut.height) == size:
-        return "of this shape already: nothing changed"
-    return "" if known else UNKNOWN
+def _matched(size: Size, ratio: Fraction, *, same: bool) -> str:
+    """Return what is to be known of how a picture came by its shape."""
+    if abs(Fraction(*size) / ratio - 1) > _OFF:
+        return _SMALL
+    return _SAME if same else ""

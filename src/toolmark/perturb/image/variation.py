@@ -28,8 +28,8 @@ BEYOND = ("occlusion=0.5", "jitter=2")
 Settings = dict[str, str | float | int]
 
 _RATIOS = {"16:9": Fraction(16, 9), "4:3": Fraction(4, 3)}
-_NUMBER = re.compile(r"\d{1,4}(\.\d{1,4})?")
-_THRESHOLDS = re.compile(r"(\d{1,4})/(\d{1,4})")
+_NUMBER = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
+_THRESHOLDS = re.compile(r"([0-9]{1,4})/([0-9]{1,4})")
 _OPEN = {"occlusion": "a share from 0 to 1", "jitter": "1, 2, 3 or 4",
          "edges": "two thresholds, LOW/HIGH"}  # fmt: skip
 
@@ -51,23 +51,28 @@ def names() -> tuple[str, ...]:
     return (*TABLE2, *BEYOND)
 
 
-def check(name: str) -> None:
-    """Raise UsageError where a name is no variation's."""
+def check(name: str) -> str:
+    """Return the one name of a variation: `occlusion=0.50` is `occlusion=0.5`.
+
+    Raises UsageError where a name is no variation's.
+    """
     kind, equals, value = name.partition("=")
     if name in TABLE2:
-        return
+        return name
     if not equals or kind not in _OPEN:
         raise UsageError(f"no variation {name!r}{near(name, names())}")
     match kind:
         case "occlusion":
-            good = _NUMBER.fullmatch(value) is not None and float(value) <= 1
+            if _NUMBER.fullmatch(value) and float(value) <= 1:
+                return f"{kind}={float(value):g}"
         case "jitter":
-            good = value in {str(n + 1) for n in range(len(colour.SEVERITIES))}
+            if value in {str(n + 1) for n in range(len(colour.SEVERITIES))}:
+                return name
         case _:
             held = _THRESHOLDS.fullmatch(value)
-            good = held is not None and 0 < int(held[1]) <= int(held[2])
-    if not good:
-        raise UsageError(f"variation {name!r}: {kind}= takes {_OPEN[kind]}")
+            if held and 0 < (low := int(held[1])) <= (high := int(held[2])):
+                return kind if (low, high) == (colour.LOW, colour.HIGH) else f"{kind}={low}/{high}"
+    raise UsageError(f"variation {name!r}: {kind}= takes {_OPEN[kind]}")
 
 
 def vary(image: Image.Image, name: str, rng: Random, boxes: Sequence[Box] = ()) -> Varied:
@@ -77,9 +82,8 @@ def vary(image: Image.Image, name: str, rng: Random, boxes: Sequence[Box] = ()) 
     there are none a crop is of the middle, an occlusion's clue is the middle quarter, and the note
     says so. Raises UsageError for an unknown name, DataError for boxes not within the picture.
     """
-    check(name)
     held = box.checked(boxes, image.size)
-    kind, _, value = name.partition("=")
+    kind, _, value = check(name).partition("=")
     match kind.partition("-")[0]:
         case "crop":
             return Varied(*shape.crop(image, _RATIOS[kind.removeprefix("crop-")], rng, held))

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from toolmark import encoder as encoders
+from toolmark import plugin
 from toolmark.errors import DataError, UsageError, WorldError
 from toolmark.media import Media
 from toolmark.suites.bfcl import data, schema
@@ -227,7 +228,8 @@ class Agentic:
         if task.category in WEB:
             from toolmark.worlds.search import Search
 
-            yield Search(task.tools, self.engine, snippets=task.category == "web_search_base")
+            snippets = task.category == "web_search_base"
+            yield Search(task.tools, self.engine, snippets=snippets, official=True)
             return
         state = needed[task.needs[-1]] if task.needs else None
         yield Memory(task.tools, self._store(task.category, state))
@@ -276,4 +278,4 @@ def _connected(headers: Mapping[str, str]) -> engines.Connection:
 
 
 def _lacks(what: str, extra: str) -> str:
-    return f"{what}: pip install '.[{extra}]' in the checkout"
+    return f"{what}: {plugin.install(extra)}"

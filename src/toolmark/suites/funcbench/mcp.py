@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import util
 from typing import Any
 
-from toolmark import codec
+from toolmark import codec, plugin
 from toolmark.errors import UsageError
 from toolmark.score import align
 from toolmark.types import Call, Task, Trajectory
@@ -64,7 +64,7 @@ def parts(task: Task, trajectory: Trajectory) -> dict[str, float]:
 def require() -> None:
     """Raise UsageError where the protocol is not installed."""
     if util.find_spec("mcp") is None:
-        raise UsageError("MCP is an extra: pip install '.[m3]' in the checkout")
+        raise UsageError(f"MCP is an extra: {plugin.install('m3')}")
 
 
 def _levels(truth: Truth) -> list[dict[str, Any]]:

@@ -68,7 +68,7 @@ def tasks(n: int) -> tuple[Task, ...]:
 
 def _task(plan: Plan, world: Any) -> Task:
     truth = Truth(
-        answers=plan.answers, asked=plan.asked, hops=plan.hops,
+        answers=plan.answers, asked=plan.asked, hops=plan.hops, variation="base",
         marks=tuple(
             Mark(
                 role=sign.role, text=" ".join(sign.lines), symbol=sign.symbol, answer=sign.answer,

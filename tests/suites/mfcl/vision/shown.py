@@ -46,7 +46,10 @@ LITTER: Box = (40.0, 800.0, 300.0, 900.0)
 Played = Callable[[Truth], Sequence[Step]]
 
 
-def truth(number: int, variation: str = "base", *, hops: int = 2, twins: bool = True) -> Truth:
+def truth(
+    number: int, variation: str = "base", *, hops: int = 2, twins: bool = True,
+    size: tuple[int, int] = SIZE,
+) -> Truth:  # fmt: skip
     """What is known of item NUMBER: its clue leads by hops to the answer."""
     name = f"Tulden House {number}"
     way = [
@@ -66,7 +69,7 @@ def truth(number: int, variation: str = "base", *, hops: int = 2, twins: bool = 
         answers=("14 May 1931", "May 14, 1931"),
         asked=Asked(request="When was the owner of the house in the middle born?",
                     context="I walked past it yesterday.", form="Give day, month and year."),
-        marks=tuple(marks), hops=tuple(way[:hops]), variation=variation, size=SIZE,
+        marks=tuple(marks), hops=tuple(way[:hops]), variation=variation, size=size,
         settings={"ratio": "16:9"} if variation.startswith("crop") else {},
     )  # fmt: skip
 
@@ -90,7 +93,21 @@ def picture(number: int, variation: str = "base") -> bytes:
     return out.getvalue()
 
 
-def task(number: int, variation: str, seen: Image | None, **shape: bool | int) -> Task:
+def outlines(number: int, size: tuple[int, int]) -> bytes:
+    """Edges on white: little to store, however large."""
+    drawn = Pictures.new("L", size, 255)
+    pen = ImageDraw.Draw(drawn)
+    for mark in truth(number).marks:
+        if mark.box is not None:
+            pen.rectangle(mark.box, outline=0, width=2)
+    out = BytesIO()
+    drawn.save(out, "PNG")
+    return out.getvalue()
+
+
+def task(
+    number: int, variation: str, seen: Image | None, **shape: bool | int | tuple[int, int]
+) -> Task:
     known = truth(number, variation, **shape)  # type: ignore[arg-type]
     axes = {
         "variation": variation, "domain": DOMAINS[number % 5], "kind": KINDS[number // 5 % 5],
@@ -175,16 +192,23 @@ def trajectory(asked: Task, steps: Sequence[Step], *, dialect: str = "native") -
 
 def run(
     parent: Path, *, n: int = 10, luck: Mapping[str, float] = LUCK, dialect: str = "native",
-    model: str = "test/shown", drawn: bool = True,
+    model: str = "test/shown", drawn: bool = True, size: tuple[int, int] = SIZE,
+    look: Callable[[int, tuple[int, int]], bytes] | None = None,
 ) -> Run:  # fmt: skip
-    """A scored run over n items in each variation; `luck` is the share that follows the clue."""
+    """A scored run over n items in each variation; `luck` is the share that follows the clue.
+
+    `look` draws a PNG of an item in that size, instead of its street.
+    """
     media = Media(parent / "pictures")
     names = tuple(luck)
     tasks = []
     for number in range(n):
         for name in names:
             seen = media.image(picture(number, name), "image/jpeg") if drawn else None
-            tasks.append(task(number, name, seen, hops=1 + number % 2, twins=number % 3 > 0))
+            if look is not None:
+                seen = media.image(look(number, size), "image/png")
+            hops, twins = 1 + number % 2, number % 3 > 0
+            tasks.append(task(number, name, seen, hops=hops, twins=twins, size=size))
     plan = Plan(suite="mfcl-vision", model=model, dialect=dialect, sampling=Sampling())
     path = store.claim(parent, plan)
     store.create(path, plan, tasks, media=media, seed=1, command="toolmark run mfcl-vision")

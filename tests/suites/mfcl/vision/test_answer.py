@@ -55,6 +55,16 @@ CASES = [
     ("12.0", "12", NO, YES),
     ("12.50", "12.5", NO, YES),
     ("-5", "5", YES, NO),
+    ("−5", "-5", YES, YES),
+    ("−5", "5", YES, NO),
+    ("$50", "€50", NO, NO),
+    ("$50", "50 €", NO, NO),
+    ("twenty-one", "21", NO, YES),
+    ("Twenty One", "21", NO, YES),
+    ("first", "1st", NO, YES),
+    ("C++", "C#", YES, NO),
+    ("C sharp", "C#", NO, YES),
+    ("**C++**", "C++", YES, YES),
     ("$50", "50", YES, YES),
     ("50%", "50", YES, YES),
     ("50 percent", "50%", NO, YES),
@@ -96,7 +106,18 @@ ANSWER = [
     ('{"answer": "X", "context": "cut of', "X"),
     ('{"answer": "X"', "X"),
     ('{"answer": "X",}', "X"),
-    ('{answer: "X"}', '{answer: "X"}'),
+    ('{answer: "X"}', "X"),
+    ('{answer: "X", source: "wiki"}', "X"),
+    ("{'answer': '14 March 1987', 'reason': 'sign'}", "14 March 1987"),
+    ("{'answer': 'It's X', 'reason': 'sign'}", "It's X"),
+    ('{"final": {"answer": "X", "source": "wiki"}}', "X"),
+    ('{"turns": [{"final": {"answer": "X"}}]}', "X"),
+    ("{'final': {'answer': 'X'}}", "X"),
+    ('{"answer": "X", "source": "a\nb"}', "X"),
+    ("{“answer”: “X”, “context”: “why”}", "X"),
+    ("```X```", "X"),
+    ("```X\n```", "X"),
+    ("```\nX\n```", "X"),
     ('{"Answer": "X"}', "X"),
     ('{"answer": 12}', "12"),
     ('{"answer": 1.5}', "1.5"),
@@ -109,6 +130,12 @@ ANSWER = [
     ('{"answer": "Who Are You?"}', "Who Are You?"),
     ("X", "X"),
     ("The answer is X.", "The answer is X."),
+    ("See here, answer: X", "See here, answer: X"),
+    (
+        "It is X. Let me know if you need anything else!",
+        "It is X. Let me know if you need anything else!",
+    ),
+    ("It is X.\nWould you like to know more?", "It is X.\nWould you like to know more?"),
     ("{{{{" * 3_000 + '{"answer": "X"}', "X"),
 ]
 NONE = [
@@ -122,6 +149,19 @@ NONE = [
     ("I can't answer this question.", "unanswerable"),
     ('{"answer": "I cannot answer this question"}', "unanswerable"),
     ("I am unable to determine the place.", "unanswerable"),
+    ("I'm sorry, but I don't know.", "unknown"),
+    ("Based on my search, I do not know.", "unknown"),
+    ("I am afraid that I have no idea.", "unknown"),
+    ("I am sorry, I cannot answer this question", "unanswerable"),
+    ("Unfortunately, I cannot answer this question.", "unanswerable"),
+    ("I'm unable to answer this question", "unanswerable"),
+    ("After several searches, I was not able to find it.", "unanswerable"),
+    ("I cannot find it. Let me know if you need anything else!", "unanswerable"),
+    ("I cannot identify the building. Could you tell me which city it is in?", "asks"),
+    ("I do not know which team you mean - could you clarify?", "asks"),
+    ("I can't tell which sign you mean. Which one do you want?", "asks"),
+    ("I need more information. Let me know more about the building.", "asks"),
+    ("Would you like me to look for more?", "asks"),
     ("Which of the two signs do you mean?", "asks"),
     ("Could you tell me more about the building", "asks"),
     ("Please provide a clearer picture.", "asks"),
@@ -154,6 +194,28 @@ def test_the_answer_is_read_out_of_the_message(said: str, accepted: str) -> None
 @pytest.mark.parametrize(("said", "kind"), NONE)
 def test_no_answer_is_told_by_its_kind(said: str, kind: str) -> None:
     assert answer.read(said).kind == kind
+
+
+def test_reading_takes_no_longer_for_text_that_means_harm() -> None:
+    for each in ("based on ", "sorry ", "i am so sorry but ", "{answer: ", "'answer': ", "```"):
+        answer.read(each * 5_000)
+
+
+@pytest.mark.parametrize(
+    ("said", "accepted", "held"),
+    [
+        ("It opened on 14 March 1987.", "14 March 1987", True),
+        ("14 March 1987 or 3 May 1990", "14 March 1987", False),
+        ("7 July 1990", "7", False),
+        ("Tulden Park in Ostavel", "Tulden Park", True),
+        (f"Tulden Park {'and so on ' * 9}", "Tulden Park", False),
+        ("Tuldenpark", "Tulden Park", False),
+    ],
+)
+def test_an_answer_may_hold_an_accepted_one_and_little_else(
+    said: str, accepted: str, held: bool
+) -> None:
+    assert answer.holds(said, ["another", accepted]) is held
 
 
 @given(st.text(max_size=300))

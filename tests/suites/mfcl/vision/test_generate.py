@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -19,9 +20,20 @@ from toolmark import seeds
 from toolmark.errors import DataError, UsageError
 from toolmark.suites.mfcl.vision import generate, laws, wording
 from toolmark.suites.mfcl.vision.generate import Item
-from toolmark.suites.mfcl.vision.item import DOMAINS, KINDS, Asked, Hop, Plan, Seen, Sign
-from toolmark.suites.mfcl.vision.knobs import PARTS, SHARES, Knobs
-from toolmark.suites.mfcl.vision.templates import TEMPLATES, Template
+from toolmark.suites.mfcl.vision.item import (
+    DOMAINS,
+    KINDS,
+    Asked,
+    Domain,
+    Hop,
+    Kind,
+    Plan,
+    Seen,
+    Sign,
+)
+from toolmark.suites.mfcl.vision.knobs import PARTS, SCENES, SHARES, Knobs
+from toolmark.suites.mfcl.vision.making import Generated
+from toolmark.suites.mfcl.vision.templates import SHOWN, TEMPLATES, Template
 from toolmark.worlds import page
 
 SEED = 11
@@ -99,7 +111,8 @@ def test_one_is_meant_among_several_alike(kind: str) -> None:
     if kind == "select":
         assert not clue.mark and re.search(r"\bone that\b", plan.asked.request)
     else:
-        assert f"on the far {clue.mark}" in plan.asked.request
+        assert re.search(rf"{clue.mark}most name|name .*furthest to the {clue.mark}\b",
+                         plan.asked.request)  # fmt: skip
 
 
 def test_knobs_say_what_plans_hold() -> None:
@@ -144,8 +157,8 @@ def test_no_single_answer_is_right_often() -> None:
     "wrong",
     [
         {"hops": (5,)}, {"hops": ()}, {"lookalikes": (7,)}, {"clue": ("smell",)}, {"depth": (2,)},
-        {"sizes": ("huge",)}, {"domains": ("space",)}, {"kinds": ("why",)}, {"distractors": 9},
-        {"parts": {"mood": (True,)}}, {"parts": {"hint": ()}},
+        {"sizes": ("huge",)}, {"scenes": ("moon",)}, {"domains": ("space",)}, {"kinds": ("why",)},
+        {"distractors": 9}, {"parts": {"mood": (True,)}}, {"parts": {"hint": ()}},
     ],
 )  # fmt: skip
 def test_knobs_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
@@ -243,14 +256,63 @@ def test_words_are_held_whole(words: str, around: str) -> None:
 
 def test_domains_and_query_types_come_alike_often() -> None:
     for n in (25, 250):
-        cells = Counter(generate.cell(number, Knobs()) for number in range(n))
+        cells = Counter(generate.cell(number) for number in range(n))
         assert len(cells) == 25 and set(cells.values()) == {n // 25}
-    few = Knobs(domains=("media", "sports"), kinds=("select",))
-    assert {generate.cell(n, few) for n in range(2)} == {("media", "select"), ("sports", "select")}
-    head = [generate.cell(number, Knobs()) for number in range(5)]
+    head = [generate.cell(number) for number in range(5)]
     assert {domain for domain, _ in head} == set(DOMAINS) and {kind for _, kind in head} == set(
         KINDS
     )
+
+
+@given(
+    st.sets(st.sampled_from(DOMAINS), min_size=1), st.sets(st.sampled_from(KINDS), min_size=1),
+    st.integers(1, 60),
+)  # fmt: skip
+def test_a_choice_of_domains_and_kinds_takes_items_of_the_whole_set(
+    domains: set[Domain], kinds: set[Kind], n: int
+) -> None:
+    few = Knobs(domains=tuple(domains), kinds=tuple(kinds))
+    chosen = list(generate.numbers(n, few))
+    whole = list(generate.numbers(chosen[-1] + 1, Knobs()))
+    assert whole == list(range(chosen[-1] + 1)) and len(chosen) == n
+    meant = [k for k in whole if generate.cell(k)[0] in domains and generate.cell(k)[1] in kinds]
+    assert chosen == meant
+    names = Generated(seed=SEED, n=n, knobs=few).names()
+    assert [generate.numbered(name.id) for name in names] == chosen
+    assert [(name.domain, name.kind) for name in names] == [*map(generate.cell, chosen)]
+
+
+def test_an_item_is_the_same_whatever_else_is_chosen(items: list[Item]) -> None:
+    few = Knobs(domains=("sports",), kinds=("select",))
+    (number,) = generate.numbers(1, few)
+    alone = generate.item(SEED, number, few)
+    assert alone.plan == generate.item(SEED, number, Knobs()).plan
+    assert (alone.plan.domain, alone.plan.kind) == ("sports", "select")
+
+
+def test_scenes_come_about_as_often_in_every_domain() -> None:
+    first = Counter(
+        (generate.cell(n)[0], generate.staged(SEED, n, Knobs())[0]) for n in range(1_000)
+    )
+    for domain in DOMAINS:
+        counts = [first[domain, scene] for scene in set(SHOWN[domain])]
+        assert min(counts) >= 10 and max(counts) <= 5 * min(counts)
+    whole = Counter[str]()
+    for (_, scene), n in first.items():
+        whole[scene] += n
+    assert set(whole) == set(SCENES) and max(whole.values()) <= 5 * min(whole.values())
+
+
+def test_every_scene_of_a_domain_can_be_asked_about_in_every_way() -> None:
+    for domain, kind in product(DOMAINS, KINDS):
+        assert all(generate.fitting(domain, kind, scene) for scene in SHOWN[domain])
+
+
+def test_an_item_stands_in_the_scenes_that_are_chosen() -> None:
+    plan = generate.item(SEED, 3, Knobs(scenes=("trophies",))).plan
+    assert (plan.domain, plan.setting.scene) == ("sports", "trophies")
+    with pytest.raises(DataError, match="none of its scenes"):
+        generate.item(SEED, 3, Knobs(scenes=("books",)))
 
 
 def test_an_item_hangs_on_nothing_made_before_it(items: list[Item]) -> None:
@@ -298,11 +360,12 @@ def test_pictures_are_bounded(items: list[Item]) -> None:
 
 
 def test_knobs_that_no_scene_can_hold_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generate, "PICTURES", 4)
-    knobs = Knobs(
-        domains=("places",), kinds=("locate",), sizes=("large",), lookalikes=(6,), depth=(1,)
-    )  # fmt: skip
-    with pytest.raises(DataError, match=r"g00000 \(places, locate\).*look-alikes"):
+    def full(*_: object) -> None:
+        raise ValueError("no room")
+
+    monkeypatch.setattr("toolmark.suites.mfcl.vision.scenes.render", full)
+    knobs = Knobs(sizes=("large",), lookalikes=(6,), depth=(1,))
+    with pytest.raises(DataError, match=r"g00000 \(places, locate\).*no room.*look-alikes"):
         generate.item(SEED, 0, knobs)
 
 

@@ -12,8 +12,8 @@ from PIL import Image
 
 import toolmark as tm
 from toolmark.errors import DataError, UsageError
-from toolmark.suites.mfcl.vision import layout, score
-from toolmark.suites.mfcl.vision.item import Hop
+from toolmark.suites.mfcl.vision import layout, score, site, wording
+from toolmark.suites.mfcl.vision.item import Hop, Mark
 from toolmark.types import Image as Part
 
 GOOD: dict[str, Any] = {
@@ -139,3 +139,141 @@ def test_what_a_folder_lacks_is_told_before_anything_is_made(tmp_path: Path) -> 
         tm.load("mfcl-vision", source=str(made), hops="2")
     with pytest.raises(UsageError, match="no item of these domains"):
         tm.load("mfcl-vision", source=str(made), domain="sports")
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".png", "x" * 5000, "loop.png", "a.png/b.png", "."])
+def test_no_name_of_a_picture_ends_the_run(name: str, tmp_path: Path) -> None:
+    made = folder(tmp_path / "set", GOOD, GOOD | {"id": "odd", "image": name})
+    (made / "loop.png").symlink_to("loop.png")
+    try:
+        suite = tm.load("mfcl-vision", source=str(made), variations="base")
+    except DataError as error:
+        assert f"line 2: image '{name}' is no file of this folder" in str(error)
+        return
+    good, odd = suite.make(suite)
+    assert score.truth_of(good).size == (320, 200) and len(site.failed(odd)) < 300
+    assert site.failed(odd).startswith(name[:200].rpartition("/")[2] if name != "." else "set")
+
+
+def test_a_run_goes_on_only_with_the_same_items(tmp_path: Path) -> None:
+    made = folder(tmp_path / "set", GOOD, GOOD | {"id": "lost", "image": "lost.png"})
+    (made / "pages").mkdir()
+    (made / "pages" / "one.html").write_text("<p>Who built it: Ada Brun</p>")
+
+    def asked() -> tm.Run:
+        suite = tm.load("mfcl-vision", source=str(made), variations="base")
+        return tm.run(suite, "test/null", log_dir=tmp_path / "runs")
+
+    first = asked()
+    assert first.summary()["n_not_run"] == 1
+    assert asked().path == first.path
+    folder(made, GOOD | {"question": "Who owns it?"}, GOOD | {"id": "b"})
+    second = asked()
+    assert second.path != first.path and {task.item for task in second.tasks()} == {"a", "b"}
+
+
+def test_clues_of_marks_get_the_boxes_of_the_row(tmp_path: Path) -> None:
+    clue: dict[str, Any] = {"role": "clue", "text": "Tulden"}
+    lookalike = {"role": "lookalike", "box": [9, 9, 20, 20]}
+    row = GOOD | {"marks": [lookalike, clue], "boxes": [[1, 2, 30, 40], [50, 2, 80, 40]]}
+    [entry] = layout.read(folder(tmp_path, row)).entries
+    assert entry.truth.marks == (
+        Mark(role="lookalike", box=(9, 9, 20, 20)),
+        Mark(role="clue", text="Tulden", box=(1, 2, 30, 40)),
+        Mark(role="clue", box=(50, 2, 80, 40)),
+    )
+    bad: list[dict[str, Any]] = [
+        {"marks": [clue | {"box": [5, 5, 1, 1]}]},
+        {"marks": [clue], "boxes": [[5, 5, 5, 9]]},
+    ]
+    with pytest.raises(
+        DataError, match=r"(?s)line 2: \[5, 5, 1, 1\] is.*line 3: \[5, 5, 5, 9\] is"
+    ):
+        layout.read(folder(tmp_path, GOOD, *(GOOD | {"id": str(n)} | b for n, b in enumerate(bad))))
+
+
+def test_a_box_is_cut_to_the_picture_and_one_beside_it_is_told_with_the_file(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        GOOD | {"boxes": [[-3, 20, 100, 203.5]]},
+        GOOD | {"id": "b", "boxes": [[320, 20, 400, 40]]},
+    ]
+    suite = tm.load("mfcl-vision", source=str(folder(tmp_path, *rows)))
+    made = list(suite.make(suite))
+    inside, beside = made[:8], made[8:]
+    assert not any(map(site.failed, inside))
+    assert score.truth_of(inside[0]).marks[0].box == pytest.approx((0, 20, 100, 200))
+    told = "a.png: the box [320, 20, 400, 40] of a clue lies outside the picture"
+    assert set(map(site.failed, beside)) == {told}
+
+
+def test_a_byte_order_mark_is_no_part_of_a_row(tmp_path: Path) -> None:
+    made = folder(tmp_path, GOOD)
+    path = made / "items.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert [entry.id for entry in layout.read(made).entries] == ["a"]
+
+
+@pytest.mark.parametrize("answer", ["...", "I do not know", "i do not know.", ["Ada", "-"]])
+def test_an_answer_that_can_never_be_right_is_a_bad_row(answer: Any, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"line 1: answer .* never count as right"):
+        layout.read(folder(tmp_path, GOOD | {"answer": answer}))
+
+
+def test_a_question_that_holds_its_parts_is_asked_once(tmp_path: Path) -> None:
+    parts = {"context": "Seen in May.", "hint": "Read it.", "form": "Give a name."}
+    whole = "Seen in May. Who built it? Read it. Give a name."
+    [entry] = layout.read(folder(tmp_path, GOOD | parts | {"question": whole})).entries
+    assert entry.truth.asked.request == "Who built it?"
+    assert wording.question(entry.truth.asked) == whole
+    [entry] = layout.read(folder(tmp_path, GOOD | parts)).entries
+    assert wording.question(entry.truth.asked) == whole, "parts that do not stand there are added"
+    mixed = GOOD | parts | {"question": "Who, Seen in May. built it?"}
+    with pytest.raises(DataError, match="line 1: question holds the context too"):
+        layout.read(folder(tmp_path, mixed))
+
+
+def test_what_is_not_read_is_told_with_its_lines(tmp_path: Path) -> None:
+    hop = {"query": "q", "href": "https://a.b/c", "finds": "x"}
+    rows = [
+        GOOD | {"boxs": [[1, 2, 30, 40]], "trace": [hop]},
+        GOOD | {"id": "b", "boxs": [], "trace": [hop, {"query": "q"}]},
+    ]
+    held = layout.read(folder(tmp_path / "set", *rows))
+    field, trace = held.notes
+    assert field == "items.jsonl, line 1 and 1 more: field 'boxs' is not read; did you mean: boxes"
+    assert trace.startswith("items.jsonl, line 2: the trace is not read: ") and "`href`" in trace
+    many = layout.read(folder(tmp_path / "many", GOOD | {f"odd{n}": n for n in range(50)}))
+    assert len(many.notes) == 21 and many.notes[-1] == "items.jsonl: and 30 more such notes"
+    (held.path / "pages").mkdir()
+    (held.path / "pages" / "one.html").write_text("<p>Who built it: Ada Brun</p>")
+    suite = tm.load("mfcl-vision", source=str(held.path), variations="base")
+    run = tm.run(suite, "test/null", log_dir=tmp_path / "runs")
+    assert run.info.notes["data"] == held.notes
+
+
+def jpeg(size: tuple[int, int] = (320, 200), **more: Any) -> bytes:
+    out = io.BytesIO()
+    Image.linear_gradient("L").resize(size).convert("RGB").save(out, "JPEG", **more)
+    return out.getvalue()
+
+
+def test_a_bare_small_jpeg_is_shown_as_it_is_and_no_other(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x010E] = "who was where"
+    kept = {"kept": jpeg(), "steps": jpeg(progressive=True)}
+    files = kept | {
+        "wide": jpeg((1600, 20)), "exif": jpeg(exif=exif), "comment": jpeg(comment=b"words"),
+        "profile": jpeg(icc_profile=b"p" * 200), "behind": jpeg() + b"words" + jpeg(),
+        "png": picture(),
+    }  # fmt: skip
+    rows = [GOOD | {"id": name, "image": f"{name}.png"} for name in files]
+    suite = tm.load("mfcl-vision", source=str(folder(tmp_path, *rows, **files)),
+                    variations="base,gray")  # fmt: skip
+    assert suite.media is not None
+    for task in suite.make(suite):
+        part = task.turns[0].messages[-1].parts[0]
+        assert isinstance(part, Part) and part.mime == "image/jpeg"
+        same = suite.media.read(part) == files[task.item]
+        assert same == (task.item in kept and task.axes["variation"] == "base"), task.id

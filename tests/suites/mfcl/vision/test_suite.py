@@ -14,9 +14,10 @@ import toolmark as tm
 from toolmark import codec, workers
 from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
+from toolmark.perturb.image.variation import TABLE2
 from toolmark.runs import dataset
 from toolmark.runs.jsonl import records
-from toolmark.suites.mfcl.vision import layout, making, score, site, wording
+from toolmark.suites.mfcl.vision import item, layout, making, site, wording
 from toolmark.suites.mfcl.vision.score import truth_of
 from toolmark.types import Call, Image, Reply, Request, Task
 from toolmark.worlds.search import FETCH, SEARCH
@@ -143,6 +144,21 @@ def test_the_same_seed_makes_the_same_bytes(made: Path, tmp_path: Path) -> None:
     assert task.turns != tasks(made)[0].turns
 
 
+def test_what_is_asked_hangs_on_no_way_to_say_it() -> None:
+    """Knobs left at their defaults and spelled out, more items or fewer: equal bytes by id."""
+    few, told, more = (
+        tm.load("mfcl-vision", seed=7, **knobs)
+        for knobs in (
+            {"items": 1},
+            {"items": 1, "variations": ",".join(TABLE2), "hops": "1,2,3"},
+            {"items": 2},
+        )
+    )
+    lines = [codec.encode(task) for task in few.make(few)]
+    assert lines == [codec.encode(task) for task in told.make(told)]
+    assert lines == [codec.encode(task) for task in more.make(more)][: len(lines)]
+
+
 def test_a_made_set_is_a_folder_of_items_too(made: Path, tmp_path: Path) -> None:
     held = layout.read(made)
     own = {task.item: truth_of(task) for task in tasks(made) if task.axes["variation"] == "base"}
@@ -152,7 +168,11 @@ def test_a_made_set_is_a_folder_of_items_too(made: Path, tmp_path: Path) -> None
         assert entry.truth.marks == own[entry.id].marks
     suite = tm.load("mfcl-vision", source=str(made), variations="base,jitter=2")
     run = tm.run(suite, "test/oracle", log_dir=tmp_path)
-    assert run.summary()["n_run"] == 8
+    assert run.summary()["n_run"] == 8 and suite.notes == ()
+    pictures = {task.item: task.turns for task in tasks(made) if task.axes["variation"] == "base"}
+    for task in run.tasks():
+        if task.axes["variation"] == "base":
+            assert task.turns == pictures[task.item], "the same bytes"
     assert all(score.readings["paper"].value == 1 for score in run.scores())
 
 
@@ -183,6 +203,19 @@ def test_outages_are_seen_by_the_model_and_the_same_for_a_seed(made: Path) -> No
     found = asyncio.run(asked())
     assert found == asyncio.run(asked())
     assert 8 <= sum("not available" in text for text in found) <= 32
+
+
+def test_variations_of_an_item_meet_the_same_outages(made: Path) -> None:
+    suite = tm.load("mfcl-vision", **KNOBS, outages=0.5)
+
+    async def asked(task: Task) -> list[bool]:
+        async with suite.site(Media(Path())) as opened, opened.world(task, {}) as world:
+            calls = [Call(name=SEARCH, arguments=json.dumps({"keywords": f"q {n}"})) for n in
+                     range(40)]  # fmt: skip
+            return ["not available" in (await world.call(call)).text for call in calls]
+
+    base, edges, crop, other = (asyncio.run(asked(task)) for task in tasks(made)[:4])
+    assert base == edges == crop != other
 
 
 def test_pages_of_another_world_are_noticed(made: Path, tmp_path: Path) -> None:
@@ -234,7 +267,7 @@ def test_each_variation_hangs_on_itself_alone(made: Path) -> None:
     wanted = {task.id: task for task in tasks(made)}
     [alone] = suite.make([task for task in suite if task.id.endswith("crop-16:9")][:1])
     assert codec.encode(alone) == codec.encode(wanted[alone.id])
-    assert not site.failed(alone) and score.BASE in next(iter(wanted))
+    assert not site.failed(alone) and item.BASE in next(iter(wanted))
 
 
 def test_the_bytes_do_not_hang_on_how_many_cores_made_them(

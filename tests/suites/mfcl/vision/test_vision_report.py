@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec.structs as structs
 import numpy as np
 import pytest
 from hypothesis import given
@@ -139,6 +140,17 @@ def test_table_2_pairs_every_variation_with_the_base() -> None:
     assert bare.head == ("variation", "n", "accuracy") and len(bare.rows) == 1
 
 
+def test_table_2_tells_how_many_crops_were_filled_up_with_bars() -> None:
+    told = {("crop 4:3", "0"), ("crop 4:3", "3"), ("crop 16:9", "3")}
+    found = [answer(f"{i}", name, True, bars=float((varied.told(name), f"{i}") in told))
+             for name in EIGHT for i in range(5)]  # fmt: skip
+    note = report.accuracy("paper", rows([*found, *found])).note  # repeats show the same pictures
+    assert note.endswith(
+        "so that what must stay visible does: crop 16:9 1 of 5 items, crop 4:3 2 of 5 items."
+    )
+    assert "bars" not in report.accuracy("paper", whole(ALL)).note
+
+
 def test_the_grid_holds_every_answer_once() -> None:
     found = whole(ALL, n=25)
     first, base = report.grids("paper", found)
@@ -169,7 +181,7 @@ def test_accuracy_is_told_by_hops_clue_and_lookalikes() -> None:
         answer(f"{i}", name, i % 2 == 0 or name == "base", lookalikes=float(i % 3))
         for i in range(12) for name in EIGHT
     ]  # fmt: skip
-    (made,) = report.slices(rows(scores))
+    (made,) = report.slices(rows([score for score in scores if score.axes["kind"] != "select"]))
     assert made.title == "Accuracy by hops and look-alikes"
     told = {(row[0], row[1]): row[2:] for row in made.rows}
     assert list(told) == [
@@ -177,30 +189,54 @@ def test_accuracy_is_told_by_hops_clue_and_lookalikes() -> None:
         ("hops", "2"),
         *(("look-alikes", f"{n}") for n in range(3)),
     ]
-    assert told["hops", "1"][0] == 6
+    assert told["hops", "1"][0] == 5
     assert str(told["hops", "1"][1]).startswith("100.0")
     assert str(told["hops", "2"][1]).startswith("12.5")
     assert str(told["hops", "2"][2]).startswith("100.0")
+
+
+def test_who_selects_stands_apart_from_hops() -> None:
+    scores = [answer(f"{i}", name, DOMAINS[i % 5] == "places") for i in range(25) for name in EIGHT]
+    (made,) = report.slices(rows(scores))
+    told = {row[1]: row[2] for row in made.rows}
+    assert told == {"1": 10, "2": 10, "select": 5}, "each candidate's page is needed: no hop tells"
+    assert "the page of every candidate" in made.note
+
+
+def test_text_and_symbols_are_told_apart_by_variation_where_both_are_asked() -> None:
+    words = [answer(f"{i}", name, True) for i in range(6) for name in EIGHT]
+    signs = [structs.replace(answer(f"{i}", name, name != "gray"),
+                     axes={"variation": name, "clue": "symbol"})
+             for i in range(6, 10) for name in EIGHT]  # fmt: skip
+    (made,) = report.clues(rows([*words, *signs]))
+    found = lines(made)
+    assert list(found) == [varied.told(name) for name in EIGHT]
+    grey = found[varied.told("gray")]
+    assert (grey["text: n"], grey["symbol: n"]) == (6, 4)
+    assert str(grey["text"]).startswith("100.0") and str(grey["symbol"]).startswith("0.0")
+    assert made in report.tables({"paper": rows([*words, *signs])})
+    assert not list(report.clues(rows(words)))
 
 
 # --- modes ------------------------------------------------------------------------------
 
 
 def test_every_failed_answer_counts_once_folded_or_not() -> None:
-    every = (*modes.MODES, modes.OTHER, modes.UNEXPLAINED, "a mode of tomorrow")
+    alone = (modes.FORM, modes.FORCED, modes.UNEXPLAINED)
+    every = (*modes.MODES, modes.OTHER, *alone, "a mode of tomorrow")
     scores = [answer(f"{i}", "gray", False, mode) for i, mode in enumerate(every)]
     scores += [answer("90", "gray", True)]
     made = titled(list(habits.failures({"gray": rows(scores)}, "variation")))
     full = lines(made["Failure modes by variation"])["gray"]
     counts = [full[name] for name in list(full)[1:-1]]
     assert sum(counts) == full["all"] == len(every)
-    assert counts == [1] * 10 + [2]
+    assert counts == [1] * 12 + [2]
     folded = lines(made["Failure modes as in Figure 5, by variation"])["gray"]
     shares = list(folded.values())[2:]
     assert sum(shares) == pytest.approx(1) and folded["failed"] == len(every)
-    assert folded["1 visual reasoning"] == pytest.approx(6 / 12)
-    assert folded["2 avoiding tool use"] == pytest.approx(2 / 12), "the other of base too"
-    assert folded["no rule fits"] == pytest.approx(2 / 12)
+    assert folded["1 visual reasoning"] == pytest.approx(6 / len(every))
+    assert folded["2 avoiding tool use"] == pytest.approx(2 / len(every)), "the other of base too"
+    assert folded["none of these"] == pytest.approx(4 / len(every))
     chart = made["Failure modes as in Figure 5, by variation, drawn"]
     assert isinstance(chart, Chart) and chart.kind == "stack" and chart.ticks == ("gray",)
     assert sum(series.y[0] for series in chart.series) == pytest.approx(100)
@@ -318,7 +354,7 @@ def test_a_played_run_fills_every_table(tmp_path: Path) -> None:
     for row in lines(table).values():
         parts = [float(str(cell).split()[0]) for cell in list(row.values())[2:]]
         assert math.isclose(sum(parts), 100, abs_tol=0.3)
-    assert {"lookalikes", "prompted"} <= set(readings["paper"].parts)
+    assert {"lookalikes", "prompted", score.BARS} <= set(readings["paper"].parts)
     for each in made.values():
         if isinstance(each, Table):
             assert len(grid(each).rows) == len(each.rows)

@@ -19,7 +19,7 @@ from toolmark.media import Media
 from toolmark.report import episode, page, picture
 from toolmark.runs.store import Run
 from toolmark.suites.mfcl.vision import modes, score, views, words
-from toolmark.suites.mfcl.vision.item import Mark, Truth
+from toolmark.suites.mfcl.vision.item import Mark, Truth, candidates
 from toolmark.suites.mfcl.vision.suite import SCORER
 from toolmark.suites.mfcl.vision.track import follow
 from toolmark.types import Drawing, Image, Step, Table, Task
@@ -94,7 +94,7 @@ def test_without_boxes_or_a_picture_there_is_no_drawing_of_it() -> None:
         )
         titles = [view.title for view in views.views(asked, shown.trajectory(asked, steps))]
         assert not any("picture as the model" in title for title in titles)
-    published = Truth(answers=("Paris",), asked=known.asked)
+    published = Truth(answers=("Paris",), asked=known.asked, variation="base")
     asked = Task(id="p", suite="mfcl-vision", turns=(), reference=msgspec.to_builtins(published))
     found = views.views(asked, shown.trajectory(shown.task(1, "base", SEEN), steps))
     assert [view.title for view in found] == ["Question and answer", "Queries", "Pages opened"]
@@ -127,15 +127,29 @@ def test_words_are_told_apart_by_where_they_come_from() -> None:
     root = drawn(made(shown.follows)["Queries"])
     told: dict[str, set[str]] = {}
     for text in root.iter(f"{SVG}text"):
-        if float(text.get("y", "0")) > 20:
+        if float(text.get("y", "0")) > 50:  # below the legend
             told.setdefault(text.get("class", ""), set()).add(text.text or "")
     assert "Tulden" in told["text"] and "House" in told["question"]
     assert {"Marro", "Quell"} <= told["pages"], "they stood on the page that was read before"
     assert "stripes" in told["visual"] and "Zanzibar" in told["other"]
     dashes = {path.get("class") for path in root.iter(f"{SVG}path")}
     assert dashes == {"text", "visual", "pages", "other"}, "a line below says so without colour"
-    assert any("hop 1 at 2" in text for text in told["k"])
-    assert any("page of foreground Brisk Lemonade at 3" in text for text in told["k"])
+    assert {"at 2: hop 1", "at 3: page of foreground Brisk Lemonade"} <= told["k"]
+
+
+@given(st.lists(st.text(max_size=60), min_size=1, max_size=4))
+def test_a_drawing_of_queries_is_as_narrow_as_a_phone_and_obeys_no_letter(texts: list[str]) -> None:
+    asked = shown.task(1, "base", SEEN)
+    steps = [shown.searched(f"\u202e{text} \u2066{text}", shown.SITE) for text in texts]
+    played = shown.trajectory(asked, [*steps, shown.said("x")])
+    (view,) = (each for each in views.views(asked, played) if each.title == "Queries")
+    root = drawn(view)
+    assert float(root.get("width", "")) <= 324
+    for text in root.iter(f"{SVG}text"):
+        assert not set(text.text or "") & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068")
+        if text.get("class") != "k":
+            assert float(text.get("x", "")) + 7.9 * len(text.text or "") <= 320.5
+    assert any("\\u202e" in (text.text or "") for text in root.iter(f"{SVG}text"))
 
 
 def test_the_way_says_what_was_found_and_opened() -> None:
@@ -222,6 +236,41 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page.write(runs, lambda _: SCORER, folder / "report.html")
 
 
+@pytest.fixture(scope="module", params=[(1360, 906), (906, 1360)])
+def edges(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a page over drawings of edges, which are small enough to be shown unscaled."""
+    folder = tmp_path_factory.mktemp("edges")
+    luck = {"edges": 1.0, "gray": 0.0}
+    run = shown.run(folder, n=1, luck=luck, size=request.param, look=shown.outlines)
+    return page.write([run], lambda _: SCORER, folder / "report.html")
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_boxes_lie_on_a_picture_that_is_shown_unscaled(
+    browser: Browser, edges: Path, width: int
+) -> None:
+    seen = opened(browser, edges, "000@edges", width=width, n=1)
+    image, marks = seen.locator(".layers img.seen"), seen.locator(".layers .over")
+    wide, high = image.evaluate("e => e.decode().then(() => [e.naturalWidth, e.naturalHeight])")
+    assert max(wide, high) == 1360
+    below, above = image.bounding_box(), marks.locator("svg").bounding_box()
+    assert below is not None and above is not None
+    for side in ("x", "y", "width", "height"):
+        assert abs(below[side] - above[side]) <= 3
+    assert abs(below["width"] / below["height"] - wide / high) < 0.02
+    assert below["width"] <= 641 and below["height"] <= 481
+    seen.close()
+
+
+def test_question_and_queries_fit_a_phone(browser: Browser, report: Path) -> None:
+    seen = opened(browser, report, "001@gray", width=400)
+    for title in ("Question and answer", "Queries"):
+        view = seen.locator(".view", has=seen.get_by_role("heading", name=title, exact=True))
+        box = view.locator(".scroll, .drawing")
+        assert box.evaluate("e => e.scrollWidth <= e.clientWidth"), title
+    seen.close()
+
+
 def opened(browser: Browser, report: Path, item: str, **shape: object) -> Page:
     width, scheme = shape.get("width", 1280), shape.get("scheme", "light")
     seen = browser.new_page(
@@ -232,7 +281,7 @@ def opened(browser: Browser, report: Path, item: str, **shape: object) -> Page:
     seen.on("console", lambda message: pytest.fail(message.text))
     seen.goto(report.as_uri())
     seen.locator("#find").fill(item)
-    expect(seen.locator("#count")).to_contain_text("2 of")
+    expect(seen.locator("#count")).to_contain_text(f"{shape.get('n', 2)} of")
     seen.locator("#rows button").first.click()
     return seen
 
@@ -265,3 +314,10 @@ def test_hostile_signs_queries_and_answers_are_text(browser: Browser, report: Pa
         assert "owned" not in seen.title()
         assert seen.locator("#detail img").count() == 2, "the picture, above and in its step"
         seen.close()
+
+
+def test_who_chooses_is_shown_the_page_of_every_candidate() -> None:
+    known = shown.truth(1)
+    others = [href for mark in known.marks if mark.role != "clue" for href in mark.hrefs]
+    assert others and [href for _, href in candidates(known, "select")] == others
+    assert not candidates(known, "locate")

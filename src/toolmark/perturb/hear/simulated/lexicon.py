@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark import fetch
+from toolmark import fetch, plugin
 from toolmark.errors import UsageError
 from toolmark.perturb.hear.simulated import phones
 from toolmark.perturb.hear.simulated.phones import Phones
@@ -112,8 +112,7 @@ def _version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         raise UsageError(
-            f"the simulated recogniser needs {package}; "
-            "next: pip install '.[speech]' in the checkout"
+            f"the simulated recogniser needs {package}; next: {plugin.install('speech')}"
         ) from None
 
 

@@ -5,7 +5,9 @@
 | paper | after lower-casing and stripping punctuation, and blanks made alike: nothing else |
 | fair | also with other accents, articles, ordinals, hyphens, number words, thousands separators |
 
-In the fair reading a decimal point counts: 1.5 is not 15.
+In the fair reading a decimal point counts, 1.5 is not 15, and so do signs of money, $50 is not
+50 €, and what C++ and C# end in. Number words are read where they are all of the answer: zero to
+ninety-nine, first to tenth.
 """
 
 from __future__ import annotations
@@ -27,11 +29,22 @@ UNANSWERABLE = "I cannot answer this question"
 
 _LONGEST = 20_000  # characters from the end of a message that are looked at
 _TRIES = 100  # braces at which an object may begin
+_DEEPEST = 10  # objects and lists around one that is looked for
 _KEY = "answer"
-_UNKNOWN = re.compile(r"(?:sorry )?i (?:(?:really |just )?(?:do not|dont) know|am not sure)\b")
+# what may stand before: at most three of them, each of a few words
+_LEAD = (
+    r"(?:(?:(?:i am|im) (?:(?:so|very|really) )?(?:sorry|afraid)|sorry|unfortunately|apologies|"
+    r"i apologi[sz]e|(?:based on|according to|from|after) (?:\w+ ){1,8}?)"
+    r"(?: ?\b(?:but|that|so))? ?){0,3}"
+)
+_UNKNOWN = re.compile(
+    rf"{_LEAD}(?:i (?:(?:really |just |still )?(?:do not|dont) know|am not sure|have no idea)|"
+    r"im not sure)\b"
+)
 _UNANSWERABLE = re.compile(
-    r"(?:sorry )?(?:i (?:cannot|cant|can not|could not|am (?:unable|not able) to|am afraid i cant) "
-    r"(?:answer|identify|determine|find|tell|say)|this (?:question )?cannot be answered)\b"
+    rf"{_LEAD}(?:(?:i (?:cannot|cant|can not|could not|couldnt|(?:am|was) (?:unable|not able) to)|"
+    r"im (?:unable|not able) to) (?:answer|identify|determine|find|tell|say)|"
+    r"this (?:question )?cannot be answered)\b"
 )
 _ASKS = re.compile(
     r"\b(?:could|can|would|will) you (?:please |kindly )?(?:tell|say|give|provide|share|describe|"
@@ -41,9 +54,20 @@ _ASKS = re.compile(
     r"\bneed (?:more|further|some) (?:information|details|context)\b",
     re.IGNORECASE,
 )
-_FENCE = re.compile(r"```[a-zA-Z]*")
+_OFFERS = re.compile(
+    r"\blet me know if (?:you (?:need|want|would|have (?:any|more|other|further) questions)|"
+    r"there is|i can|this|that)\b|\bfeel free to ask\b|\bhappy to help\b|"
+    r"\b(?:anything|something) else\b|"
+    r"\b(?:do|would) you (?:like|want|need) (?:me to|to know|to hear|more|further|any|help)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+# a word behind a fence is the language's name where what is fenced follows it
+_FENCE = re.compile(r"```(?:json\b|[a-z]*(?=[ \t]*\n\s*[^\s`]))?", re.IGNORECASE)
+_CURLY = str.maketrans("“”„‟‘’‚‛", '"' * 4 + "'" * 4)
 _AROUND = " *_\"'”’"
-_PUNCTUATION = frozenset(string.punctuation)
+_INSIDE = "{}, \t\r\n`\"'"
+_PUNCTUATION = frozenset(string.punctuation) | {"−"}  # a minus, as ASCII's is
 
 
 class Final(NamedTuple):
@@ -58,38 +82,60 @@ class Final(NamedTuple):
 def read(text: str) -> Final:
     """Read the last message of an episode: the last object that has an answer, else the text.
 
-    Single quotes, code fences, and objects that are cut off or not quite JSON are read too;
-    nothing is evaluated.
+    Single and curly quotes, code fences, and objects that are cut off or not quite JSON are read
+    too; nothing is evaluated.
     """
     said = _FENCE.sub("", thoughtless(codec.restore(text)[-_LONGEST:])).strip()
     if not said:
         return Final("none")
-    found = _objects(said)
+    straight = said.translate(_CURLY)
+    found = _objects(said) or _objects(straight)
     if found:
         last = found[-1]
         return _final(_text(_field(last, _KEY)), _text(_field(last, "context")), "json")
-    broken = lenient.field(said)
+    broken = _broken(straight)
     if broken is not None:
         return _final(broken, "", "broken")
     return _final(said, "", "text")
 
 
+def _broken(text: str) -> str | None:
+    """Return the answer of an object that is none of JSON's, None without one."""
+    found = lenient.field(text, lenient.QUOTED)
+    if found is None and "{" in text:
+        found = lenient.field(text, lenient.BARE)
+    return None if found is None else found.strip(_INSIDE)
+
+
 def _final(answer: str, context: str, form: Literal["json", "broken", "text"]) -> Final:
-    told = normal(answer)
-    if not told:
+    if not normal(answer):
         return Final("none", form=form, context=context)
+    if form == "text":
+        said = _answered(answer)
+        # whoever asks may say first that he does not know
+        if said.rstrip(_AROUND).endswith("?") or _ASKS.search(said):
+            return Final("asks", answer, context, form)
+        return Final(_kind(said), answer, context, form)
+    return Final(_kind(answer), answer, context, form)
+
+
+def _kind(answer: str) -> Kind:
+    told = normal(answer)
     if _UNKNOWN.match(told):
-        return Final("unknown", answer, context, form)
-    if _UNANSWERABLE.match(told):
-        return Final("unanswerable", answer, context, form)
-    if form == "text" and (answer.rstrip(_AROUND).endswith("?") or _ASKS.search(answer)):
-        return Final("asks", answer, context, form)
-    return Final("answer", answer, context, form)
+        return "unknown"
+    return "unanswerable" if _UNANSWERABLE.match(told) else "answer"
+
+
+def _answered(text: str) -> str:
+    """Return a message without the offer of more at its end; what is nothing else stays."""
+    *rest, last = _SENTENCE.split(text.rstrip())
+    kept = text[: text.rindex(last)] if rest and _OFFERS.search(last) else ""
+    return kept if normal(kept) else text
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    """Return the objects of a text that have an answer, the inner ones of others left out."""
-    decoder = json.JSONDecoder()
+    """Return the objects of a text that have an answer, those within one left out."""
+    decoder = json.JSONDecoder(strict=False)  # lines may break within quotes
     found: list[dict[str, Any]] = []
     at = text.find("{")
     for _ in range(_TRIES):
@@ -100,10 +146,19 @@ def _objects(text: str) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             end = at + 1
         else:
-            if any(key.lower() == _KEY for key in value):
-                found.append(value)
+            found += _answers(value)
         at = text.find("{", end)
     return found
+
+
+def _answers(value: Any, depth: int = 0) -> list[dict[str, Any]]:
+    if depth > _DEEPEST or not isinstance(value, dict | list):
+        return []
+    if isinstance(value, list):
+        return [held for each in value for held in _answers(each, depth + 1)]
+    if any(key.lower() == _KEY for key in value):
+        return [value]
+    return _answers([*value.values()], depth + 1)
 
 
 def _field(held: dict[str, Any], name: str) -> Any:
@@ -134,7 +189,23 @@ def paper(said: str, accepted: Sequence[str]) -> bool:
 
 def fair(said: str, accepted: Sequence[str]) -> bool:
     """Tell whether an answer means an accepted one, however it is written."""
-    return _equal(said, accepted, tidy)
+    return _equal(said, [each for each in accepted if not _clash(said, each)], tidy)
+
+
+def holds(said: str, accepted: Sequence[str]) -> bool:
+    """Tell whether an answer is an accepted one with few words and no other numbers beside it."""
+    for each in accepted:
+        beside = len(said.split()) - len(each.split())
+        numbers = _NUMBER.findall(said) == _NUMBER.findall(each)
+        if beside <= _BESIDE and numbers and lenient.fair(said, [each]) is not None:
+            return True
+    return False
+
+
+def _clash(one: str, other: str) -> bool:
+    """Tell whether two answers name money of two kinds."""
+    kinds = [{c for c in text if unicodedata.category(c) == "Sc"} for text in (one, other)]
+    return all(kinds) and kinds[0] != kinds[1]
 
 
 def _equal(said: str, accepted: Sequence[str], form: Callable[[str], str]) -> bool:
@@ -160,23 +231,38 @@ _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _ARTICLE = re.compile(r"^(?:the|an?) (?=.)")
 _DECIMALS = re.compile(r"(\d+)\.(\d+)")
 _LOOSE = re.compile(r"(?<!\d) | (?!\d)")  # blanks, but those that part two numbers
-_NUMBERS = (
+_NUMBER = re.compile(r"\d+")
+_BESIDE = 12  # words beside an accepted answer that leave it one
+_ENDING = re.compile(r"(?<=[^\W\d_])[+#]+(?!\w)")  # of C++ and C#
+_ENDINGS = {"+": " plus", "#": " sharp"}
+_ONES = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
     "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
-    "nineteen", "twenty",
+    "nineteen",
 )  # fmt: skip
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_PLACES = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+)  # fmt: skip
+_NUMBERS = (
+    {word: n for n, word in enumerate(_ONES)}
+    | {word: 10 * n for n, word in enumerate(_TENS, 2)}
+    | {f"{ten} {_ONES[k]}": 10 * n + k for n, ten in enumerate(_TENS, 2) for k in range(1, 10)}
+    | {word: n for n, word in enumerate(_PLACES, 1)}
+)
 
 
 def tidy(text: str) -> str:
     """Return what is the same for all ways to write an answer."""
     parts = unicodedata.normalize("NFKD", _THOUSANDS.sub("", text)).casefold()
     bare = "".join(c for c in parts if not unicodedata.combining(c)).replace("&", " and ")
+    bare = _ENDING.sub(lambda found: "".join(map(_ENDINGS.__getitem__, found[0])), bare)
     bare = _PER_CENT.sub("", _DROPPED.sub("", bare))
     words = " ".join("".join(_spaced(bare)).split())
     words = _ARTICLE.sub("", _ORDINAL.sub("", words))
     words = _DECIMALS.sub(_number, words)
     if words in _NUMBERS:
-        return str(_NUMBERS.index(words))
+        return str(_NUMBERS[words])
     return _LOOSE.sub("", words)
 
 

@@ -23,8 +23,8 @@ from toolmark.runs.jsonl import records
 from toolmark.runs.suite import Publisher
 from toolmark.suites.mfcl.filenames import Names
 from toolmark.suites.mfcl.vision import layout, wording
-from toolmark.suites.mfcl.vision.item import Mark
-from toolmark.suites.mfcl.vision.score import BASE, truth_of
+from toolmark.suites.mfcl.vision.item import BASE, Mark
+from toolmark.suites.mfcl.vision.score import truth_of
 from toolmark.suites.mfcl.vision.site import Corpora, failed
 from toolmark.types import Image, Table, Task
 from toolmark.worlds.corpus import Source

@@ -14,12 +14,16 @@ _TIME = re.compile(r"(\d{1,2})[:.](\d{2})(?: ([ap])\.?m\.?)?")
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
 
 
-def accepted(value: str, unit: str = "") -> tuple[str, ...]:
-    """Return the value and the other ways to write it; `unit` is what a number counts."""
-    return tuple(dict.fromkeys((value, *_others(value, unit))))
+def accepted(value: str, unit: str = "", told: str = "") -> tuple[str, ...]:
+    """Return the value and the other ways to write it.
+
+    `unit` is what a number counts; `told` is the sentence that tells the value: with "the" before
+    it there, it is right with it.
+    """
+    return tuple(dict.fromkeys((value, *_others(value, unit, told))))
 
 
-def _others(value: str, unit: str) -> Iterator[str]:
+def _others(value: str, unit: str, told: str) -> Iterator[str]:
     if date := _DATE.fullmatch(value):
         yield from _dates(int(date[1]), date[2], date[3])
     elif time := _TIME.fullmatch(value):
@@ -30,8 +34,8 @@ def _others(value: str, unit: str) -> Iterator[str]:
         yield value[4:]
     elif value.lower().startswith(("a ", "an ")):
         yield value.split(" ", 1)[1]
-    else:
-        yield f"the {value}"
+    elif (named := f"the {value}") in told:
+        yield named
 
 
 def _dates(day: int, month: str, year: str) -> Iterator[str]:

@@ -6,8 +6,9 @@ and in any process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import count, islice
 from random import Random
 from typing import NamedTuple
 
@@ -18,14 +19,25 @@ from toolmark import seeds
 from toolmark.errors import DataError
 from toolmark.suites.mfcl.vision import laws, pictures, scenes, wording
 from toolmark.suites.mfcl.vision.fiction import World
-from toolmark.suites.mfcl.vision.item import Box, Domain, Kind, Mark, Plan, Sign, Truth
+from toolmark.suites.mfcl.vision.item import (
+    DOMAINS,
+    KINDS,
+    Box,
+    Domain,
+    Kind,
+    Mark,
+    Plan,
+    Sign,
+    Truth,
+)
 from toolmark.suites.mfcl.vision.knobs import DEFAULT, Knobs
-from toolmark.suites.mfcl.vision.templates import TEMPLATES, Template
+from toolmark.suites.mfcl.vision.templates import SHOWN, TEMPLATES, Template
 from toolmark.worlds.corpus import Corpus
 
 SIZE = 3_000  # entities of a world: about a hundred of each kind
 PLANS = 400  # that are drawn for an item before it is given up: most that fail fail at once
 PICTURES = 40  # the same of pictures, which cost more
+TURN = 4  # plans of one scene before the next one is tried
 
 
 class Item(NamedTuple):
@@ -55,28 +67,42 @@ def setup(seed: int, distractors: int) -> Setup:
 
 
 def items(seed: int, n: int, knobs: Knobs) -> Iterator[Item]:
-    """Make items 0 to n-1, evenly over domains and query types."""
-    return (item(seed, number, knobs) for number in range(n))
+    """Make the first n items that the knobs leave, evenly over domains and query types."""
+    return (item(seed, number, knobs) for number in numbers(n, knobs))
 
 
-def cell(number: int, knobs: Knobs) -> tuple[Domain, Kind]:
+def numbers(n: int, knobs: Knobs) -> Iterator[int]:
+    """Return the numbers of the first n items whose domain and query type are chosen.
+
+    Items are numbered over all of them, so that a number means the same item whatever is chosen.
+    """
+    return islice(filter(lambda number: _chosen(number, knobs), count()), n)
+
+
+def _chosen(number: int, knobs: Knobs) -> bool:
+    domain, kind = cell(number)
+    return domain in knobs.domains and kind in knobs.kinds
+
+
+def cell(number: int) -> tuple[Domain, Kind]:
     """Return the domain and query type of an item: all in turn, the domains one by one."""
-    domains, kinds = knobs.domains, knobs.kinds
-    lap, at = divmod(number % (len(domains) * len(kinds)), len(domains))
-    return domains[at], kinds[(lap + at) % len(kinds)]
+    lap, at = divmod(number % (len(DOMAINS) * len(KINDS)), len(DOMAINS))
+    return DOMAINS[at], KINDS[(lap + at) % len(KINDS)]
 
 
 def item(seed: int, number: int, knobs: Knobs) -> Item:
     """Make one item. Raises DataError where the knobs leave no way to."""
     held = setup(seed, knobs.distractors)
-    domain, kind = cell(number, knobs)
+    domain, kind = cell(number)
     own = settled(seed, number, knobs)
-    fitting = [each for each in TEMPLATES if (each.domain, each.kind) == (domain, kind)]
+    order = staged(seed, number, knobs)
     why, drawn = "", 0
     for attempt in range(PLANS):
         rng = seeds.of(seed, named(number), attempt, "vision")
+        scene = order[attempt // TURN % len(order)]
+        template = seeds.choice(rng, fitting(domain, kind, scene))
         try:
-            plan = planned(held, seeds.choice(rng, fitting), own, rng, named(number))
+            plan = planned(held, template, replace(own, scenes=(scene,)), rng, named(number))
             drawn += 1
             asked = wording.parted(plan.asked, {**DEFAULT, **knobs.parts}, seed, plan.id)
             return pictured(seed, replace(plan, asked=asked), held.world, rng)
@@ -88,6 +114,29 @@ def item(seed: int, number: int, knobs: Knobs) -> Item:
         f"item {named(number)} ({domain}, {kind}): {attempt + 1} tries came to nothing, the last "
         f"because {why}; allow other hops, clues, sizes of letters or fewer look-alikes"
     )
+
+
+def fitting(domain: Domain, kind: Kind, scene: str) -> list[Template]:
+    """Return the templates of a domain and query type that a scene can show."""
+    return [
+        each
+        for each in TEMPLATES
+        if (each.domain, each.kind) == (domain, kind) and scene in each.scenes
+    ]
+
+
+def staged(seed: int, number: int, knobs: Knobs) -> Sequence[str]:
+    """Return the scenes for an item in the order in which they are tried.
+
+    The scene is drawn before the thing that is seen, so that scenes come alike often whatever
+    many or few can be seen in them.
+    """
+    domain, _ = cell(number)
+    order = [scene for scene in SHOWN[domain] if scene in knobs.scenes]
+    if not order:
+        raise DataError(f"item {named(number)} ({domain}): none of its scenes is chosen")
+    seeds.shuffle(seeds.of(seed, named(number), 0, "vision scenes"), order)
+    return tuple(dict.fromkeys(order))
 
 
 def settled(seed: int, number: int, knobs: Knobs) -> Knobs:
@@ -159,3 +208,8 @@ def truth(item: Item, name: str, shown: pictures.Shown) -> Truth:
 def named(number: int) -> str:
     """Return the id of an item."""
     return f"g{number:05}"
+
+
+def numbered(id: str) -> int:
+    """Return the number of an item by its id."""
+    return int(id.removeprefix("g"))

@@ -13,8 +13,8 @@ from toolmark.stats.columns import Columns
 from toolmark.stats.paired import paired
 from toolmark.stats.summary import mean
 from toolmark.suites.mfcl.vision import modes, varied
+from toolmark.suites.mfcl.vision.item import BASE
 from toolmark.suites.mfcl.vision.score import MODE
-from toolmark.suites.mfcl.vision.varied import BASE
 from toolmark.suites.mfcl.vision.words import ORIGINS, Origin
 from toolmark.types import Chart, Estimate, Series, Table
 
@@ -28,10 +28,13 @@ _ORIGINS = {
     "question": "question", "text": "image text", "visual": "visual features",
     "pages": "pages read", "other": "elsewhere",
 }  # fmt: skip
-_OTHERS = {modes.OTHER: "other: same on base", modes.UNEXPLAINED: "no rule fits"}
+_OTHERS = {
+    modes.OTHER: "other: same on base", modes.FORM: "form alone", modes.FORCED: "ended by force",
+    modes.UNEXPLAINED: "no rule fits",
+}  # fmt: skip
 _FOLDS = {
     "1": "1 visual reasoning", "2": "2 avoiding tool use", "3": "3 poor keywords",
-    "5": "5 over-reliance", modes.UNEXPLAINED: _OTHERS[modes.UNEXPLAINED],
+    "5": "5 over-reliance", modes.UNEXPLAINED: "none of these",
 }  # fmt: skip
 
 
@@ -83,7 +86,8 @@ def failures(parts: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
         head=(by, *told, "all"),
         rows=tuple((name, *tally(part).values(), len(part)) for name, part in failed.items()),
         note="Each failed answer once, under its primary mode. Other: the same error on the "
-        "undamaged picture too. No rule fits: nothing that is known of the item explains it.",
+        "undamaged picture too. Form alone: a right answer written otherwise, or a reply or call "
+        "that could not be read. No rule fits: nothing that is known of the item explains it.",
     )
     shares = {name: folded(part) for name, part in failed.items()}
     yield Table(
@@ -99,10 +103,11 @@ def failures(parts: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
 
 
 def tally(failed: Columns) -> dict[str, int]:
-    """Count failed answers by primary mode, then other, then what no rule explains."""
+    """Count failed answers by primary mode, then those of none; the last no rule explains."""
     found = [str(native) for native in failed.native]
-    counts = {name: found.count(name) for name in (*modes.MODES, modes.OTHER)}
-    return counts | {modes.UNEXPLAINED: len(found) - sum(counts.values())}
+    *known, last = (*modes.MODES, *_OTHERS)
+    counts = {name: found.count(name) for name in known}
+    return counts | {last: len(found) - sum(counts.values())}
 
 
 def folded(failed: Columns) -> dict[str, float]:

@@ -9,10 +9,14 @@ from toolmark.types import Record
 Domain: TypeAlias = Literal["places", "events", "media", "sports", "shopping"]
 Kind: TypeAlias = Literal["locate", "temporal", "select", "identify", "quantify"]
 Role: TypeAlias = Literal["clue", "lookalike", "foreground", "clutter"]
+BASE = "base"
+"""The variation that changes nothing."""
 Box: TypeAlias = tuple[float, float, float, float]
 
 DOMAINS: tuple[Domain, ...] = ("places", "events", "media", "sports", "shopping")
 KINDS: tuple[Kind, ...] = ("locate", "temporal", "select", "identify", "quantify")
+SELECT: Kind = "select"
+"""Chooses among what is seen: the page of every candidate must be read, not the clue's alone."""
 
 
 class Sign(Record, frozen=True, kw_only=True):
@@ -28,14 +32,16 @@ class Sign(Record, frozen=True, kw_only=True):
     symbol: str = ""
     entity: str = ""
     answer: str = ""
-    # where it stands, said in the question where several alike are seen: "left", "red", ...
+    # where it stands, said in the question where several alike are seen: "left" or "right"
     mark: str = ""
 
 
 class Setting(Record, frozen=True, kw_only=True):
-    """A scene to draw: its kind, what it holds, and how large the clue's letters are.
+    """A scene to draw: its kind, what it holds, and how large its letters are.
 
-    `clue_share`: height of the clue's letters as a share of the picture's height.
+    `clue_share`: height of letters as a share of the picture's height, aimed at by the clue and its
+    look-alikes as one row. Sizes vary a little about it, and where the row would not fit all of it
+    is drawn smaller alike: a clue comes out at most a fifth smaller.
     """
 
     scene: str
@@ -101,6 +107,12 @@ class Truth(Record, frozen=True, kw_only=True):
     asked: Asked
     marks: tuple[Mark, ...] = ()
     hops: tuple[Hop, ...] = ()
-    variation: str = "base"
+    variation: str  # no default: one that equals it would be written now and then, bytes differ
     settings: dict[str, str | float | int] = {}
     size: tuple[int, int] = (0, 0)
+
+
+def candidates(truth: Truth, kind: str) -> list[tuple[str, str]]:
+    """Return what else may be chosen, and its page, for a question that chooses; else nothing."""
+    others = (mark for mark in truth.marks if kind == SELECT and mark.role != "clue")
+    return [(mark.text or mark.symbol, href) for mark in others for href in mark.hrefs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from toolmark.errors import UsageError
+from toolmark.suites.mfcl.vision import scenes
 from toolmark.suites.mfcl.vision.item import DOMAINS, KINDS, Domain, Kind
 from toolmark.types import Record
 
@@ -15,6 +16,7 @@ CLUES: tuple[Clue, ...] = ("text", "symbol")
 SHARES: dict[Size, float] = {"small": 0.028, "medium": 0.04, "large": 0.055}
 """The height of the clue's letters by size, as a share of the picture's height."""
 SIZES: tuple[Size, ...] = tuple(SHARES)
+SCENES: tuple[str, ...] = tuple(scenes.KINDS)
 MAX_HOPS = 4
 MAX_LOOKALIKES = 6
 MAX_DISTRACTORS = 8
@@ -42,6 +44,7 @@ class Knobs(Record, frozen=True, kw_only=True):
     clue: tuple[Clue, ...] = CLUES
     sizes: tuple[Size, ...] = ("medium", "large")
     depth: tuple[int, ...] = (0, 1)
+    scenes: tuple[str, ...] = SCENES
     distractors: int = 1
     parts: dict[str, tuple[bool, ...]] = {}
 
@@ -52,6 +55,7 @@ class Knobs(Record, frozen=True, kw_only=True):
             ("kinds", self.kinds, KINDS),
             ("clue", self.clue, CLUES),
             ("sizes", self.sizes, SIZES),
+            ("scenes", self.scenes, SCENES),
             ("hops", self.hops, range(1, MAX_HOPS + 1)),
             ("lookalikes", self.lookalikes, range(MAX_LOOKALIKES + 1)),
             ("depth", self.depth, range(2)),

@@ -20,7 +20,7 @@ from toolmark.errors import DataError
 from toolmark.media import Media
 from toolmark.perturb.image import box, picture
 from toolmark.suites.mfcl.vision import generate, pictures, wording
-from toolmark.suites.mfcl.vision.item import Asked, Mark, Truth
+from toolmark.suites.mfcl.vision.item import BASE, Asked, Mark, Truth
 from toolmark.suites.mfcl.vision.knobs import PARTS, Knobs
 from toolmark.suites.mfcl.vision.layout import Entry
 from toolmark.suites.mfcl.vision.site import FAILED
@@ -32,6 +32,7 @@ NOTE = "note"
 """Among the settings of a picture: what to know of it."""
 _FEW = 8  # items that are not worth starting processes for
 _MOST_BYTES = 2**28  # of a picture
+_SHOWN = 200  # characters of a name
 
 
 class Name(NamedTuple):
@@ -81,12 +82,12 @@ class Generated(Record, frozen=True, kw_only=True):
 
     def names(self) -> Sequence[Name]:
         """Return the items, evenly over domains and query types."""
-        return [Name(generate.named(k), *generate.cell(k, self.knobs)) for k in range(self.n)]
+        numbers = generate.numbers(self.n, self.knobs)
+        return [Name(generate.named(k), *generate.cell(k)) for k in numbers]
 
     def make(self, id: str) -> Made:
         """Draw an item. Raises DataError where none can be drawn as the knobs want it."""
-        number = next(k for k in range(self.n) if generate.named(k) == id)
-        item = generate.item(self.seed, number, self.knobs)
+        item = generate.item(self.seed, generate.numbered(id), self.knobs)
 
         def show(variation: str) -> Picture:
             shown = generate.vary(item, variation)
@@ -115,11 +116,15 @@ class Published(Record, frozen=True, kw_only=True):
         image = picture.read(data, entry.image.name)
         full = picture.size(data, entry.image.name)
         x, y = image.width / full[0], image.height / full[1]
-        marks = tuple(_scaled(mark, x, y) for mark in entry.truth.marks)
+        marks = tuple(_placed(mark, image.size, (x, y), entry.image.name)
+                      for mark in entry.truth.marks)  # fmt: skip
+        kept = pictures.kept(data)
         asked = wording.parted(entry.truth.asked, self.parts, self.seed, id)
 
         def show(variation: str) -> Picture:
             shown = pictures.show(image, marks, variation, self.seed, id, entry.kind)
+            if kept and variation == BASE:
+                shown = shown._replace(data=data, mime=kept)
             truth = replace(
                 entry.truth, asked=asked, marks=shown.marks, variation=variation,
                 settings=shown.settings, size=shown.size,
@@ -137,20 +142,28 @@ def _parts(asked: Asked) -> dict[str, str]:
 
 def _read(path: Path) -> bytes:
     """Return what a file holds. Raises DataError with its name and why."""
-    if not path.is_file():
-        raise DataError(f"{path.name}: there is no such picture")
+    name = path.name[:_SHOWN]
     try:
+        if not path.is_file():
+            raise DataError(f"{name}: there is no such picture")
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise DataError(f"{path.name}: cannot read the picture: {error.strerror}") from None
+        raise DataError(f"{name}: cannot read the picture: {error.strerror}") from None
     if len(data) > _MOST_BYTES:
-        raise DataError(f"{path.name}: larger than {_MOST_BYTES >> 20} MB")
+        raise DataError(f"{name}: larger than {_MOST_BYTES >> 20} MB")
     return data
 
 
-def _scaled(mark: Mark, x: float, y: float) -> Mark:
-    return replace(mark, box=box.scaled([mark.box], x, y)[0]) if mark.box else mark
+def _placed(mark: Mark, size: tuple[int, int], scale: tuple[float, float], name: str) -> Mark:
+    """Return a sign with what of its box lies in the picture. Raises DataError for nothing."""
+    if mark.box is None:
+        return mark
+    left, top, right, bottom = box.clipped(box.scaled([mark.box], *scale)[0], size)
+    if left < right and top < bottom:
+        return replace(mark, box=(left, top, right, bottom))
+    told = ", ".join(f"{edge:g}" for edge in mark.box)
+    raise DataError(f"{name}: the box [{told}] of a {mark.role} lies outside the picture")
 
 
 def _clue(marks: Iterable[Mark]) -> str:
@@ -253,4 +266,4 @@ def _blank(variation: str) -> Truth:
 def effort(tasks: Iterable[Task]) -> str:
     """Say how many pictures these tasks need."""
     n = sum(1 for _ in tasks)
-    return f"{n:,} pictures to be made" if n else ""
+    return f"{n:,} {'picture' if n == 1 else 'pictures'} to be made" if n else ""

@@ -8,13 +8,15 @@
 | 1B ignored text | the clue is lettering, and queries tell how things look, never what is written |
 | 1D myopia | the answer is that of the object in the foreground |
 | 1C subset confusion | the answer is that of a look-alike |
-| 4 first-hop bias | the first query follows something else, and no page on the way was opened |
+| 4 first-hop bias | the first query follows something else, and nothing later changes it |
 | 6 abandoned lead | a query found a page on the way, and the answer is another |
 | 1A visual error | a query names what is not there: misread, or misjudged |
 
 In this order of precedence. An error that the same model makes on the undamaged picture too is
-`other`: the damage is not its cause. What no rule explains is `unexplained`. Of items that do not
-tell their clue only 2, 5 and, where pages are known, 6 can be told.
+`other`: the damage is not its cause. `forced` and `form` are no errors of this kind: the episode
+was ended, or something was written otherwise than asked for. What no rule explains is
+`unexplained`. Of items that do not tell their clue only 2, 5 and, where pages are known, 6 can be
+told.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from toolmark.suites.mfcl.vision.track import Query, Track, place
 from toolmark.types import Cause, Label
 
 OTHER = "other"
+FORCED = "forced"
+FORM = "form"
 UNEXPLAINED = "unexplained"
 MODES: dict[str, str] = {
     "1A": "visual reasoning error",
@@ -45,7 +49,7 @@ MODES: dict[str, str] = {
 FOLDED = {"1A": "1", "1B": "1", "1C": "1", "1D": "1", "4": "1", "6": "1"}
 """Figure 5 of the paper shows 1, 2, 3 and 5: by this 4 and 6 belong to 1."""
 SEES = "3 in image"
-"""Native class of the label beside the mode: a query speaks as if the tool could see."""
+"""Native class of the label beside mode 3: a query speaks as if the tool could see."""
 _CAUSES: dict[str, Cause] = {
     "1A": "perception", "1B": "perception", "1C": "perception", "1D": "perception",
     "2": "missing_call", "3": "retrieval", "4": "retrieval", "5": "retrieval", "6": "retrieval",
@@ -70,7 +74,7 @@ def found(truth: Truth, track: Track) -> list[Label]:
     )  # fmt: skip
     labels = [_label(mode, told) for mode, rule in rules if (told := rule(case))]
     seeing = next((query for query in track.queries if words.sees(query.text)), None)
-    if seeing:
+    if seeing and any(label.native == "3" for label in labels):
         told = f"speaks as if the tool could see: {_quoted(seeing)}"
         labels.append(Label(cause="retrieval", native=SEES, evidence=codec.escape(told)))
     return labels
@@ -120,6 +124,13 @@ class Case:
         read = {word for mark in marks for word in words.split(mark.text)}
         return sorted(read & self.known.text)
 
+    @cached_property
+    def whole(self) -> bool:
+        """Whether a query names all of a clue, but for words that the question says anyway."""
+        marks = [words.of(mark) - self.known.question for mark in self.marks("clue")]
+        queries = [set(words.split(query.text)) for query in self.track.queries]
+        return any(mark and mark <= query for mark in marks for query in queries)
+
     def named(self, word: str, source: words.Origin) -> bool:
         """Tell whether a word names something that is seen, well read or nearly."""
         return source == "visual" or self.read(word, source)
@@ -146,6 +157,13 @@ class Case:
         )
         return self.truth.marks[best] if shared.get(best) else None
 
+    def returned(self, query: Query) -> bool:
+        """Tell whether a query names the clue, or names no sign and finds a page on the way."""
+        mark = self.closest(query)
+        if mark is None:
+            return any(place(href) in self.way for href in query.found)
+        return mark.role == "clue"
+
 
 def origins(truth: Truth, track: Track) -> Iterator[tuple[Query, list[tuple[str, words.Origin]]]]:
     """Go through the queries with words that carry sense, each word with where it comes from."""
@@ -162,7 +180,7 @@ def origins(truth: Truth, track: Track) -> Iterator[tuple[Query, list[tuple[str,
 
 
 def _avoided(case: Case) -> str:
-    if case.track.queries:
+    if case.track.queries or case.track.lost:
         return ""
     said = case.track.final.answer
     return f"no search; {f'answered {said[:_CUT]!r}' if said else 'no answer either'}"
@@ -218,6 +236,8 @@ def _biased(case: Case) -> str:
     first = case.track.queries[0] if case.track.queries else None
     if first is None or any(place(page.href) in case.way for page in case.track.opened):
         return ""
+    if any(map(case.returned, case.track.queries)):
+        return ""
     followed = case.closest(first)
     if followed is not None and followed.role != "clue":
         return f"the first query {_quoted(first)} follows {_shown(followed)}{_role(followed)}"
@@ -253,13 +273,17 @@ def _misjudged(case: Case) -> str:
     if not case.told:
         return ""
     clue = {word for mark in case.marks("clue") for word in words.of(mark)}
+    lettered = any(mark.text for mark in case.marks("clue"))
+    if case.whole and lettered:  # it was read right, whatever else was searched with it
+        return ""
     for query, told in case.asked:
         if not any(case.named(word, source) for word, source in told):
             continue
         for word, source in told:
             if source == "other" and (meant := words.near(word, case.lettering)):
                 return f"{word!r} in {_quoted(query)}: the picture reads {meant!r}"
-            if source == "other" or (source == "visual" and word not in clue):
+            strange = source == "visual" and word not in clue
+            if strange or (source == "other" and not case.whole):
                 return f"{word!r} in {_quoted(query)} is nothing of {_clue(case)}"
     return ""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -43,6 +45,31 @@ def show(
     size = made.image.size
     kept = tuple(_kept(mark, made.settings, size) for mark in marks)
     return Shown(data, mime, size, kept, made.settings, made.note)
+
+
+_END = b"\xff\xd9"  # of a JPEG: within its pixels it cannot stand
+_HEAD = 14  # bytes of a JFIF header that holds no small picture
+
+
+def kept(data: bytes) -> str:
+    """Return the MIME type of a picture that can be shown byte for byte, "" for all others.
+
+    That is a JPEG in RGB that is small enough and holds nothing but the picture: one that was
+    written again would lose a little each time. The picture must have been read already.
+    """
+    if not data.startswith(b"\xff\xd8") or data.find(_END) != len(data) - len(_END):
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what stands beside a picture: it is not kept then
+        image = Image.open(BytesIO(data), formats=("JPEG",))
+    with image:
+        beside = [part for part in getattr(image, "applist", ()) if not _jfif(*part)]
+        fits = image.mode == "RGB" and max(image.size) <= picture.LONGEST
+        return picture.JPEG if fits and not beside else ""
+
+
+def _jfif(name: str, held: bytes) -> bool:
+    return name == "APP0" and held.startswith(b"JFIF") and len(held) == _HEAD
 
 
 def _kept(mark: Mark, settings: Mapping[str, str | float | int], size: tuple[int, int]) -> Mark:

@@ -17,9 +17,10 @@ from toolmark.stats import figures
 from toolmark.stats.columns import Columns, Names, distinct, same
 from toolmark.stats.summary import mean
 from toolmark.suites.mfcl import costs
-from toolmark.suites.mfcl.vision import habits, varied
-from toolmark.suites.mfcl.vision.item import DOMAINS, KINDS
-from toolmark.suites.mfcl.vision.varied import BASE, EDGES
+from toolmark.suites.mfcl.vision import habits, score, varied
+from toolmark.suites.mfcl.vision.item import BASE, DOMAINS, KINDS, SELECT
+from toolmark.suites.mfcl.vision.knobs import CLUES
+from toolmark.suites.mfcl.vision.varied import EDGES
 from toolmark.types import Chart, Estimate, Table
 
 Cell: TypeAlias = str | float | int | None
@@ -74,7 +75,7 @@ def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
             made.append(accuracy(reading, columns))
             made += [*_drawn(reading, columns), *grids(reading, columns)] if at == 0 else []
     first = next(iter(readings.values()))
-    return [*made, *slices(first), *habits.tables(first)] if made else ()
+    return [*made, *slices(first), *clues(first), *habits.tables(first)] if made else ()
 
 
 def title(reading: str) -> str:
@@ -100,8 +101,22 @@ def accuracy(reading: str, columns: Columns) -> Table:
         title=title(reading),
         head=("variation", "n", "accuracy", *(costs.CHANGED if several else ())),
         rows=tuple(rows),
-        note=_WIDE + (f" Points: against the base. {costs.PAIRED}" if several else ""),
+        note=_WIDE
+        + (f" Points: against the base. {costs.PAIRED}" if several else "")
+        + _barred(columns),
     )
+
+
+def _barred(columns: Columns) -> str:
+    """Tell of how many items a crop was filled up with bars; nothing where none was."""
+    told = []
+    for name in varied.present(columns):
+        part = varied.asked(columns, name)
+        barred = len(set(part.item[part.part(score.BARS) > 0]))
+        if barred:
+            told.append(f"{varied.told(name)} {barred} of {len(set(part.item[part.run]))} items")
+    held = f" Filled up with bars, so that what must stay visible does: {', '.join(told)}."
+    return held if told else ""
 
 
 _WIDE = (
@@ -185,16 +200,50 @@ def slices(columns: Columns) -> Iterator[Table]:
         factors = list(dict.fromkeys(str(row[0]) for row in rows))
         told = " and ".join(filter(None, (", ".join(factors[:-1]), factors[-1])))
         head = ("factor", "level", *_HEADS)
-        yield Table(title=f"Accuracy by {told}", head=head, rows=tuple(rows), note=_SLICED)
+        note = _SLICED + _SELECTED * any(row[1] == SELECT for row in rows)
+        yield Table(title=f"Accuracy by {told}", head=head, rows=tuple(rows), note=note)
 
 
 _HEADS = ("items", "all variations", "base")
 _SLICED = "In brackets 95 % intervals over items. All variations: the mean of those of Table 2."
+_SELECTED = " Hops, select: the page of every candidate is needed, however long the way."
+
+
+def clues(columns: Columns) -> Iterator[Table]:
+    """Return accuracy by variation and what the clue is, where both text and symbols are there.
+
+    A symbol may be named by its colour: what takes colours away takes such a clue away.
+    """
+    levels = columns.axis("clue")
+    found = _levels(levels, CLUES)
+    names = varied.present(columns)
+    if len(found) < 2 or len(names) < 2:
+        return
+    rows: list[tuple[Cell, ...]] = []
+    for name in names:
+        row: list[Cell] = [varied.told(name)]
+        for level in found:
+            part = columns.where((columns.axis("variation") == name) & (levels == level))
+            row += [int(part.run.sum()), figures.share(mean(part, level))]
+        rows.append(tuple(row))
+    yield Table(
+        title="Accuracy by variation and clue",
+        head=("variation", *(told for level in found for told in (f"{level}: n", level))),
+        rows=tuple(rows),
+        note="In brackets 95 % intervals over items. Some symbols are told apart by their colour "
+        "alone: what takes colours away may take the clue with them, for a person too.",
+    )
 
 
 def _column(columns: Columns, factor: str) -> Names:
-    """Return an axis, or a part whose numbers are levels; "" where there is none."""
+    """Return an axis, or a part whose numbers are levels; "" where there is none.
+
+    Who selects needs the pages of all candidates: that is no number of hops.
+    """
     part = columns.part(factor)
+    if factor == "hops":
+        chosen = (columns.axis("kind") == SELECT) & (columns.axis(factor) != "")
+        return np.where(chosen, SELECT, columns.axis(factor))
     if np.isnan(part).all():
         return columns.axis(factor)
     return np.array(["" if np.isnan(x) else f"{x:g}" for x in part], dtype=object)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from toolmark import codec
 from toolmark.dialects.native import Native
+from toolmark.perturb.image import shape
 from toolmark.runs.suite import Scoring
 from toolmark.suites.mfcl.vision import answer, modes, words
-from toolmark.suites.mfcl.vision.item import Truth
+from toolmark.suites.mfcl.vision.item import BASE, Truth
 from toolmark.suites.mfcl.vision.track import Track, follow
 from toolmark.types import Cause, Ending, Label, Task, Trajectory, Verdict
 
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
     from toolmark.runs.store import Run
 
 READINGS = ("paper", "fair")
-BASE = "base"
 MODE = "mode:"
 """Before the name of a part: 1 for the mode that an error shows, whatever its cause is."""
+
+BARS = "bars"
+"""A part: 1 where the picture was filled up with bars, as a crop would have lost a sign."""
+
+_CUT = 200
 
 Controls = Mapping[tuple[str, int, str], str]
 """By item, repeat and reading what went wrong on the undamaged picture, as `signature`."""
@@ -38,6 +43,12 @@ _ENDINGS: dict[Ending, Cause] = {
     "malformed": "format",
     "over_long": "over_long",
 }
+_SAID: dict[answer.Kind, tuple[Cause, str]] = {
+    "answer": ("wrong_answer", "answered"),
+    "asks": ("clarification", "asked again:"),
+}
+_FIRST = ("length", "refused", "malformed", "over_long")
+"""Endings that say nothing of what was searched for; a limit that is reached does."""
 
 
 class Case(NamedTuple):
@@ -65,7 +76,7 @@ def score(
         if right(case, reading):
             found[reading] = Verdict(outcome="correct", value=1.0, parts=parts)
             continue
-        own = _labels(case)
+        own = _labels(case, reading)
         shown = parts | {f"{MODE}{own[0].native}": 1.0}
         control = (controls or {}).get((task.item, trajectory.repeat, reading), "")
         labels = _beside(own, control if case.truth.variation != BASE else "")
@@ -74,43 +85,71 @@ def score(
 
 
 def right(case: Case, reading: str) -> bool:
-    """Tell whether the answer is an accepted one in a reading; that there is none is never."""
-    final = case.track.final
-    if final.kind not in ("answer", "asks"):  # an accepted answer may end in a question mark
-        return False
-    return _EQUAL[reading](final.answer, case.truth.answers)
+    """Tell whether the answer is an accepted one in a reading, whatever else it may look like."""
+    return _EQUAL[reading](case.track.final.answer, case.truth.answers)
 
 
-def _labels(case: Case) -> tuple[Label, ...]:
-    """Return what went wrong, the first label primary; the way it ended stands behind a mode."""
-    ending = _ended(case)
+def _labels(case: Case, reading: str) -> tuple[Label, ...]:
+    """Return what went wrong, the first label primary.
+
+    That an episode was ended, or could not be read, comes before a mode; what was answered stands
+    behind it. An answer that is right but for its form shows no mode.
+    """
+    if _formless(case, reading):
+        told = f"right but for its form: {case.track.final.answer[:_CUT]!r}"
+        return (_label("format", modes.FORM, told, primary=True),)
     found = modes.found(case.truth, case.track)
-    if not found or found[0].native == modes.SEES:
-        return replace(ending, primary=True), *found
-    return replace(found[0], primary=True), *found[1:], ending
+    lost, ended = [*_lost(case)], _ended(case)
+    if case.trajectory.ending in _FIRST or _fault(case):
+        first, *rest = ended, *found, *lost
+    elif lost and not case.track.queries:
+        first, *rest = *lost, *found, ended
+    elif found:
+        behind = replace(ended, native="") if ended.native == modes.UNEXPLAINED else ended
+        first, *rest = *found, *lost, behind
+    else:
+        first, *rest = ended, *lost
+    return replace(first, primary=True), *rest
+
+
+def _formless(case: Case, reading: str) -> bool:
+    """Tell whether an answer is right but for how it is written, or for words around it."""
+    final = case.track.final
+    if final.kind != "answer" or case.trajectory.ending != "answered" or _fault(case):
+        return False
+    others = [mark.answer for mark in case.truth.marks if mark.answer not in case.truth.answers]
+    if reading == "paper" and right(case, "fair"):
+        return True
+    accepted = case.truth.answers
+    return answer.holds(final.answer, accepted) and not answer.holds(final.answer, others)
+
+
+def _fault(case: Case) -> str:
+    return case.trajectory.steps[-1].fault if case.trajectory.steps else ""
+
+
+def _lost(case: Case) -> Iterator[Label]:
+    """Return that searches were tried and not made, if any were."""
+    if lost := case.track.lost:
+        more = f", and {len(lost) - 1} more" if len(lost) > 1 else ""
+        yield _label("format", modes.FORM, f"a call that could not be made: {lost[0]}{more}")
 
 
 def _ended(case: Case) -> Label:
-    """Return the label of an error that no mode explains."""
+    """Return how the episode ended, and with what."""
     final, ending = case.track.final, case.trajectory.ending
     if ending in _ENDINGS:
-        return _label(_ENDINGS[ending], f"the episode ended by force: {ending}")
-    fault = case.trajectory.steps[-1].fault if case.trajectory.steps else ""
-    if fault:
-        return _label("format", f"the last reply could not be read: {fault[:200]}")
-    match final.kind:
-        case "answer":
-            return _label("wrong_answer", f"answered {final.answer[:200]!r}")
-        case "asks":
-            return _label("clarification", f"asked again: {final.answer[:200]!r}")
-        case "none":
-            return _label("no_answer", "the last reply holds no answer")
-        case _:
-            return _label("no_answer", f"said {final.answer[:200]!r}")
+        told = f"the episode ended by force: {ending}"
+        return _label(_ENDINGS[ending], modes.FORCED, told)
+    if fault := _fault(case):
+        return _label("format", modes.FORM, f"the last reply could not be read: {fault[:_CUT]}")
+    cause, told = _SAID.get(final.kind, ("no_answer", "said"))
+    said = f"{told} {final.answer[:_CUT]!r}" if final.answer else "the last reply holds no answer"
+    return _label(cause, modes.UNEXPLAINED, said)
 
 
-def _label(cause: Cause, evidence: str) -> Label:
-    return Label(cause=cause, native=modes.UNEXPLAINED, evidence=codec.escape(evidence))
+def _label(cause: Cause, native: str, evidence: str, *, primary: bool = False) -> Label:
+    return Label(cause=cause, native=native, evidence=codec.escape(evidence), primary=primary)
 
 
 def _beside(own: tuple[Label, ...], control: str) -> tuple[Label, ...]:
@@ -125,14 +164,15 @@ def _beside(own: tuple[Label, ...], control: str) -> tuple[Label, ...]:
 
 
 def signature(label: Label) -> str:
-    """Return the kind of an error: its mode, and of what no mode explains its cause too."""
-    return f"{label.native} {label.cause}" if label.native == modes.UNEXPLAINED else label.native
+    """Return the kind of an error: its mode, and of what is none of them its cause too."""
+    return label.native if label.native in modes.MODES else f"{label.native} {label.cause}"
 
 
 def _parts(case: Case) -> dict[str, float]:
     """Return what the episode did, in numbers; shares of words only where there were queries."""
     track = case.track
-    refused = track.final.kind in ("unknown", "unanswerable") or case.trajectory.ending == "refused"
+    declined = track.final.kind in ("unknown", "unanswerable")
+    refused = case.trajectory.ending == "refused" or (declined and not right(case, "fair"))
     parts = {
         "searched": float(bool(track.queries)),
         "queries": float(len(track.queries)),
@@ -141,6 +181,7 @@ def _parts(case: Case) -> dict[str, float]:
         "refused": float(refused),
         "asked_back": float(track.asked_back),
         "lookalikes": float(sum(mark.role == "lookalike" for mark in case.truth.marks)),
+        BARS: float(shape.BARRED in str(case.truth.settings.get("note", ""))),
         "prompted": float(case.trajectory.dialect != Native.name),
     }
     counts = [Counter(source for _, source in told) for _, told in modes.origins(case.truth, track)]

@@ -77,7 +77,7 @@ class Web:
         engine = self._engine or await self._own(task)
         share = self._opening.outages
         if share:
-            engine = Shaky(engine, share=share, seed=task.seed, item=task.id)
+            engine = Shaky(engine, share=share, seed=task.seed, item=task.item)
         snippets = self._opening.snippets
         yield Looking(task.tools, engine, snippets=snippets, parted=parted(task.tools))
 

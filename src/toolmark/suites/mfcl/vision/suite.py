@@ -22,6 +22,7 @@ from toolmark.suites.mfcl.vision import (
     instruments,
     layout,
     making,
+    modes,
     paper,
     report,
     score,
@@ -43,6 +44,7 @@ SCORER = Scorer(
     views=views.views,
     gather=score.gather,
     axes={"variation": lambda name, _: varied.told(name)},
+    natives={**modes.MODES, modes.OTHER: "on the undamaged picture too"},
 )
 GENERATED = "generated"
 _ASKING = ("search", "snippets", "outages")
@@ -58,6 +60,7 @@ class Origin(NamedTuple):
     seed: int
     pages: site.Corpora | Path | None
     hashes: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
 
 def load(
@@ -116,10 +119,15 @@ def load(
     """
     knobs: dict[str, Any] = dict(locals())
     names = _variations(variations)
-    made = _folder(knobs) if source != GENERATED else _world(knobs)
+    if source == GENERATED:
+        made = _world(knobs)
+    else:
+        made = _folder(knobs)
+        knobs["seed"] = made.seed  # which is not drawn: the plan holds it
     media = Media(fetch.cache() / "media")
     opening = site.Opening(search, made.pages, snippets, outages)
     pages = made.pages if callable(made.pages) else None
+    maker = making.Maker(source=made.source, home=str(media.folder), seed=made.seed)
     return Suite(
         name=making.NAME,
         tasks=making.Items(made.source.names(), names, web.offer(parted=structured)),
@@ -131,8 +139,10 @@ def load(
         seed=made.seed,
         instruments={"oracle": instruments.oracle},
         hashes=made.hashes,
+        notes=made.notes,
         media=media,
-        make=making.Maker(source=made.source, home=str(media.folder), seed=made.seed),
+        make=maker,
+        draft=lambda task: maker.item([task])[0],
         effort=making.effort,
         publisher=dataset.publisher(pages),
         broken=site.failed,
@@ -142,12 +152,9 @@ def load(
 
 
 def _variations(asked: Sequence[str]) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(asked))
-    if not names:
+    if not asked:
         raise UsageError("no variation given; for example variations=base,edges")
-    for name in names:
-        variation.check(name)
-    return names
+    return tuple(dict.fromkeys(map(variation.check, asked)))
 
 
 # --- where items come from --------------------------------------------------------------
@@ -235,7 +242,8 @@ def _folder(knobs: Mapping[str, Any]) -> Origin:
     seed = knobs["seed"] or 0
     source = making.Published(entries=tuple(entries[:n]), seed=seed, parts=_parts(knobs))
     pages = held.path / layout.PAGES
-    return Origin(source, seed, pages if pages.is_dir() else None, {layout.FILE: held.sha256})
+    own = pages if pages.is_dir() else None
+    return Origin(source, seed, own, {layout.FILE: held.sha256}, held.notes)
 
 
 def _reopened(made: Mapping[str, Any], asked: Mapping[str, Any]) -> site.Opening:

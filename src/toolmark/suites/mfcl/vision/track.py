@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from toolmark import codec
 from toolmark.suites.mfcl.vision import answer
 from toolmark.suites.mfcl.vision.answer import Final
 from toolmark.types import Call, Result, Trajectory
+from toolmark.worlds.address import place as place
 from toolmark.worlds.search import FETCH, PARTS, SEARCH, joined
 
 _HREF = re.compile(r"""['"]href['"]: (?:'([^']*)'|"([^"]*)")""")
 KEYWORDS = "keywords"
+_CUT = 160
 
 
 class Query(NamedTuple):
-    """A search: its words, by argument and joined, and the addresses that it found, in order."""
+    """A search: its words, and the addresses that it found, in order."""
 
     step: int
     text: str
-    parts: dict[str, str]
     found: tuple[str, ...]
 
 
@@ -35,32 +35,41 @@ class Opened(NamedTuple):
 
 
 class Track(NamedTuple):
-    """The episode in its order; `final` is what its last message says."""
+    """The episode in its order; `final` is what its last message says.
+
+    `lost` are searches that were tried and not made, for what was wrong with the call, and calls of
+    tools that there are not: each as it was written, and what came of it.
+    """
 
     queries: tuple[Query, ...]
     opened: tuple[Opened, ...]
+    lost: tuple[str, ...]
     final: Final
     n_steps: int
     asked_back: bool
 
 
 def follow(trajectory: Trajectory) -> Track:
-    """Read an episode. Calls that were not executed, or could not be read, count for nothing."""
+    """Read an episode. Calls that were not executed count for nothing."""
     queries: list[Query] = []
     opened: list[Opened] = []
+    lost: list[str] = []
     for number, step in enumerate(trajectory.steps):
         for call, result in zip(step.calls, step.results, strict=False):
             given = _given(call)
-            if call.name == SEARCH and given:
-                queries.append(_query(number, given, result))
-            elif call.name == FETCH and isinstance(url := given.get("url"), str):
+            if call.name == FETCH and isinstance(url := given.get("url"), str):
                 opened.append(_opened(number, url, result))
+            elif call.name == SEARCH and (told := _told(given)) and not result.is_error:
+                found = hrefs(codec.restore(result.text))
+                queries.append(Query(number, joined(*told), tuple(found)))
+            elif call.name != FETCH:
+                lost.append(f"{call.name[:_CUT]} {call.arguments[:_CUT]}: {result.text[:_CUT]}")
     last = trajectory.steps[-1] if trajectory.steps else None
     said = "" if last is None or last.calls or last.reply.calls else last.reply.text
     final = answer.read(said)
     replied = any(step.ruling and step.ruling.allowed for step in trajectory.steps)
     return Track(
-        tuple(queries), tuple(opened), final, len(trajectory.steps),
+        tuple(queries), tuple(opened), tuple(lost), final, len(trajectory.steps),
         replied or final.kind == "asks",
     )  # fmt: skip
 
@@ -73,17 +82,10 @@ def _given(call: Call) -> dict[str, object]:
     return given if isinstance(given, dict) else {}
 
 
-def _query(number: int, given: dict[str, object], result: Result) -> Query:
-    parts = dict(_words(given))
-    found = () if result.is_error else tuple(hrefs(codec.restore(result.text)))
-    return Query(number, joined(*parts.values()), parts, found)
-
-
-def _words(given: dict[str, object]) -> Iterator[tuple[str, str]]:
-    """Go through the arguments that hold words of a search: one, or several by their source."""
-    for name in (KEYWORDS, *PARTS):
-        if isinstance(told := given.get(name), str):
-            yield name, told
+def _told(given: dict[str, object]) -> list[str]:
+    """Return the words of a search: of one argument, or of several by their source."""
+    told = (given.get(name) for name in (KEYWORDS, *PARTS))
+    return [words for words in told if isinstance(words, str)]
 
 
 def hrefs(text: str) -> Iterator[str]:
@@ -95,13 +97,3 @@ def _opened(number: int, url: str, result: Result) -> Opened:
     text = codec.restore(result.text)
     lost = result.is_error or text.startswith('{"error"')
     return Opened(number, url, "" if lost else text)
-
-
-def place(url: str) -> str:
-    """Return what tells pages apart: host and path, without the ending."""
-    try:
-        parts = urlsplit(url.strip())
-    except ValueError:
-        return ""
-    path = unquote(parts.path).rstrip("/").removesuffix(".html").removesuffix("/index")
-    return f"{parts.netloc.lower()}{path}{f'?{parts.query}' if parts.query else ''}"

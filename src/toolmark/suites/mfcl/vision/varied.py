@@ -8,9 +8,10 @@ from toolmark.stats.columns import Columns
 from toolmark.stats.interval import ratio
 from toolmark.stats.paired import Paired, paired
 from toolmark.stats.summary import mean
+from toolmark.suites.mfcl.vision.item import BASE
 from toolmark.types import Estimate
 
-BASE, EDGES = "base", "edges"
+EDGES = "edges"
 NAMES = {
     BASE: "base", "crop-16:9": "crop 16:9", "crop-4:3": "crop 4:3", "resize-16:9": "resize 16:9",
     "resize-4:3": "resize 4:3", "gray": "black & white", EDGES: "edges",

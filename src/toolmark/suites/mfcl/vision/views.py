@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from toolmark import svg
-from toolmark.suites.mfcl.vision import modes, varied, words
+from toolmark.models.mask import printable
+from toolmark.suites.mfcl.vision import item, modes, varied, words
 from toolmark.suites.mfcl.vision.item import Box, Mark, Role, Truth
 from toolmark.suites.mfcl.vision.score import truth_of
 from toolmark.suites.mfcl.vision.track import Query, Track, follow, place
@@ -20,10 +21,11 @@ from toolmark.types import Drawing, Image, Table, Task, Trajectory
 View: TypeAlias = Table | Drawing
 Row: TypeAlias = tuple[str | float | int | None, ...]
 
-WIDTH = 640
+WIDTH = 320  # of the queries: as wide as a phone shows them without scrolling
 MOST = 40  # queries of one episode that are drawn
-_LETTER, _GAP, _LEFT, _PITCH = 7.9, 8.0, 66.0, 22.0
+_LETTER, _GAP, _PITCH = 7.9, 8.0, 22.0
 _LONGEST = 40  # letters of one word, or of a sign's name
+_LINE = 50  # letters of a line that says what a query found
 _WORDS = 60  # of one query that are drawn
 _ROLES: dict[Role, str] = {
     "clutter": "clutter", "foreground": "foreground", "lookalike": "look-alike", "clue": "clue",
@@ -65,7 +67,12 @@ def views(task: Task, trajectory: Trajectory) -> list[View]:
     """Return the picture with its signs, question and answer, the queries, the way, the pages."""
     truth, track = truth_of(task), follow(trajectory)
     made: list[View] = [*_picture(task, truth), _asked(truth, track), *_queries(truth, track)]
-    return [*made, *_way(truth, track), *_opened(truth, track), *_changed(truth)]
+    return [
+        *made,
+        *_way(truth, track, task.axes.get("kind", "")),
+        *_opened(truth, track),
+        *_changed(truth),
+    ]
 
 
 # --- the picture ------------------------------------------------------------------------
@@ -112,11 +119,11 @@ def _box(mark: Mark, box: Box, size: tuple[int, int]) -> Iterator[svg.Markup]:
 
 
 def _said(mark: Mark) -> str:
-    return " ".join((mark.text or mark.symbol).split())
+    return printable(" ".join((mark.text or mark.symbol).split()))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+def _cut(text: str, longest: int = _LONGEST) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 # --- question and answer ----------------------------------------------------------------
@@ -177,40 +184,48 @@ def _places(truth: Truth, track: Track) -> dict[str, str]:
     return strays | {at: f"hop {n}" for at, n in modes.Case(truth, track).way.items()}
 
 
-def _found(query: Query, truth: Truth, track: Track) -> str:
-    """Say what a query found: of pages that are known, whose they are and where they stood."""
+def _found(query: Query, truth: Truth, track: Track) -> list[str]:
+    """Say what a query found, and of the first pages that are known where they stood."""
     if not query.found:
-        return "found nothing"
+        return ["found nothing"]
     known = _places(truth, track)
     told = [
-        f"{known[place(href)]} at {at}"
+        f"at {at}: {known[place(href)]}"
         for at, href in enumerate(query.found, 1)
         if place(href) in known
     ]
     count = f"found {len(query.found)} page{'s' * (len(query.found) > 1)}"
-    return f"{count}: {', '.join(told[:4])}" if told else f"{count}, none of them known"
+    return [count, *told[:4]] if told else [f"{count}, none of them known"]
 
 
-def draw(lines: Sequence[tuple[Query, Sequence[Word], str]]) -> svg.Markup:
+def draw(lines: Sequence[tuple[Query, Sequence[Word], Sequence[str]]]) -> svg.Markup:
     """Draw queries below each other, every word by its origin, and what each found."""
-    body = list(_legend({word.origin for _, line, _ in lines for word in line}))
-    y = 58.0
-    for query, line, found in lines:
-        body.append(svg.tag("text", f"step {query.step + 1}", x=0, y=y, class_="k"))
-        x = _LEFT
-        for word in line[:_WORDS]:
-            shown = _cut(word.text)
-            wide = len(shown) * _LETTER
-            if x > _LEFT and x + wide > WIDTH:
-                x, y = _LEFT, y + _PITCH
-            body += _word(shown, word.origin, x, y)
-            x += wide + _GAP
-        rest = f" · {len(line) - _WORDS} more words" if len(line) > _WORDS else ""
-        y += 19
-        body.append(svg.tag("text", found[:96] + rest, x=_LEFT, y=y, class_="k"))
-        y += _PITCH + 8
+    present = {word.origin for _, line, _ in lines for word in line}
+    legend = [Word(text, origin) for origin, text in _ORIGINS.items() if origin in present]
+    body, y = _flow(legend, 16.0, 2 * _GAP)
+    for query, line, (first, *others) in lines:
+        drawn, y = _flow(line[:_WORDS], y + 2 * _PITCH, _GAP)
+        body += drawn
+        rest = f"{len(line) - _WORDS} more words · " if len(line) > _WORDS else ""
+        for text in (f"step {query.step + 1} · {rest}{first}", *others):
+            y += 17
+            body.append(svg.tag("text", _cut(text, _LINE), x=0, y=y, class_="k"))
     label = f"{len(lines)} queries, their words by where they come from"
-    return svg.root(WIDTH, y - 18, *body, label=label, css=_QUERIES)
+    return svg.root(WIDTH, y + 8, *body, label=label, css=_QUERIES)
+
+
+def _flow(line: Sequence[Word], y: float, gap: float) -> tuple[list[svg.Markup], float]:
+    """Set words one after another, in as many lines as they take; return the height of the last."""
+    body: list[svg.Markup] = []
+    x = 0.0
+    for word in line:
+        shown = _cut(printable(word.text))
+        wide = len(shown) * _LETTER
+        if x > 0 and x + wide > WIDTH:
+            x, y = 0.0, y + _PITCH
+        body += _word(shown, word.origin, x, y)
+        x += wide + gap
+    return body, y
 
 
 def _word(text: str, origin: str, x: float, y: float) -> Iterator[svg.Markup]:
@@ -219,26 +234,26 @@ def _word(text: str, origin: str, x: float, y: float) -> Iterator[svg.Markup]:
         yield svg.tag("path", d=f"M{x:.1f} {y + 4:.1f}h{len(text) * _LETTER:.1f}", class_=origin)
 
 
-def _legend(present: set[str]) -> Iterator[svg.Markup]:
-    x = 0.0
-    for origin, text in _ORIGINS.items():
-        if origin in present:
-            yield from _word(text, origin, x, 16)
-            x += len(text) * _LETTER + 22
-
-
 # --- the way ----------------------------------------------------------------------------
 
 
-def _way(truth: Truth, track: Track) -> Iterator[Table]:
-    """Return the shortest way to the answer, and what of it was found and opened."""
+def _way(truth: Truth, track: Track, kind: str) -> Iterator[Table]:
+    """Return the shortest way to the answer, and what of it was found and opened.
+
+    Who chooses needs the page of every candidate first.
+    """
+    steps: list[Row] = [
+        ("to choose", name, href, "whether it is meant")
+        for name, href in item.candidates(truth, kind)
+    ]
+    steps += [(n, hop.query, hop.href, hop.finds) for n, hop in enumerate(truth.hops, 1)]
     rows: list[Row] = []
-    for number, hop in enumerate(truth.hops, 1):
-        at = place(hop.href)
+    for number, query, href, finds in steps if truth.hops else ():
+        at = place(str(href))
         found = next((told for told in _sightings(at, track)), "not found")
         seen = [str(page.step + 1) for page in track.opened if place(page.href) == at]
         told = f"step {', '.join(seen)}" if seen else "not opened"
-        rows.append((number, hop.query, hop.href, hop.finds, found, told))
+        rows.append((number, query, href, finds, found, told))
     if rows:
         yield Table(
             title="The shortest way, and what was seen of it",

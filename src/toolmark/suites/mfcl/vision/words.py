@@ -36,6 +36,12 @@ _SEEING = (
     "image picture photo photograph screenshot shown depicted pictured displayed visible seen "
     "attached above"
 )
+_SEES = re.compile(
+    r"\b(?:in|on|from) (?:(?:the|this|that|my|your) )?(?:(?:attached|above|given|provided) )?"
+    r"(?:image|picture|photo|photograph|screenshot)\b|"
+    r"\b(?:attached|this) (?:image|picture|photo|photograph|screenshot)\b",
+    re.IGNORECASE,
+)
 _STOPS = frozenset(_STOP_WORDS.split())
 
 
@@ -62,7 +68,7 @@ def _stem(word: str) -> str:
 SEEN = frozenset(map(_stem, _LOOKS.split()))
 """Words for what is seen and not read: colours, shapes, things, places in a picture."""
 SHOWN = frozenset(map(_stem, _SEEING.split()))
-"""Words with which a query speaks as if whoever answers it could see."""
+"""Words for a picture and for what is in it: whoever asks of it speaks of them."""
 
 
 def known(truth: Truth) -> Known:
@@ -75,10 +81,12 @@ def known(truth: Truth) -> Known:
 
 def origin(word: str, held: Known, pages: frozenset[str] = frozenset()) -> Origin:
     """Return where a word of a query comes from; `pages` are the words of what was read before."""
-    if word in held.question or word in SHOWN:
+    if word in held.question:
         return "question"
     if word in held.text:
         return "text"
+    if word in SHOWN:
+        return "question"
     if word in held.visual:
         return "visual"
     return "pages" if word in pages else "other"
@@ -95,8 +103,8 @@ def shares(counts: Sequence[Counter[Origin]]) -> dict[Origin, float]:
 
 
 def sees(text: str) -> bool:
-    """Tell whether a query speaks as if whoever answers it could see the picture."""
-    return not SHOWN.isdisjoint(split(text))
+    """Tell whether a query speaks as if whoever answers it could see: "shown in the photo"."""
+    return _SEES.search(text) is not None
 
 
 def near(word: str, others: Iterable[str]) -> str:

@@ -179,21 +179,79 @@ def test_what_an_owner_names_says_the_same_of_it(kind: str, names: str, owner: s
         assert here.entity(entity.facts[names].link).facts[owner].link == entity.id
 
 
-def test_nothing_comes_before_its_maker() -> None:
+AGE = 16 * 365  # days before which nobody makes or leads anything
+# of a kind, a date of its own; whom it names; the date of theirs that comes before it, by how much
+ORDERED = [
+    ("album", "released", "band", "founded", 0),
+    ("award", "founded", "ceremony", "opened", 0),
+    ("conference", "first_held", "venue", "opened", 0),
+    ("cup", "first_held", "final_ground", "opened", 0),
+    ("cup", "last_final", "", "first_held", 0),
+    ("cup", "last_final", "scorer", "debut", 0),
+    ("expo", "first_held", "venue", "opened", 0),
+    ("festival", "first_held", "venue", "opened", 0),
+    ("film", "released", "based_on", "published", 0),
+    ("film", "released", "soundtrack", "founded", 0),
+    ("monument", "unveiled", "donor", "founded", 0),
+    ("player", "debut", "", "born", AGE),
+    ("podcast", "first_aired", "theme_music", "founded", 0),
+    ("product", "released", "brand", "founded", 0),
+    ("race", "first_held", "start", "laid_out", 0),
+    ("show", "first_aired", "theme_music", "founded", 0),
+]
+MAKERS = (
+    "architect", "planner", "sculptor", "founder", "author", "illustrator", "director", "writer",
+    "designer", "inventor", "silversmith", "clockmaker", "singer", "drummer", "host", "owner",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "later", "link", "before", "gap"), ORDERED)
+def test_nothing_comes_before_what_it_needs(
+    kind: str, later: str, link: str, before: str, gap: int
+) -> None:
     here = world(size=1_000)
-    for kind, made, link, founded in (
-        ("album", "released", "band", "founded"),
-        ("product", "released", "brand", "founded"),
-        ("film", "released", "based_on", "published"),
-        ("cup", "last_final", "", "first_held"),
-        ("player", "debut", "", "born"),
-    ):
-        for entity in here.of(kind):
-            maker = here.entity(entity.facts[link].link) if link else entity
-            assert maker.facts[founded].order < entity.facts[made].order
-    for entity in here.of("cup"):
-        ground = here.entity(entity.facts["final_ground"].link)
-        assert entity.facts["attendance"].order < ground.facts["capacity"].order
+    for entity in here.of(kind):
+        first = here.entity(entity.facts[link].link) if link else entity
+        assert first.facts[before].order + gap < entity.facts[later].order
+
+
+def test_who_makes_or_leads_a_thing_is_of_age_by_its_first_day() -> None:
+    here = world(size=1_000)
+    for entity in here.entities:
+        days = [
+            entity.facts[name].order
+            for name in ("opened", "founded", "laid_out", "unveiled", "first_held", "published",
+                         "released", "first_aired", "first_cooked")
+            if name in entity.facts
+        ]  # fmt: skip
+        for name in {*MAKERS} & entity.facts.keys():
+            maker = here.entity(entity.facts[name].link)
+            assert all(maker.facts["born"].order + AGE < day for day in days), (entity.kind, name)
+
+
+def test_what_stands_in_a_street_was_built_after_it() -> None:
+    here = world(size=1_000)
+    for entity in here.entities:
+        if "street" in entity.facts:
+            street = here.entity(entity.facts["street"].link)
+            built = entity.facts.get("opened") or entity.facts["unveiled"]
+            assert street.facts["laid_out"].order < built.order
+
+
+def test_no_ground_holds_more_than_it_has_seats() -> None:
+    here = world(size=1_000)
+    for ground in here.of("stadium"):
+        assert ground.facts["record_crowd"].order < ground.facts["capacity"].order
+    for cup in here.of("cup"):
+        ground = here.entity(cup.facts["final_ground"].link)
+        assert cup.facts["attendance"].order < ground.facts["record_crowd"].order
+
+
+def test_who_decides_a_final_plays_for_the_winner() -> None:
+    here = world(size=1_000)
+    for cup in here.of("cup"):
+        scorer = here.entity(cup.facts["scorer"].link)
+        assert scorer.facts["team"].link == cup.facts["winner"].link
 
 
 # --- nothing given away -----------------------------------------------------------------

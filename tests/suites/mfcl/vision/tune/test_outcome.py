@@ -17,7 +17,9 @@ from toolmark.types import Reply, Step, Task, Trajectory
 LONG = "The picture shows a great many things, " * 8 + "so it is hard to say what is meant"
 TASK = Task(
     id="a@base", item="a", suite="mfcl-vision", turns=(), axes={"variation": "base"},
-    reference=msgspec.to_builtins(Truth(answers=("Koladin",), asked=Asked(request="Where?"))),
+    reference=msgspec.to_builtins(
+        Truth(answers=("Koladin",), asked=Asked(request="Where?"), variation="base")
+    ),
 )  # fmt: skip
 
 

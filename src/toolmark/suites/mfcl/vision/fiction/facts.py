@@ -12,11 +12,8 @@ from toolmark.suites.mfcl.vision.fiction import names, phrases, vocabulary
 from toolmark.suites.mfcl.vision.fiction.entity import Fact
 from toolmark.suites.mfcl.vision.fiction.kinds import KINDS, Field
 from toolmark.suites.mfcl.vision.fiction.words import Mint
+from toolmark.suites.mfcl.vision.forms import MONTHS
 
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
 _TRIES = 2_000
 # how names are made that lead nowhere, out of an invented word
 _COINED: Mapping[str, tuple[str, ...]] = {
@@ -76,7 +73,7 @@ def day(rng: random.Random, low: int, high: int) -> Value:
     """Draw a day of the years from low to high."""
     first, last = date(low, 1, 1).toordinal(), date(high, 12, 31).toordinal()
     drawn = date.fromordinal(seeds.between(rng, first, last))
-    return Value(f"{drawn.day} {_MONTHS[drawn.month - 1]} {drawn.year}", drawn.toordinal())
+    return Value(f"{drawn.day} {MONTHS[drawn.month - 1]} {drawn.year}", drawn.toordinal())
 
 
 def number(rng: random.Random, low: int, high: int) -> Value:

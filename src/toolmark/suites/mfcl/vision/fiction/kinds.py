@@ -74,7 +74,9 @@ def _kind(
 
 
 _CITY, _STREET = _place("city", "city"), _place("street", "street")
-_OPENED, _FOUNDED, _FIRST = _date("opened"), _date("founded"), _date("first_held")
+# who makes is of age before anything is made, and what is built stands before it is used
+_BUILT = _date("opened", 1988, 1996)
+_OPENED, _FIRST = _date("opened"), _date("first_held", 1998)
 _OLD = _date("founded", 1890, 1985)
 _ARCHITECT, _FOUNDER, _OWNER = _who("architect"), _who("founder"), _who("owner")
 _SPONSOR, _HOST, _PRODUCER = _who("sponsor", "brand"), _who("host"), _who("producer")
@@ -89,12 +91,12 @@ _COMMON = (
     ),
     _kind(
         "street", "", 50,
-        _CITY, _date("laid_out", 1986, 2020), _number("length", "metres", 1_010, 9_990),
+        _CITY, _date("laid_out", 1983, 1987), _number("length", "metres", 1_010, 9_990),
         _who("planner"), _number("lamps", "street lamps", 1_010, 9_990), _word("paving"),
     ),
     _kind(
         "person", "", 150,
-        _date("born", 1931, 1964), _place("birthplace", "city"), _who("mentor"),
+        _date("born", 1942, 1962), _place("birthplace", "city"), _who("lawyer"),
         _who("school", ""), _word("first_job"), _who("dog", ""), _place("home", "street"),
     ),
 )  # fmt: skip
@@ -120,12 +122,12 @@ _PLACES = (
     ),
     _kind(
         "monument", "places", 40,
-        _CITY, _STREET, _date("unveiled"), _who("sculptor"), _who("honours"),
+        _CITY, _STREET, _date("unveiled", 2003), _who("sculptor"), _who("honours"),
         _number("height", "millimetres", 2_100, 29_000), _word("material"), _who("donor", "brand"),
     ),
     _kind(
         "theatre", "places", 40,
-        _CITY, _STREET, _OPENED, _ARCHITECT, _who("manager"),
+        _CITY, _STREET, _BUILT, _ARCHITECT, _who("manager"),
         _number("capacity", "seats", 1_010, 9_990), _number("organ_pipes", "pipes", 1_010, 9_990),
         _word("curtain"), _FORMER,
     ),
@@ -158,8 +160,9 @@ _EVENTS = (
     ),
     _kind(
         "award", "events", 30,
-        _FOUNDED, _place("ceremony", "theatre"), _who("jury_chair"), _who("namesake"),
-        _who("winner", "film"), _number("prize", "crowns", 2_000, 98_000), _word("material"),
+        _date("founded", 1998, 2005), _place("ceremony", "theatre"), _who("jury_chair"),
+        _who("namesake"), _who("winner", "film"), _number("prize", "crowns", 2_000, 98_000),
+        _word("material"),
     ),
 )  # fmt: skip
 
@@ -191,14 +194,14 @@ _MEDIA = (
     ),
     _kind(
         "show", "media", 30,
-        _HOST, _date("first_aired"), _place("studio", "city"), _PRODUCER,
+        _HOST, _date("first_aired", 1998), _place("studio", "city"), _PRODUCER,
         _number("listeners", "listeners", 11_000, 480_000), _who("theme_music", "band"),
         _word("topic"),
         noun="radio show",
     ),
     _kind(
         "podcast", "media", 30,
-        _HOST, _date("first_aired"), _place("studio", "street"), _who("first_guest"),
+        _HOST, _date("first_aired", 2005), _place("studio", "street"), _who("first_guest"),
         _number("downloads", "downloads", 11_000, 480_000), _who("theme_music", "band"),
         _word("topic"),
     ),
@@ -219,19 +222,19 @@ _SPORTS = (
     ),
     _kind(
         "stadium", "sports", 40,
-        _CITY, _STREET, _OPENED, _number("capacity", "seats", 4_000, 88_000), _ARCHITECT,
-        _number("record_crowd", "spectators", 4_000, 88_000), _who("groundskeeper"), _FORMER,
+        _CITY, _STREET, _BUILT, _number("capacity", "seats", 24_000, 98_000), _ARCHITECT,
+        _number("record_crowd", "spectators", 4_000, 23_900), _who("groundskeeper"), _FORMER,
     ),
     _kind(
         "cup", "sports", 30,
-        _date("first_held", 1950, 1985), _place("final_ground", "stadium"), _who("winner", "team"),
+        _date("first_held", 1998, 2012), _place("final_ground", "stadium"), _who("winner", "team"),
         _who("scorer", "player"), _number("attendance", "spectators", 1_010, 3_900),
         _who("silversmith"), _number("weight", "grams", 1_010, 9_990), _date("last_final", 2016),
     ),
     _kind(
         "player", "sports", 60,
         _date("born", 1984, 1992), _place("birthplace", "city"), _who("team", "team"),
-        _date("debut", 2010, 2024), _number("minutes", "minutes", 1_010, 38_000),
+        _date("debut", 2010, 2015), _number("minutes", "minutes", 1_010, 28_000),
         _who("trainer"), _who("boots", "brand"), _word("first_job"),
     ),
 )  # fmt: skip

@@ -24,6 +24,7 @@ _OWN = {
     ("team", "captain"): "team",
     ("league", "champion"): "league",
 }
+_FINAL = ("cup", "scorer")  # is of the team that won
 # what stands somewhere stands in that place's city
 _WHERE = ("street", "venue", "home_ground", "start")
 _FIRST = ("city", "street", "theatre", "stadium", "album", "product", "player", "team")
@@ -73,6 +74,8 @@ def _options(kind: str, id: str, field: Field, cast: Cast, links: Links) -> Sequ
     if (kind, field.name) in _OWN:
         owner = _OWN[kind, field.name]
         return [one for one in options if links[one][owner] == id] or options
+    if (kind, field.name) == _FINAL:
+        return [one for one in options if links[one]["team"] == links[id]["winner"]] or options
     if (kind, field.name) == ("city", "twin"):  # twins are each other's
         at = options.index(id)
         return [options[at ^ 1 if at ^ 1 < len(options) else 0]]

@@ -132,7 +132,7 @@ _NUMBERS: Mapping[str, tuple[str, ...]] = {
     "members": ("{It} has {v} paying members.", "The list of members holds {v} names."),
     "record_crowd": (
         "The record crowd, {v} people, came to an open air concert.",
-        "{v} people, the record crowd, stood on pitch and terraces for a concert.",
+        "{v} people, the record crowd, once came to a concert.",
     ),
     "attendance": (
         "The last final had an attendance of {v}.",
@@ -184,7 +184,7 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
 _MAKERS: Mapping[str, tuple[str, ...]] = {
     "mayor": ("The mayor is {v}.", "{v} was elected mayor of {it}."),
     "planner": ("{It} was planned by {v}.", "The planner of {it} was {v}."),
-    "mentor": ("{It} names {v} as a mentor.", "{v} was the mentor of the early years."),
+    "lawyer": ("{It} has {v} as a lawyer.", "All papers go through the lawyer, {v}."),
     "architect": ("The architect was {v}.", "{It} was built to plans of the architect {v}."),
     "curator": ("The curator is {v}.", "{v} looks after the collection as its curator."),
     "owner": ("The owner is {v}.", "{It} belongs to {v}, the owner from the first day."),

@@ -13,27 +13,21 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from toolmark.suites.mfcl.vision.item import Domain, Seen, Setting
+from toolmark.suites.mfcl.vision.item import Seen, Setting
 from toolmark.suites.mfcl.vision.scenes import fields, halls, tables, walls
 from toolmark.suites.mfcl.vision.scenes.cast import Cast, cast
 from toolmark.suites.mfcl.vision.scenes.stage import Stage
 from toolmark.suites.mfcl.vision.scenes.street import street
-from toolmark.types import Record
 
 TRIES = 6  # how often a scene is drawn anew before it is given up
 
 
-class Kind(Record, frozen=True, kw_only=True):
-    """A kind of scene: what it shows, what bears its signs, how many it holds.
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of scene: what bears its signs ("shop sign"), how it is drawn, how many it holds."""
 
-    `about`, `bears` and `near` are words for questions: the scene ("a street with shops"), what
-    the clue and its look-alikes are on ("shop sign"), what a foreground sign is on.
-    """
-
-    about: str
     bears: str
-    near: str
-    domains: tuple[Domain, ...]
+    draw: Callable[[random.Random, Cast], Stage]
     lookalikes: int = 6
     foreground: int = 1
     clutter: int = 2
@@ -48,142 +42,25 @@ class Drawn:
 
 
 KINDS: Mapping[str, Kind] = {
-    "street": Kind(
-        about="a street with shops",
-        bears="shop sign",
-        near="board on the pavement",
-        domains=("places", "shopping"),
-    ),
-    "books": Kind(
-        about="a rack of books and magazines",
-        bears="book cover",
-        near="board in front of the rack",
-        domains=("media", "shopping"),
-    ),
-    "records": Kind(
-        about="the shelves of a record shop",
-        bears="record sleeve",
-        near="board in front of the shelves",
-        domains=("media", "shopping"),
-    ),
-    "cinema": Kind(
-        about="the front of a cinema",
-        bears="film poster",
-        near="board in front of the cinema",
-        domains=("media", "events"),
-    ),
-    "gallery": Kind(
-        about="a room of a museum",
-        bears="card below a work of art",
-        near="board in front of the wall",
-        domains=("places", "media"),
-    ),
-    "screens": Kind(
-        about="a wall with television screens",
-        bears="television screen",
-        near="board in front of the wall",
-        domains=("media", "sports"),
-    ),
-    "stage": Kind(
-        about="a stage before an audience",
-        bears="banner above the stage",
-        near="board in front of the stage",
-        domains=("events",),
-    ),
-    "station": Kind(
-        about="the hall of a station",
-        bears="hanging board",
-        near="board on the floor",
-        domains=("places",),
-    ),
-    "trophies": Kind(
-        about="a cabinet of trophies",
-        bears="plate below a cup",
-        near="board in front of the cabinet",
-        domains=("sports",),
-    ),
-    "market": Kind(
-        about="a market with stalls",
-        bears="board of a stall",
-        near="board in front of the stalls",
-        domains=("shopping", "events"),
-    ),
-    "park": Kind(
-        about="a park with stones",
-        bears="plaque on a stone",
-        near="board on the grass",
-        domains=("places",),
-    ),
-    "parcels": Kind(
-        about="a table with packages",
-        bears="package",
-        near="leaflet in front of the packages",
-        domains=("shopping",),
-    ),
-    "race": Kind(
-        about="runners at the start of a race",
-        bears="cloth on a runner's shirt",
-        near="board at the roadside",
-        domains=("sports", "events"),
-    ),
-    "stadium": Kind(
-        about="a stadium",
-        bears="banner on the stand",
-        near="board on the pitch",
-        domains=("sports",),
-    ),
-    "team": Kind(
-        about="players of several teams side by side",
-        bears="jersey",
-        near="board in front of the players",
-        domains=("sports",),
-    ),
-    "tickets": Kind(
-        about="a table with tickets",
-        bears="ticket",
-        near="leaflet in front of the tickets",
-        domains=("events", "media", "sports"),
-    ),
-    "window": Kind(
-        about="the window of a clothes shop",
-        bears="sign that hangs in the window",
-        near="board on the pavement",
-        domains=("shopping",),
-    ),
-    "posters": Kind(
-        about="a wall of posters",
-        bears="poster",
-        near="board in front of the wall",
-        domains=("events", "media"),
-    ),
-    "shelf": Kind(
-        about="a shop shelf with goods",
-        bears="package",
-        near="board in front of the shelf",
-        domains=("shopping",),
-    ),
-}
-
-_SCENES: dict[str, Callable[[random.Random, Cast], Stage]] = {
-    "books": walls.books,
-    "market": fields.market,
-    "park": fields.park,
-    "race": fields.race,
-    "stadium": fields.stadium,
-    "team": fields.team,
-    "parcels": tables.parcels,
-    "tickets": tables.tickets,
-    "window": tables.window,
-    "cinema": halls.cinema,
-    "gallery": halls.gallery,
-    "posters": walls.posters,
-    "records": walls.records,
-    "screens": halls.screens,
-    "shelf": walls.shelf,
-    "stage": halls.stage,
-    "station": halls.station,
-    "street": street,
-    "trophies": halls.trophies,
+    "street": Kind("shop sign", street),
+    "books": Kind("book cover", walls.books),
+    "records": Kind("record sleeve", walls.records),
+    "cinema": Kind("film poster", halls.cinema),
+    "gallery": Kind("card below a work of art", halls.gallery),
+    "screens": Kind("television screen", halls.screens),
+    "stage": Kind("banner above the stage", halls.stage),
+    "station": Kind("hanging board", halls.station),
+    "trophies": Kind("plate below a cup", halls.trophies),
+    "market": Kind("board of a stall", fields.market),
+    "park": Kind("plaque on a stone", fields.park),
+    "parcels": Kind("package", tables.parcels),
+    "race": Kind("runner's shirt", fields.race),
+    "stadium": Kind("banner on the stand", fields.stadium),
+    "team": Kind("jersey", fields.team),
+    "tickets": Kind("ticket", tables.tickets),
+    "window": Kind("sign that hangs in the window", tables.window),
+    "posters": Kind("poster", walls.posters),
+    "shelf": Kind("package", walls.shelf),
 }
 
 
@@ -203,7 +80,7 @@ def render(setting: Setting, rng: random.Random) -> Drawn:
             raise ValueError(f"a {setting.scene} holds at most {limit} signs of role {role}")
     for n in range(TRIES):
         try:
-            stage = _SCENES[setting.scene](rng, cast(setting, rng, n / (TRIES - 1)))
+            stage = kind.draw(rng, cast(setting, rng, n / (TRIES - 1)))
         except ValueError:
             if n == TRIES - 1:
                 raise

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import random
 
-from PIL import Image, ImageDraw
-
 from toolmark.draw.canvas import Colour, Sheet, blend
 from toolmark.draw.fonts import FINE
 from toolmark.draw.plane import Point
 from toolmark.suites.mfcl.vision.scenes.cast import Part
-from toolmark.suites.mfcl.vision.scenes.faces import Face, Look, look, plate, shaded, text, write
+from toolmark.suites.mfcl.vision.scenes.faces import (
+    Face,
+    Look,
+    look,
+    outline,
+    plate,
+    shaded,
+    text,
+    write,
+)
 from toolmark.suites.mfcl.vision.scenes.things import art
 
 BRONZE: tuple[Colour, ...] = ((120, 88, 50), (92, 82, 70), (62, 68, 66), (150, 118, 66))
@@ -46,17 +53,9 @@ def banner(rng: random.Random, part: Part, cap: float, room: float) -> Face:
     return Face(sheet, ink, outline(sheet, points))
 
 
-def outline(sheet: Sheet, points: list[Point]) -> Image.Image:
-    """Return the mask of a polygon on a sheet."""
-    mask = Image.new("L", sheet.image.size, 0)
-    ImageDraw.Draw(mask).polygon([(x * FINE, y * FINE) for x, y in points], fill=255)
-    return mask
-
-
 def plaque(rng: random.Random, part: Part, cap: float, room: float) -> Face:
     """Return a plaque of metal or stone, with screws at its corners."""
-    marked = bool(part.sign.mark) and part.sign.mark not in ("left", "middle", "right")
-    paper = part.paper if marked else rng.choice(BRONZE)
+    paper = rng.choice(BRONZE)
     style = look(rng, paper, "serif", "plain", "serif")
     style = Look(paper, blend(style.ink, paper, 0.08), shaded(paper, -0.45), style.family)
     block = text(part.sign, style, cap, room - cap * 2.0, cosy=rng.uniform(6, 10) * part.loose)
@@ -72,8 +71,7 @@ def plaque(rng: random.Random, part: Part, cap: float, room: float) -> Face:
 
 def caption(rng: random.Random, part: Part, cap: float, room: float) -> Face:
     """Return a small card beside a work of art."""
-    marked = bool(part.sign.mark) and part.sign.mark not in ("left", "middle", "right")
-    paper = part.paper if marked else rng.choice(((250, 249, 244), (34, 36, 40), (232, 226, 212)))
+    paper = rng.choice(((250, 249, 244), (34, 36, 40), (232, 226, 212)))
     style = look(rng, paper, *part.families)
     block = text(part.sign, style, cap, room - cap * 1.4, cosy=rng.uniform(6, 9) * part.loose)
     return plate(block, style, pad=(cap * 0.7, cap * 0.7), rim=1.5)

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolmark.draw.canvas import VIVID, Colour
-from toolmark.draw.emblem import COLOURS
 from toolmark.draw.fonts import Family
 from toolmark.suites.mfcl.vision.item import Setting, Sign
 from toolmark.suites.mfcl.vision.scenes.faces import LETTERS
 
-PLACES = ("left", "middle", "right")
+PLACES = ("left", "right")
+ROW = (0.93, 1.07)  # clue and look-alikes are of one size, but for this: size tells nothing
+LESS = 0.14  # by which a row shrinks at most; the clue is never a fifth smaller than asked
+NEAR = (1.28, 1.5)  # what stands nearer, in heights of the row's largest letters
 # beyond VIVID: what people paint shops, posters and covers with
 PAPERS: tuple[Colour, ...] = (
     *VIVID, (250, 246, 236), (24, 28, 34), (240, 222, 190), (214, 232, 226), (246, 206, 76),
@@ -44,61 +46,50 @@ class Cast:
     near: tuple[Part, ...]
     small: tuple[Part, ...]
 
+    @property
+    def ends(self) -> tuple[bool, bool]:
+        """Whether a mark says that nothing of the row's kind stands further left, or right."""
+        return self.row[0].sign.mark == "left", self.row[-1].sign.mark == "right"
+
 
 def cast(setting: Setting, rng: random.Random, squeeze: float = 0.0) -> Cast:
     """Give every sign of a setting its part.
 
-    `squeeze` in [0, 1] makes what is not the clue smaller, and letters narrow, where it is not 0.
+    `squeeze` in [0, 1] makes all of the row smaller alike, and letters narrow, where it is not 0.
 
-    A mark of PLACES is where in the row the sign stands, a mark of COLOURS what colour its thing
-    has; other things then have another colour. Raises ValueError for other marks.
+    A mark is where in the row the sign stands. Raises ValueError for marks not in PLACES.
     """
     for sign in setting.signs:
-        if sign.mark and sign.mark not in (*PLACES, *COLOURS):
-            known = ", ".join((*PLACES, *COLOURS))
-            raise ValueError(f"no mark {sign.mark!r} in scenes; try: {known}")
-    taken = [COLOURS[sign.mark] for sign in setting.signs if sign.mark in COLOURS]
-    papers = [c for c in PAPERS if all(_apart(c, other) for other in taken)]
+        if sign.mark and sign.mark not in PLACES:
+            raise ValueError(f"no mark {sign.mark!r} in scenes; try: {', '.join(PLACES)}")
+    papers = list(PAPERS)
     rng.shuffle(papers)
-
     families = ("plain", "serif") if squeeze else LETTERS
 
-    def part(n: int, low: float, high: float) -> Part:
-        sign = setting.signs[n]
-        paper = COLOURS.get(sign.mark, papers[n % len(papers)])
-        share = setting.clue_share * rng.uniform(low, high)
-        if sign.role != "clue":
-            # what stands nearer stays larger than the clue
-            share *= 1 - (0.1 if sign.role == "foreground" else 0.6) * squeeze**2
-        return Part(n, sign, share, paper, families, 1 + 1.5 * squeeze)
+    def parts(role: str, size: float, low: float, high: float) -> list[Part]:
+        return [
+            Part(n, sign, size * rng.uniform(low, high), papers[n % len(papers)], families,
+                 1 + 1.5 * squeeze)
+            for n, sign in enumerate(setting.signs)
+            if sign.role == role
+        ]  # fmt: skip
 
-    def having(role: str) -> list[int]:
-        return [n for n, sign in enumerate(setting.signs) if sign.role == role]
-
-    clue = [part(n, 1.0, 1.0) for n in having("clue")]
-    alike = [part(n, 0.85, 1.1) for n in having("lookalike")]
-    near = tuple(part(n, 1.3, 1.55) for n in having("foreground"))
-    small = tuple(part(n, 0.6, 0.85) for n in having("clutter"))
-    return Cast(_ordered([*clue, *alike], rng), near, small)
-
-
-def _apart(one: Colour, two: Colour) -> bool:
-    return sum(abs(a - b) for a, b in zip(one, two, strict=True)) > 150
+    size = setting.clue_share * (1 - LESS * squeeze)
+    row = [*parts("clue", size, *ROW), *parts("lookalike", size, *ROW)]
+    largest = max((part.share for part in row), default=size)
+    near = parts("foreground", largest, NEAR[0], NEAR[1] - 0.22 * squeeze)
+    small = parts("clutter", size, 0.6, 0.85)
+    return Cast(_ordered(row, rng), tuple(near), tuple(small))
 
 
 def _ordered(parts: list[Part], rng: random.Random) -> tuple[Part, ...]:
     """Return the parts from left to right: drawn anew, but for marked places."""
-    rest = [part for part in parts if part.sign.mark not in PLACES]
-    rng.shuffle(rest)
-    row: list[Part | None] = [None] * len(parts)
-    spots = {"left": 0, "middle": len(parts) // 2, "right": len(parts) - 1}
-    for part in parts:
-        if part.sign.mark in PLACES:
-            spot = spots[part.sign.mark]
-            if row[spot] is not None:
-                raise ValueError(f"two signs of the scene want to stand {part.sign.mark}")
-            row[spot] = part
-    return tuple(part or rest.pop() for part in row)
+    for place in PLACES:
+        if sum(part.sign.mark == place for part in parts) > 1:
+            raise ValueError(f"two signs of the scene want to stand {place}")
+    rng.shuffle(parts)
+    spots = {"left": 0, "": 1, "right": 2}
+    return tuple(sorted(parts, key=lambda part: spots[part.sign.mark]))
 
 
 def spread(rng: random.Random, widths: Sequence[float], span: float, gap: float) -> list[float]:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from toolmark.draw import emblem
 from toolmark.draw.canvas import Colour, Sheet, blend
 from toolmark.draw.fonts import FINE, Family, Font, cut, letters, wrap
+from toolmark.draw.plane import Point
 from toolmark.suites.mfcl.vision.item import Box, Sign
 
 LEAST = 13.0  # pixels: capitals lower than this are not read any more
@@ -169,6 +170,13 @@ def plate(
         sheet.box(inside, line=look.accent, width=rim, round_by=round_by)
     corner = ((sheet.width - block.width) / 2, (sheet.height - block.height) / 2)
     return Face(sheet, write(sheet, block, corner, look.ink, left=False), mask)
+
+
+def outline(sheet: Sheet, points: list[Point]) -> Image.Image:
+    """Return the mask of a polygon on a sheet."""
+    mask = Image.new("L", sheet.image.size, 0)
+    ImageDraw.Draw(mask).polygon([(x * FINE, y * FINE) for x, y in points], fill=255)
+    return mask
 
 
 def shaded(colour: Colour, share: float) -> Colour:

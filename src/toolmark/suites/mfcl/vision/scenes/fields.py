@@ -192,10 +192,11 @@ def park(rng: random.Random, cast: Cast) -> Stage:
     row = made(stage, cast.row, boards.plaque, wide * 0.84, 50)
     widths = [face.sheet.width + 44.0 for face, _ in row]
     begins = spread(rng, widths, wide * 0.96, 10)
+    # behind the stones, which hide them
+    props.people(stage, rng.randint(0, 3), (line + high * 0.1, line + high * 0.2), high * 0.22)
     for x, hung, span in zip(begins, row, widths, strict=True):
         _stone(stage, hung, x + wide * 0.02, span)
     extras(stage, cast, (0, high * 0.3, wide, high * 0.9))
-    props.people(stage, rng.randint(0, 3), (line + high * 0.1, line + high * 0.2), high * 0.22)
     return stage
 
 

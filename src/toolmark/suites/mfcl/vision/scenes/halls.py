@@ -265,7 +265,7 @@ def cinema(rng: random.Random, cast: Cast) -> Stage:
         picture.oval((x - 6, y - 6, x + 6, y + 6), (255, 246, 206))
     row = made(picture, cast.row, things.poster, wide * 0.9, 34)
     room = (wide * 0.17, high * 0.4)
-    row = filled(rng, row, wide * 0.94, room, gap=36)
+    row = filled(rng, row, wide * 0.94, room, gap=36, ends=cast.ends)
     begins = spread(rng, [face.sheet.width for face, _ in row], wide * 0.95, 26)
     for x, hung in zip(begins, row, strict=True):
         x, sheet = x + wide * 0.025, hung[0].sheet

@@ -98,13 +98,9 @@ class Stage:
         patch = face.sheet.image.transform(
             size, Image.Transform.PERSPECTIVE, way, Image.Resampling.BILINEAR
         )
-        mask = Image.new("L", size, 0)
-        ImageDraw.Draw(mask).polygon(near, fill=255)
-        if face.mask:
-            shape = face.mask.transform(
-                size, Image.Transform.PERSPECTIVE, way, Image.Resampling.BILINEAR
-            )
-            mask = ImageChops.darker(mask, shape)
+        # a polygon would reach a pixel beyond the sheet, where the patch is black
+        shape = face.mask or Image.new("L", face.sheet.image.size, 255)
+        mask = shape.transform(size, Image.Transform.PERSPECTIVE, way, Image.Resampling.BILINEAR)
         self.image.paste(patch, spot, mask)
         if sign is not None:
             self._note(face, Plane((face.sheet.width, face.sheet.height), corners), sign)

@@ -11,7 +11,6 @@ from toolmark.suites.mfcl.vision.scenes.cast import Cast, Part, rooms, spread
 from toolmark.suites.mfcl.vision.scenes.faces import Face, look, plate, shaded, text
 from toolmark.suites.mfcl.vision.scenes.near import aboard
 from toolmark.suites.mfcl.vision.scenes.stage import SIZES, Stage
-from toolmark.suites.mfcl.vision.scenes.walls import height
 
 GLASS: tuple[Colour, ...] = ((70, 88, 98), (92, 106, 112), (58, 66, 78), (112, 124, 122))
 
@@ -24,7 +23,7 @@ def street(rng: random.Random, cast: Cast) -> Stage:
     plane = grounds.slanted(rng, stage.width, ground, 0.045)
     shares = rooms(cast.row, stage.width * 0.97)
     fronts = [_fascia(rng, *pair, stage) for pair in zip(cast.row, shares, strict=True)]
-    _fill(rng, stage, fronts)
+    _fill(rng, stage, fronts, cast.ends)
     widths = [max(face.sheet.width + 14, stage.width * 0.14) for face, _ in fronts]
     begins = spread(rng, widths, float(stage.width), 0.0)
     edges = [0.0, *begins[1:], float(stage.width)]
@@ -43,7 +42,7 @@ def street(rng: random.Random, cast: Cast) -> Stage:
 
 
 def _fascia(rng: random.Random, part: Part, room: float, stage: Stage) -> tuple[Face, int | None]:
-    cap = height(part, stage.height) / 0.97
+    cap = part.share * stage.height / 0.97
     style = look(rng, part.paper, *part.families)
     block = text(
         part.sign, style, cap, room - cap * 0.9, beside=rng.random() < 0.6, cosy=14 * part.loose
@@ -51,12 +50,18 @@ def _fascia(rng: random.Random, part: Part, room: float, stage: Stage) -> tuple[
     return plate(block, style, pad=(cap * 0.45, cap * 0.5), rim=rng.choice((0, 0, 3))), part.n
 
 
-def _fill(rng: random.Random, stage: Stage, fronts: list[tuple[Face, int | None]]) -> None:
-    """Add shops without a name where there is room."""
-    while len(fronts) < 4 and sum(f.sheet.width for f, _ in fronts) < stage.width * 0.66:
+def _fill(
+    rng: random.Random,
+    stage: Stage,
+    fronts: list[tuple[Face, int | None]],
+    ends: tuple[bool, bool],
+) -> None:
+    """Add shops without a name where there is room, but not at closed `ends` of the street."""
+    sides = [at for at, closed in zip((0, 4), ends, strict=True) if not closed]
+    while sides and len(fronts) < 4 and sum(f.sheet.width for f, _ in fronts) < stage.width * 0.66:
         wide = stage.width * rng.uniform(0.16, 0.24)
         blank = Face(Sheet(wide, stage.height * 0.06, rng.choice(grounds.WALLS)), (0, 0, 0, 0))
-        fronts.insert(rng.choice((0, len(fronts))), (blank, None))
+        fronts.insert(rng.choice(sides), (blank, None))
 
 
 def _shop(

@@ -59,9 +59,8 @@ def _table(rng: random.Random, cast: Cast, make: things.Make) -> Stage:
 
 
 def _leaflet(stage: Stage, part: Part) -> tuple[Face, int]:
-    """Return a leaflet larger than what else lies on the table."""
-    cap = part.share * stage.height
-    return boards.caption(stage.rng, part, cap, stage.width * 0.5), part.n
+    """Return a leaflet with larger letters than what else lies on the table."""
+    return things.leaflet(stage.rng, part, part.share * stage.height, stage.width * 0.8), part.n
 
 
 def _reach(face: Face) -> tuple[float, float]:

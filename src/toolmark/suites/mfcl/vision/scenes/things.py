@@ -16,6 +16,7 @@ from toolmark.suites.mfcl.vision.scenes.faces import (
     Face,
     Look,
     look,
+    outline,
     shaded,
     text,
     write,
@@ -124,11 +125,16 @@ def package(rng: random.Random, part: Part, cap: float, room: float) -> Face:
 
 def ware(rng: random.Random, size: tuple[float, float]) -> Face:
     """Return a package without words: a box, a bottle or a jar."""
+    if rng.random() < 0.5:
+        return bottle(rng, size)
+    return _packed(rng, size, size[1] * rng.uniform(0.25, 0.4), look(rng, rng.choice(PAPERS)), None)
+
+
+def bottle(rng: random.Random, size: tuple[float, float]) -> Face:
+    """Return a bottle or a jar without words."""
     wide, high = size
     paper = rng.choice(PAPERS)
-    kind = rng.choice(("box", "box", "bottle", "jar"))
-    if kind == "box":
-        return _packed(rng, size, high * rng.uniform(0.25, 0.4), look(rng, paper), None)
+    kind = rng.choice(("bottle", "jar"))
     wide *= 0.62 if kind == "bottle" else 0.9
     sheet, cover = Sheet(wide, high, paper), Sheet(wide, high, (0, 0, 0))
     neck = 0.34 if kind == "bottle" else 0.1
@@ -222,13 +228,46 @@ def ticket(rng: random.Random, part: Part, cap: float, room: float) -> Face:
 def volume(rng: random.Random, size: tuple[float, float]) -> Face:
     """Return a book without words: its back, or its front."""
     if rng.random() < 0.4:
-        return bare(rng, (size[0], size[0] * 1.4))
-    sheet = Sheet(size[0] * rng.uniform(0.2, 0.42), size[1], rng.choice(PAPERS))
+        return bare(rng, (min(size[0], size[1] / 1.4), min(size[0] * 1.4, size[1])))
+    return spine(rng, size)
+
+
+def spine(rng: random.Random, size: tuple[float, float]) -> Face:
+    """Return the back of a book or of a box of records, at most five times as high as wide."""
+    wide = size[0] * rng.uniform(0.2, 0.42)
+    high = min(size[1], wide * 5)
+    sheet = Sheet(wide, high, rng.choice(PAPERS))
     for top in (0.08, 0.84):
-        sheet.box((0, size[1] * top, sheet.width, size[1] * (top + 0.03)), rng.choice(PAPERS))
+        sheet.box((0, high * top, sheet.width, high * (top + 0.03)), rng.choice(PAPERS))
     return Face(sheet, NOTHING)
 
 
 def disc(rng: random.Random, size: tuple[float, float]) -> Face:
     """Return a record's sleeve without words."""
-    return bare(rng, (size[0], size[0]))
+    side = min(size)
+    return bare(rng, (side, side))
+
+
+def leaflet(rng: random.Random, part: Part, cap: float, room: float) -> Face:
+    """Return an open leaflet: words on its left page, strokes for small print, a fold."""
+    paper = rng.choice(((250, 249, 244), (250, 244, 226), (232, 240, 246)))
+    style = look(rng, paper, *part.families)
+    block = text(part.sign, style, cap, room * 0.5 - cap, cosy=rng.uniform(4, 6) * part.loose)
+    page, deep = block.width + cap, cap * 0.4
+    sheet = Sheet(page * 2, block.height + cap * 3.6, paper)
+    wide, high = float(sheet.width), float(sheet.height)
+    fold = wide / 2
+    ink = write(sheet, block, (cap * 0.5, deep + cap * 0.6), style.ink, left=False)
+    step, grey = cap * 0.42, blend(paper, (96, 96, 100), 0.7)
+    for left, top in ((cap * 0.5, ink[3] + step), (fold + cap * 0.5, deep + cap * 0.6)):
+        y = top
+        while y < high - deep - step:
+            end = left + (page - cap) * rng.choice((1.0, 0.96, 0.92, 0.6))
+            sheet.box((left, y, end, y + step * 0.3), grey)
+            y += step
+    sheet.box((fold, 0, fold + cap * 0.22, high), shaded(paper, 0.16))
+    sheet.box((fold - 1.5, 0, fold + 1.5, high), shaded(paper, 0.4))
+    # the pages rise towards their outer edges
+    points = [(0.0, 0.0), (fold, deep), (wide, 0.0), (wide, high - deep), (fold, high),
+              (0.0, high - deep)]  # fmt: skip
+    return Face(sheet, ink, outline(sheet, points))

@@ -10,7 +10,7 @@ from toolmark.draw.plane import Plane
 from toolmark.suites.mfcl.vision.item import Box
 from toolmark.suites.mfcl.vision.scenes import grounds, props, things
 from toolmark.suites.mfcl.vision.scenes.cast import Cast, Part, rooms, spread
-from toolmark.suites.mfcl.vision.scenes.faces import LEAST, Face, shaded
+from toolmark.suites.mfcl.vision.scenes.faces import Face, shaded
 from toolmark.suites.mfcl.vision.scenes.near import aboard, label
 from toolmark.suites.mfcl.vision.scenes.stage import SIZES, Stage
 
@@ -24,15 +24,9 @@ def made(
     """Return the things of some parts with their signs, none wider than its share of a span."""
     shares = rooms(parts, span - gap * (len(parts) - 1))
     return [
-        (make(stage.rng, part, height(part, stage.height), share), part.n)
+        (make(stage.rng, part, part.share * stage.height, share), part.n)
         for part, share in zip(parts, shares, strict=True)
     ]
-
-
-def height(part: Part, high: float) -> float:
-    """Return the height of a part's capitals; what is not the clue stays legible at least."""
-    cap = part.share * high
-    return cap if part.sign.role == "clue" else max(LEAST, cap)
 
 
 def filled(
@@ -43,19 +37,23 @@ def filled(
     *,
     gap: float,
     bare: Bare = things.bare,
+    ends: tuple[bool, bool] = (False, False),
 ) -> list[Hung]:
-    """Return the things with others between them that say nothing, as far as there is room."""
+    """Return the things with others between them that say nothing, as far as there is room.
+
+    `ends`: whether nothing may stand further left than the first thing, or right than the last.
+    """
     groups: list[list[Hung]] = [[one] for one in hung]
     taken = sum(face.sheet.width + gap for face, _ in hung)
     while True:
-        size = (size[0] * rng.uniform(0.85, 1.15), size[1] * rng.uniform(0.93, 1.06))
-        face = bare(rng, size)
+        near = (size[0] * rng.uniform(0.75, 1.3), size[1] * rng.uniform(0.85, 1.0))
+        face = bare(rng, near)
         # goods stand in rows of the same
         n = rng.choice((1, 2, 3)) if bare is things.ware else 1
         taken += n * (face.sheet.width + gap)
         if taken > span * 0.97:
             break
-        groups.insert(rng.randint(0, len(groups)), [(face, None)] * n)
+        groups.insert(rng.randint(ends[0], len(groups) - ends[1]), [(face, None)] * n)
     return [one for group in groups for one in group]
 
 
@@ -75,7 +73,8 @@ def posters(rng: random.Random, cast: Cast) -> Stage:
     plane = grounds.slanted(rng, stage.width, ground, 0.04)
     grounds.wall(stage, plane, (0, -ground * 0.2, stage.width, ground), rng.choice(grounds.WALLS))
     row = made(stage, cast.row, things.poster, stage.width * 0.94, 14)
-    row = filled(rng, row, stage.width * 0.96, (stage.width * 0.17, stage.height * 0.36), gap=14)
+    size = (stage.width * 0.17, stage.height * 0.36)
+    row = filled(rng, row, stage.width * 0.96, size, gap=14, ends=cast.ends)
     begins = spread(rng, [face.sheet.width for face, _ in row], stage.width * 0.98, 10)
     for x, hung in zip(begins, row, strict=True):
         room = ground * 0.97 - hung[0].sheet.height
@@ -101,39 +100,50 @@ def extras(stage: Stage, cast: Cast, within: Box) -> None:
 
 def shelf(rng: random.Random, cast: Cast) -> Stage:
     """Draw boards full of goods, those with names on one of them."""
-    return _boards(rng, cast, things.package, things.ware, (0.07, 0.11))
+    return _boards(rng, cast, things.package, (things.ware, things.bottle), (0.07, 0.11))
 
 
 def books(rng: random.Random, cast: Cast) -> Stage:
     """Draw a rack of books and magazines, their fronts to the eye."""
-    return _boards(rng, cast, things.cover, things.volume, (0.08, 0.12))
+    return _boards(rng, cast, things.cover, (things.volume, things.spine), (0.08, 0.12))
 
 
 def records(rng: random.Random, cast: Cast) -> Stage:
     """Draw records in their sleeves on the boards of a shop."""
-    return _boards(rng, cast, things.sleeve, things.disc, (0.12, 0.17))
+    return _boards(rng, cast, things.sleeve, (things.disc, things.spine), (0.12, 0.17))
 
 
 def _boards(
-    rng: random.Random, cast: Cast, make: things.Make, bare: Bare, width: tuple[float, float]
+    rng: random.Random,
+    cast: Cast,
+    make: things.Make,
+    bare: tuple[Bare, Bare],
+    width: tuple[float, float],
 ) -> Stage:
-    """Draw boards above each other, with things that say nothing around those that do."""
+    """Draw boards above each other, with things that say nothing around those that do.
+
+    `bare`: those of the same kind, and others for the boards where one alike could stand further
+    out than a sign of which the question says that it is the last.
+    """
     stage = Stage(rng, rng.choice(SIZES), (216, 214, 208))
     plane = grounds.slanted(rng, stage.width, stage.height, 0.05)
     named = made(stage, cast.row, make, stage.width * 0.9, 12)
     tall = max(face.sheet.height for face, _ in named) + stage.height * 0.05
     if tall > stage.height:
         raise ValueError("a thing is higher than the shelf")
+    lowest = min(face.sheet.height for face, _ in named)
     heights, chosen = _heights(rng, float(stage.height), tall)
     board = rng.choice(((120, 122, 126), (188, 150, 104), (236, 236, 232), (120, 84, 58)))
     low = 0.0
     for k, high in enumerate(heights):
         top, low = low, low + high
         edge = low - stage.height * 0.03
-        # what stands between the names is about as tall as they are
-        size = (stage.width * rng.uniform(*width), min(high, tall) * rng.uniform(0.6, 0.8))
-        row = named if k == chosen else []
-        row = filled(rng, row, stage.width * 0.98, size, gap=8, bare=bare)
+        # what stands between the names is no taller than they are
+        most = min(high - stage.height * 0.05, lowest * 1.05)
+        size = (stage.width * rng.uniform(*width), most * rng.uniform(0.8, 1.0))
+        row, ends = (named, cast.ends) if k == chosen else ([], (False, False))
+        kind = bare[any(cast.ends) and k != chosen]
+        row = filled(rng, row, stage.width * 0.98, size, gap=8, bare=kind, ends=ends)
         begins = spread(rng, [face.sheet.width for face, _ in row], stage.width * 0.98, 3)
         back = plane.quad(-80, top, stage.width + 80, edge)
         stage.poly(back, shaded(board, 0.45))

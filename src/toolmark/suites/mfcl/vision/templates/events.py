@@ -9,7 +9,7 @@ _DAY = (
     "A colleague posted this without a word.",
     "This was the picture of the day in our paper.",
     "I am putting together a calendar for next year.",
-    "I was there but left too early to hear the details.",
+    "I heard about this but missed the details.",
 )
 
 SIGHTS = (
@@ -21,12 +21,12 @@ SIGHTS = (
     Sight(
         domain="events", sees="conference", noun="conference", plural="conferences",
         scenes=("stage", "posters"),
-        contexts=(*_DAY, "My boss asks whether we should send somebody."),
+        contexts=(*_DAY, "My boss is asking whether we should send somebody."),
     ),
     Sight(
         domain="events", sees="expo", noun="trade fair", plural="trade fairs",
         scenes=("stage", "tickets", "posters"),
-        contexts=(*_DAY, "We think of renting a stand."),
+        contexts=(*_DAY, "We are thinking of renting a stand."),
     ),
     Sight(
         domain="events", sees="race", noun="race", plural="races",
@@ -36,6 +36,6 @@ SIGHTS = (
     Sight(
         domain="events", sees="award", noun="award", plural="awards",
         scenes=("trophies", "stage"),
-        contexts=(*_DAY, "I prepare a quiz night."),
+        contexts=(*_DAY, "I am preparing a quiz night."),
     ),
 )  # fmt: skip

@@ -9,14 +9,14 @@ _LEISURE = (
     "This is from my brother, who never explains anything.",
     "I saw this yesterday evening.",
     "Somebody recommended this to me with nothing but a picture.",
-    "I prepare a talk for our culture club.",
+    "I am preparing a talk for our culture club.",
 )
 
 SIGHTS = (
     Sight(
         domain="media", sees="film", noun="film", plural="films",
         scenes=("cinema", "screens"),
-        contexts=(*_LEISURE, "We pick a film for tomorrow."),
+        contexts=(*_LEISURE, "We are choosing a film for tomorrow."),
     ),
     Sight(
         domain="media", sees="book", noun="book", plural="books",
@@ -35,8 +35,8 @@ SIGHTS = (
     ),
     Sight(
         domain="media", sees="show", noun="radio show", plural="radio shows",
-        scenes=("screens", "posters"),
-        contexts=(*_LEISURE, "I write a column on radio."),
+        scenes=("posters", "stage", "tickets"),
+        contexts=(*_LEISURE, "I am writing a column on radio."),
     ),
     Sight(
         domain="media", sees="podcast", noun="podcast", plural="podcasts",

@@ -1,7 +1,7 @@
 """How facts are asked for, and how the things that they lead to are spoken of.
 
 Every fact has a question and a noun phrase, with {x} for whom or what it is told of; what leads on
-is said by its noun phrase, so that phrases nest: "the mentor of the architect of the museum".
+is said by its noun phrase, so that phrases nest: "the lawyer of the architect of the museum".
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Phrase(NamedTuple):
 _COMMON = {
     "city": Phrase("In which city is {x}?", "the city of {x}"),
     "street": Phrase("On which street is {x}?", "the street of {x}"),
-    "opened": Phrase("On what date did {x} open?", "the opening date of {x}"),
-    "founded": Phrase("On what date was {x} founded?", "the founding date of {x}"),
+    "opened": Phrase("What is the opening date of {x}?", "the opening date of {x}"),
+    "founded": Phrase("What is the founding date of {x}?", "the founding date of {x}"),
     "first_held": Phrase(
         "On what date was {x} held for the first time?", "the date of the very first edition of {x}"
     ),
@@ -33,19 +33,19 @@ _COMMON = {
     "sponsor": Phrase("Which brand sponsors {x}?", "the brand that sponsors {x}"),
     "host": Phrase("Who hosts {x}?", "the host of {x}"),
     "producer": Phrase("Who produces {x}?", "the producer of {x}"),
-    "former_name": Phrase("What was the name of {x} in earlier days?", "the former name of {x}"),
+    "former_name": Phrase("What is the former name of {x}?", "the former name of {x}"),
     "visitors": Phrase(
-        "How many visitors does {x} count in a year?", "the yearly number of visitors of {x}"
+        "How many visitors does {x} have in a year?", "the yearly number of visitors of {x}"
     ),
     "topic": Phrase("What is the topic of {x}?", "the topic of {x}"),
-    "material": Phrase("What is {x} made of?", "the material of {x}"),
+    "material": Phrase("Which material was used for {x}?", "the material of {x}"),
     "copies": Phrase(
         "How many copies were sold in the first year of {x}?",
         "the number of copies sold in the first year of {x}",
     ),
-    "released": Phrase("On what date was {x} released?", "the release date of {x}"),
+    "released": Phrase("What is the release date of {x}?", "the release date of {x}"),
     "first_aired": Phrase(
-        "When did {x} go on air for the first time?", "the first air date of {x}"
+        "When did {x} go on air for the first time?", "the date of the first broadcast of {x}"
     ),
     "theme_music": Phrase(
         "Which band plays the theme music of {x}?",
@@ -53,11 +53,11 @@ _COMMON = {
     ),
     "motto": Phrase("What is the motto of {x}?", "the motto of {x}"),
     "birthplace": Phrase("In which city was {x} born?", "the birthplace of {x}"),
-    "born": Phrase("When was {x} born?", "the date of birth of {x}"),
+    "born": Phrase("What is the date of birth of {x}?", "the date of birth of {x}"),
     "first_job": Phrase("What was the first job of {x}?", "the first job of {x}"),
     "mascot": Phrase("What is the mascot of {x} called?", "the name of the mascot of {x}"),
     "capacity": Phrase("How many seats does {x} have?", "the number of seats in {x}"),
-    "weight": Phrase("How many grams does {x} weigh?", "the weight in grams of {x}"),
+    "weight": Phrase("What is the weight in grams of {x}?", "the weight in grams of {x}"),
     "venue": Phrase("At which venue does {x} take place?", "the venue of {x}"),
     "floor_area": Phrase(
         "How many square metres of floor does {x} have?", "the floor area in square metres of {x}"
@@ -80,7 +80,7 @@ _COUNTRY = {
     "street.planner": Phrase("Who planned {x}?", "the planner of {x}"),
     "street.lamps": Phrase("How many lamps light {x}?", "the number of lamps on {x}"),
     "street.paving": Phrase("What is {x} paved with?", "the paving of {x}"),
-    "person.mentor": Phrase("Who was the mentor of {x}?", "the mentor of {x}"),
+    "person.lawyer": Phrase("Who is the lawyer of {x}?", "the lawyer of {x}"),
     "person.school": Phrase("Which school did {x} go to?", "the school of {x}"),
     "person.dog": Phrase("What is the dog of {x} called?", "the name of the dog of {x}"),
     "person.home": Phrase("On which street does {x} live?", "the home street of {x}"),
@@ -92,20 +92,19 @@ _PLACES = {
     "museum.oldest_piece": Phrase("What is the oldest piece in {x}?", "the oldest piece in {x}"),
     "cafe.speciality": Phrase("What is the speciality of {x}?", "the speciality of {x}"),
     "cafe.cups": Phrase(
-        "How many cups are served in a week by {x}?", "the weekly number of cups served by {x}"
+        "How many cups a week are served by {x}?", "the weekly number of cups served by {x}"
     ),
     "cafe.roaster": Phrase(
         "Which brand roasts the coffee of {x}?", "the brand that roasts the coffee of {x}"
     ),
     "station.passengers": Phrase(
-        "How many passengers pass through {x} on a working day?",
-        "the number of passengers on a working day at {x}",
+        "How many passengers a day pass through {x}?", "the number of passengers a day at {x}"
     ),
     "station.first_train": Phrase(
-        "At what time does the first train leave {x}?", "the time of the first train from {x}"
+        "At what time does the first train leave from {x}?", "the time of the first train from {x}"
     ),
     "station.last_train": Phrase(
-        "At what time does the last train leave {x}?", "the time of the last train from {x}"
+        "At what time does the last train leave from {x}?", "the time of the last train from {x}"
     ),
     "station.next_stop": Phrase("Which station comes right after {x}?", "the next stop after {x}"),
     "station.clockmaker": Phrase(
@@ -113,7 +112,7 @@ _PLACES = {
     ),
     "monument.unveiled": Phrase("When was {x} unveiled?", "the date of the unveiling of {x}"),
     "monument.sculptor": Phrase("Who is the sculptor of {x}?", "the sculptor of {x}"),
-    "monument.honours": Phrase("Whom does {x} honour?", "the person honoured by {x}"),
+    "monument.honours": Phrase("Who is honoured by {x}?", "the person honoured by {x}"),
     "monument.height": Phrase(
         "How many millimetres high is {x}?", "the height in millimetres of {x}"
     ),
@@ -123,7 +122,7 @@ _PLACES = {
         "How many pipes does the organ of {x} have?", "the number of pipes in the organ of {x}"
     ),
     "theatre.curtain": Phrase(
-        "What is the curtain made of in {x}?", "the fabric of the curtain of {x}"
+        "Which fabric was used for the curtain of {x}?", "the fabric of the curtain of {x}"
     ),
 }
 
@@ -135,19 +134,21 @@ _EVENTS = {
     "conference.city": Phrase("In which city does {x} meet?", "the host city of {x}"),
     "conference.chair": Phrase("Who chairs {x}?", "the chair of {x}"),
     "conference.delegates": Phrase(
-        "How many delegates have come over the years to {x}?",
-        "the number of delegates over the years at {x}",
+        "How many delegates in all have come to {x}?",
+        "the total number of delegates over the years at {x}",
     ),
-    "conference.fee": Phrase("How many crowns is the fee for {x}?", "the fee in crowns for {x}"),
+    "conference.fee": Phrase(
+        "How many crowns is the fee for attending {x}?", "the fee in crowns for attending {x}"
+    ),
     "expo.city": Phrase("In which city is {x} held?", "the host city of {x}"),
     "expo.organiser": Phrase("Who organises {x}?", "the organiser of {x}"),
     "expo.exhibitors": Phrase(
-        "How many exhibitors have come over the years to {x}?",
-        "the number of exhibitors over the years at {x}",
+        "How many exhibitors in all have come to {x}?",
+        "the total number of exhibitors over the years at {x}",
     ),
     "race.city": Phrase("In which city is {x} run?", "the host city of {x}"),
-    "race.start": Phrase("On which street does {x} start?", "the starting street of {x}"),
-    "race.finish": Phrase("On which street does {x} finish?", "the finishing street of {x}"),
+    "race.start": Phrase("Which street is the start of {x}?", "the street at the start of {x}"),
+    "race.finish": Phrase("On which street does {x} finish?", "the street at the finish of {x}"),
     "race.distance": Phrase("How many metres long is {x}?", "the distance in metres of {x}"),
     "race.runners": Phrase(
         "How many runners took part in the last edition of {x}?",
@@ -177,7 +178,7 @@ _MEDIA = {
     "film.based_on": Phrase("On which book is {x} based?", "the book behind {x}"),
     "film.extras": Phrase("How many extras appear in {x}?", "the number of extras in {x}"),
     "book.author": Phrase("Who is the author of {x}?", "the author of {x}"),
-    "book.published": Phrase("When was {x} published?", "the publication date of {x}"),
+    "book.published": Phrase("What is the publication date of {x}?", "the publication date of {x}"),
     "book.publisher": Phrase("Which house published {x}?", "the publisher of {x}"),
     "book.setting": Phrase("In which city is {x} set?", "the setting of {x}"),
     "book.illustrator": Phrase("Who illustrated {x}?", "the illustrator of {x}"),
@@ -196,15 +197,13 @@ _MEDIA = {
         "the number of members in the fan club of {x}",
     ),
     "album.band": Phrase("Which band made {x}?", "the band that made {x}"),
-    "album.recorded_in": Phrase(
-        "In which city was {x} recorded?", "the city of the recording of {x}"
-    ),
+    "album.recorded_in": Phrase("In which city was {x} recorded?", "the recording location of {x}"),
     "album.producer": Phrase("Who produced {x}?", "the producer of {x}"),
     "album.cover_artist": Phrase(
         "Who made the cover of {x}?", "the artist who made the cover of {x}"
     ),
     "album.running_time": Phrase(
-        "How many seconds does {x} run?", "the running time in seconds of {x}"
+        "What is the running time in seconds of {x}?", "the running time in seconds of {x}"
     ),
     "show.studio": Phrase("From which city is {x} broadcast?", "the city with the studio of {x}"),
     "show.listeners": Phrase("How many listeners does {x} have?", "the number of listeners of {x}"),
@@ -221,18 +220,20 @@ _MEDIA = {
 _SPORTS = {
     "league.president": Phrase("Who is the president of {x}?", "the president of {x}"),
     "league.seat": Phrase("In which city does {x} have its seat?", "the seat of {x}"),
-    "league.champion": Phrase("Which team is the champion of {x}?", "the champion team of {x}"),
+    "league.champion": Phrase("Which team is the champion of {x}?", "the reigning champion of {x}"),
     "league.registered": Phrase(
         "How many players are registered in {x}?", "the number of players registered in {x}"
     ),
-    "league.ball": Phrase("Which colours has the ball of {x}?", "the colours of the ball of {x}"),
+    "league.ball": Phrase(
+        "What are the colours of the ball of {x}?", "the colours of the ball of {x}"
+    ),
     "team.league": Phrase("In which league does {x} play?", "the league of {x}"),
     "team.city": Phrase("From which city does {x} come?", "the home city of {x}"),
     "team.home_ground": Phrase("At which ground does {x} play at home?", "the home ground of {x}"),
     "team.coach": Phrase("Who coaches {x}?", "the coach of {x}"),
     "team.captain": Phrase("Who is the captain of {x}?", "the captain of {x}"),
     "team.away_kit": Phrase(
-        "Which colours has the away kit of {x}?", "the colours of the away kit of {x}"
+        "What are the colours of the away kit of {x}?", "the colours of the away kit of {x}"
     ),
     "team.members": Phrase("How many members does {x} have?", "the number of members of {x}"),
     "stadium.record_crowd": Phrase(
@@ -246,7 +247,7 @@ _SPORTS = {
     "cup.winner": Phrase("Which team won {x}?", "the team that won {x}"),
     "cup.scorer": Phrase(
         "Who scored the winning goal in the last final of {x}?",
-        "the scorer in the last final of {x}",
+        "the scorer of the winning goal in the last final of {x}",
     ),
     "cup.attendance": Phrase(
         "How many spectators saw the final of {x}?", "the attendance at the final of {x}"
@@ -256,7 +257,7 @@ _SPORTS = {
         "When was the latest final of {x} played?", "the date of the latest final of {x}"
     ),
     "player.team": Phrase("For which team does {x} play?", "the team of {x}"),
-    "player.debut": Phrase("When did {x} make a debut?", "the date of the debut of {x}"),
+    "player.debut": Phrase("What is the debut date of {x}?", "the debut date of {x}"),
     "player.minutes": Phrase(
         "How many minutes has {x} played?", "the number of minutes played by {x}"
     ),
@@ -285,7 +286,7 @@ _SHOPPING = {
         "Which product does {x} sell most?", "the best-selling product of {x}"
     ),
     "shop.customers": Phrase(
-        "How many customers in a month come to {x}?", "the monthly number of customers of {x}"
+        "How many customers a month come to {x}?", "the monthly number of customers of {x}"
     ),
     "dish.inventor": Phrase("Who invented {x}?", "the inventor of {x}"),
     "dish.first_served": Phrase(
@@ -319,7 +320,7 @@ FRAMES = (
     "Please look up {noun}.",
     "I would like to know {noun}.",
     "What I am after is {noun}.",
-    "Tell me {noun}.",
+    "Can you tell me {noun}?",
 )
 
 FORMS: Mapping[Sort, tuple[str, ...]] = {
@@ -351,28 +352,27 @@ FORMS: Mapping[Sort, tuple[str, ...]] = {
     "choice": ("A few words are enough.", "Keep it short."),
 }
 
-# what is compared to choose among things seen: the words for the least and for the greatest
+# what is compared to choose among things seen, and the eye cannot judge: for least and greatest
 EXTREMES: Mapping[str, tuple[str, str]] = {
     "opened": ("opened first", "opened last"),
     "founded": ("was founded first", "was founded last"),
-    "first_held": ("was first held before the others", "was first held after the others"),
+    "first_held": ("began first", "began last"),
     "unveiled": ("was unveiled first", "was unveiled last"),
     "released": ("was released first", "was released last"),
     "published": ("was published first", "was published last"),
     "first_aired": ("went on air first", "went on air last"),
     "born": ("was born first", "was born last"),
-    "first_cooked": ("was cooked before the others", "was cooked after the others"),
+    "first_cooked": ("was first cooked before the others", "was first cooked after the others"),
     "exhibits": ("holds the fewest exhibits", "holds the most exhibits"),
-    "visitors": ("counts the fewest visitors", "counts the most visitors"),
-    "cups": ("serves the fewest cups", "serves the most cups"),
+    "visitors": ("has the fewest visitors", "has the most visitors"),
+    "cups": ("serves the fewest cups a week", "serves the most cups a week"),
     "passengers": ("has the fewest passengers", "has the most passengers"),
-    "height": ("is the lowest", "is the tallest"),
     "capacity": ("has the fewest seats", "has the most seats"),
-    "delegates": ("has had the fewest delegates", "has had the most delegates"),
-    "exhibitors": ("has had the fewest exhibitors", "has had the most exhibitors"),
+    "delegates": ("has had the fewest delegates in all", "has had the most delegates in all"),
+    "exhibitors": ("has had the fewest exhibitors in all", "has had the most exhibitors in all"),
     "runners": ("had the fewest runners last time", "had the most runners last time"),
     "distance": ("is run over the shortest distance", "is run over the longest distance"),
-    "prize": ("comes with the least money", "comes with the most money"),
+    "prize": ("comes with the least prize money", "comes with the most prize money"),
     "budget": ("had the smallest budget", "had the largest budget"),
     "copies": (
         "sold the fewest copies in its first year",
@@ -381,15 +381,18 @@ EXTREMES: Mapping[str, tuple[str, str]] = {
     "fan_club": ("has the smallest fan club", "has the largest fan club"),
     "listeners": ("has the fewest listeners", "has the most listeners"),
     "downloads": (
-        "reached the fewest downloads with one episode",
-        "reached the most downloads with one episode",
+        "has had the fewest downloads of one episode",
+        "has had the most downloads of one episode",
     ),
-    "registered": ("counts the fewest players", "counts the most players"),
+    "registered": ("has the fewest registered players", "has the most registered players"),
     "members": ("has the fewest members", "has the most members"),
-    "attendance": ("had the fewest spectators", "had the most spectators"),
+    "attendance": (
+        "had the fewest spectators at its last final",
+        "had the most spectators at its last final",
+    ),
     "minutes": ("has played the fewest minutes", "has played the most minutes"),
     "workers": ("employs the fewest workers", "employs the most workers"),
     "price": ("costs the least", "costs the most"),
     "customers": ("has the fewest customers", "has the most customers"),
-    "energy": ("holds the fewest kilojoules", "holds the most kilojoules"),
+    "energy": ("has the fewest kilojoules a portion", "has the most kilojoules a portion"),
 }

@@ -6,27 +6,26 @@ from toolmark.suites.mfcl.vision.templates.sight import Sight
 
 _ERRAND = (
     "I took this while shopping.",
-    "My flatmate sent me this and asked.",
-    "I compare offers before I decide.",
-    "This is what was left on the last day of the sale.",
-    "I want to know what I am buying.",
+    "My flatmate sent me this and wants to know more.",
+    "I saw this in town and am curious.",
+    "I like to know where my money goes.",
 )
 
 SIGHTS = (
     Sight(
         domain="shopping", sees="brand", noun="brand", plural="brands",
         scenes=("shelf", "parcels", "window"),
-        contexts=(*_ERRAND, "I write about where goods come from."),
+        contexts=(*_ERRAND, "I am writing about where goods come from."),
     ),
     Sight(
         domain="shopping", sees="product", noun="product", plural="products",
-        scenes=("shelf", "parcels", "market"),
-        contexts=(*_ERRAND, "It is for my mother's birthday."),
+        scenes=("shelf", "parcels", "market", "window"),
+        contexts=(*_ERRAND, "I am comparing offers.", "It is for my mother's birthday."),
     ),
     Sight(
         domain="shopping", sees="shop", noun="shop", plural="shops",
-        scenes=("street", "window"),
-        contexts=(*_ERRAND, "I look for a job in a shop."),
+        scenes=("street", "market", "parcels"),
+        contexts=(*_ERRAND, "I am looking for a job in a shop."),
     ),
     Sight(
         domain="shopping", sees="dish", noun="ready meal", plural="ready meals",

@@ -17,7 +17,7 @@ class Sight:
     """A kind of entity as pictures of a domain show it.
 
     `scenes` can show its name, or its emblem where it has one. `contexts` say how the picture came
-    about; they tell nothing of what is asked.
+    about; they tell nothing of what is asked, and are true of every scene.
     """
 
     domain: Domain
@@ -35,11 +35,12 @@ Planner: TypeAlias = Callable[[World, Knobs, Random, str], Plan]
 class Template:
     """A way to make items of one domain and query type.
 
-    `plan` draws an item's plan; raises ValueError where what it drew makes no fair item: the
-    generator draws again.
+    `scenes` can show what is seen. `plan` draws an item's plan; raises ValueError where what it
+    drew makes no fair item: the generator draws again.
     """
 
     name: str
     domain: Domain
     kind: Kind
+    scenes: tuple[str, ...]
     plan: Planner

@@ -10,6 +10,7 @@ from random import Random
 from toolmark import seeds
 from toolmark.suites.mfcl.vision import forms
 from toolmark.suites.mfcl.vision.fiction import KINDS, Entity, World
+from toolmark.suites.mfcl.vision.fiction.pages import article
 from toolmark.suites.mfcl.vision.item import Asked, Hop, Kind, Plan, Role, Setting, Sign
 from toolmark.suites.mfcl.vision.knobs import SHARES, Clue, Knobs
 from toolmark.suites.mfcl.vision.scenes import KINDS as SCENES
@@ -51,8 +52,8 @@ def plan(sight: Sight, kind: Kind, world: World, knobs: Knobs, rng: Random, id: 
     if _share(world, sight, path, fact.value) > COMMON:
         raise ValueError("too many that may be seen lead to the answer")
     mark = "" if extreme or not cast.alike else seeds.choice(rng, MARKS)
-    scene = seeds.choice(rng, _roomy(sight, cast))
-    seen = f"that {sight.noun}" if extreme else _seen(sight, clue, _thing(scene, mark, cast), rng)
+    scene = seeds.choice(rng, _roomy(sight, cast, knobs))
+    seen = f"that {sight.noun}" if extreme else _seen(sight, clue, scene, mark, rng)
     opening = _choosing(sight, clue, extreme, rng) if extreme else ""
     return Plan(
         id=id,
@@ -65,7 +66,7 @@ def plan(sight: Sight, kind: Kind, world: World, knobs: Knobs, rng: Random, id: 
             hint=_hint(clue, path, rng),
             form=seeds.choice(rng, FORMS[fact.sort]),
         ),
-        answers=forms.accepted(fact.value, fact.unit),
+        answers=forms.accepted(fact.value, fact.unit, fact.text),
         setting=Setting(
             scene=scene,
             signs=(*_signs(world, cast, clue, path, mark), *_clutter(scene, rng)),
@@ -108,12 +109,13 @@ def _share(world: World, sight: Sight, path: Path, answer: str) -> float:
     return found.count(answer) / len(found)
 
 
-def _roomy(sight: Sight, cast: Cast) -> list[str]:
-    """Return the scenes that hold so many."""
+def _roomy(sight: Sight, cast: Cast, knobs: Knobs) -> list[str]:
+    """Return the scenes that are chosen and hold so many."""
     found = [
         scene
         for scene in sight.scenes
-        if SCENES[scene].lookalikes >= len(cast.alike)
+        if scene in knobs.scenes
+        and SCENES[scene].lookalikes >= len(cast.alike)
         and SCENES[scene].foreground >= len(cast.near)
     ]
     if not found:
@@ -182,43 +184,43 @@ def _clutter(scene: str, rng: Random) -> list[Sign]:
 # --- what is asked ----------------------------------------------------------------------
 
 
-def _thing(scene: str, mark: str, cast: Cast) -> str:
-    far = "far " if len(cast.alike) > 1 else ""
-    return f"the {SCENES[scene].bears}" + (f" on the {far}{mark}" if mark else "")
+def _seen(sight: Sight, clue: Clue, scene: str, mark: str, rng: Random) -> str:
+    """Speak of the clue's entity by its name or emblem, and by the thing that shows it.
 
-
-def _seen(sight: Sight, clue: Clue, thing: str, rng: Random) -> str:
-    """Speak of the clue's entity by the thing that shows it."""
-    ways: tuple[str, ...] = (
-        f"the {sight.noun} named on {thing}",
-        f"the {sight.noun} whose name is on {thing}",
-        f"the {sight.noun} whose name you can read on {thing}",
-    )
-    if clue == "symbol":
+    A place is said of names and emblems, not of the things: others of the kind may bear none.
+    """
+    noun, what = sight.noun, "name" if clue == "text" else "emblem"
+    thing = article(SCENES[scene].bears)
+    ways: tuple[str, ...] = (f"the {noun} whose {what} is on {thing}",)
+    if mark:
         ways = (
-            f"the {sight.noun} whose emblem is on {thing}",
-            f"the {sight.noun} with the emblem on {thing}",
+            f"the {noun} whose {what} is furthest to the {mark}",
+            f"the {noun} whose {what} on {thing} is furthest to the {mark}",
+            f"the {noun} with the {mark}most {what}",
         )
+    elif clue == "text":
+        ways += (f"the {noun} named on {thing}", f"the {noun} whose name you can read on {thing}")
     return seeds.choice(rng, ways)
 
 
 def _request(at: str, path: Path, told: str, rng: Random) -> str:
+    brief = len(path) == 1 and told.startswith("that ")
     for fact in path[:-1]:
         told = phrase(at, fact).noun.format(x=told)
         at = next(field.link for field in KINDS[at].fields if field.name == fact)
     last = phrase(at, path[-1])
-    # of long phrases only the end is easy to add to
-    if (len(path) == 1 or last.ask.endswith("{x}?")) and seeds.below(rng, 2):
+    # long phrases stand at the end only
+    if (brief or last.ask.endswith("{x}?")) and seeds.below(rng, 2):
         return last.ask.format(x=told)
     return seeds.choice(rng, FRAMES).format(noun=last.noun.format(x=told))
 
 
 def _choosing(sight: Sight, clue: Clue, extreme: str, rng: Random) -> str:
-    what = f"{sight.plural} {'that' if clue == 'text' else 'whose emblems'} can be seen here"
+    many, what = sight.plural, "names" if clue == "text" else "emblems"
     openings = (
-        f"Of all the {what}, take the one that {extreme}. ",
-        f"Several {sight.plural} can be made out. I mean the one that {extreme}. ",
-        f"Look at the {sight.plural} in the picture and pick the one that {extreme}. ",
+        f"Of all the {many} whose {what} can be seen here, take the one that {extreme}. ",
+        f"Several {many} can be told by their {what}. I mean the one that {extreme}. ",
+        f"Look at the {many} whose {what} are in the picture and pick the one that {extreme}. ",
     )
     return seeds.choice(rng, openings)
 

@@ -15,9 +15,9 @@ from toolmark.runs.judging import Door, together
 from toolmark.runs.plan import Plan, select
 from toolmark.runs.runner import Progress, Watcher, bound
 from toolmark.runs.suite import Suite
-from toolmark.suites.mfcl.vision.item import Hop
+from toolmark.suites.mfcl.vision.item import BASE, Hop
 from toolmark.suites.mfcl.vision.knobs import MAX_HOPS
-from toolmark.suites.mfcl.vision.score import BASE, truth_of
+from toolmark.suites.mfcl.vision.score import truth_of
 from toolmark.suites.mfcl.vision.site import failed
 from toolmark.suites.mfcl.vision.tune import edits, outcome, own
 from toolmark.suites.mfcl.vision.tune.edits import HINT, HOPS, OWN, UNHINT, Edited
