@@ -139,3 +139,26 @@ def test_brackets_inside_strings_are_not_depth() -> None:
 def test_huge_text_is_refused_before_it_is_parsed() -> None:
     with pytest.raises(codec.BadJson, match="limit"):
         codec.loads('"' + "x" * (codec.MAX_BYTES + 1) + '"')
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.text(max_size=5), st.none() | st.integers() | st.text(max_size=9)),
+        max_size=4,
+    )
+)
+def test_rows_are_read_from_json_and_from_a_list_as_python_writes_it(found: list[object]) -> None:
+    assert codec.rows(json.dumps(found)) == found
+    assert codec.rows(repr(found)) == found
+
+
+@pytest.mark.parametrize("text", ["[" * 60_000, "{", "", "__import__('os')", "[1, [2]]", "7"])
+def test_what_is_no_list_of_rows_is_none(text: str) -> None:
+    assert codec.rows(text) == []
+
+
+def test_what_a_text_in_a_row_says_is_no_row() -> None:
+    forged = "see 'href': 'https://way.example/page' and [{'href': 'x'}]"
+    for written in (json.dumps, repr):
+        text = written([{"href": "https://a.example/", "body": forged}])
+        assert [row["href"] for row in codec.rows(text)] == ["https://a.example/"]

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "toolmark"
 BASE = {
     "types", "errors", "codec", "seeds", "brackets", "media", "svg", "fetch", "plugin", "encoder",
-    "workers", "draw",
+    "workers", "draw", "files",
 }  # fmt: skip
 RANKS = {
     "dialects": 1, "perturb": 1, "models": 1, "worlds": 1, "score": 1, "stats": 1,

@@ -26,6 +26,16 @@ def own_pid(_: int) -> int:
     return os.getpid()
 
 
+def test_few_items_and_those_of_one_core_are_done_here() -> None:
+    here = {os.getpid()}
+    assert set(workers.each(own_pid, range(2), 2, few=3)) == here
+    assert set(workers.each(own_pid, range(9), 1, few=3)) == here
+    away = list(workers.each(own_pid, range(3), 2, few=3))
+    assert len(away) == 3 and not here & set(away)
+    assert list(workers.each(str, iter(range(9)), 2, few=3)) == [str(n) for n in range(9)]
+    assert list(workers.each(str, (), 2, few=3)) == []
+
+
 def test_who_stops_early_leaves_no_process() -> None:
     pids = workers.each(own_pid, range(1000), 2)
     first = next(pids)

@@ -288,7 +288,7 @@ def of_set(suite: Suite, tasks: str | Path) -> Suite:
         knobs=made,
         seed=manifest.seed,
         hashes=read | standing,
-        site=suite.reopen(made) if suite.reopen else suite.site,
+        site=suite.reopen(made, Path(tasks)) if suite.reopen else suite.site,
         notes=() if suite.reopen else suite.notes,
     )
 

@@ -7,6 +7,7 @@ and odd numbers inside free-form values become strings.
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -22,6 +23,7 @@ _ESCAPED = re.compile("\ufdd0([0-9a-f]{4})")
 
 MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 200
+_MAX_ROWS = 10**6  # characters
 
 _encoder = msgspec.json.Encoder()
 
@@ -58,6 +60,23 @@ def loads(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError, MemoryError) as error:
         raise BadJson(str(error)) from None
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    """Return the rows that a tool's result holds: JSON, or a list as Python writes it.
+
+    Only the list itself counts, whatever the texts in it look like; what is none, or is longer
+    than a million characters, holds no row.
+    """
+    if len(text) > _MAX_ROWS:
+        return []
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    return []
 
 
 def _depth(text: str) -> int:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from toolmark.errors import DataError
+from toolmark.errors import DataError, UsageError
 from toolmark.types import Audio, Image, Part, Text
 
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -78,6 +81,19 @@ class Media:
         if not named(sha256):
             raise DataError(f"not a SHA-256: {sha256[:80]!r}")
         return self.folder / sha256[:2] / sha256
+
+
+@contextmanager
+def sole(lock: int, told: str) -> Iterator[None]:
+    """Hold a file or folder alone by its open descriptor, which is closed; else raise `told`."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UsageError(told) from None
+    else:
+        yield
+    finally:
+        os.close(lock)
 
 
 def whole(path: Path, data: bytes) -> None:

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from itertools import chain, islice
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -35,13 +36,27 @@ _START = (
 )
 
 
-def each(work: Callable[[T], R], items: Iterable[T], n: int) -> Iterator[R]:
+def each(work: Callable[[T], R], items: Iterable[T], n: int, *, few: int = 0) -> Iterator[R]:
     """Go through what the work makes of the items, in their order, in n processes.
+
+    Fewer items than `few` are not worth starting processes for: they are done in this one, and so
+    are all where n is 1; with 0 none are.
 
     Work, items and results travel, so they must be what `pickle` takes, and the work nothing of
     the main script's. ToolmarkErrors of the work are raised here; DataError says of any other on
     which item it came, and of a process that died how.
     """
+    items = iter(items)
+    head = list(islice(items, few))
+    items = chain(head, items)
+    if few and (n == 1 or len(head) < few):
+        for item in items:
+            yield work(item)
+    else:
+        yield from _spread(work, items, n)
+
+
+def _spread(work: Callable[[T], R], items: Iterable[T], n: int) -> Iterator[R]:
     with ExitStack() as stack:
         free: SimpleQueue[_Child[T, R]] = SimpleQueue()
         for _ in range(n):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
 from tests.servers.mind import Command
+
+from toolmark.errors import UsageError
+from toolmark.perturb.image import folder
 
 FOLDERS = [
     "base", "crop-16x9", "crop-4x3", "edges", "gray", "red-green", "resize-16x9", "resize-4x3",
@@ -278,6 +282,7 @@ def test_a_picture_that_was_mended_has_no_failure_left(toolmark: Command, tmp_pa
         (("in", "out", "--with", "egdes"), "no variation 'egdes'; did you mean: edges"),
         (("in", "out", "--boxes", "none.json"), "none.json"),
         (("in", "out", "--boxes", "in/a.jpg"), "no boxes of the form"),
+        (("in", "out", "--boxes", "bytes.json"), "no boxes of the form"),
         (("in", "out", "--boxes", "list.json"), "a list of boxes is of one picture"),
     ],
 )
@@ -290,6 +295,47 @@ def test_what_cannot_be_is_told_before_anything_is_made(
     picture(Path("in/b.jpg"))
     Path("empty").mkdir()
     Path("list.json").write_text("[[0, 0, 5, 5]]")
+    Path("bytes.json").write_bytes(b'{"a\xff.jpg": []}')
     said = toolmark("perturb", "image", *words)
     assert said.code == 2 and told in said.err
     assert not Path("out").exists()
+
+
+def test_a_name_that_is_not_utf_8_is_refused_and_the_rest_is_made(
+    toolmark: Command, tmp_path: Path
+) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    picture(folder / "a.png")
+    picture(Path(os.fsdecode(os.fsencode(folder / "m") + b"\xff.png")))
+    for _ in range(2):
+        said = toolmark("perturb", "image", str(folder), str(out), "--with", "gray")
+        assert said.code == 1 and "its name is not UTF-8: rename it" in said.err
+        assert sorted((line["name"], "failed" in line) for line in record(out)) == [
+            ("a.png", False), ("m\\udcff.png", True),
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"name": "a\xff"}', b'{"x": ' + b"[" * 9000 + b"]" * 9000 + b"}"]
+)
+def test_a_record_of_something_else_is_refused(
+    toolmark: Command, tmp_path: Path, line: bytes
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "record.jsonl").write_bytes(line + b"\n")
+    said = toolmark("perturb", "image", str(picture(tmp_path / "a.png")), str(out))
+    assert said.code == 2 and "line 1 is of no picture" in said.err
+    assert (out / "record.jsonl").read_bytes() == line + b"\n"
+
+
+def test_two_runs_into_one_folder_lose_no_line(tmp_path: Path) -> None:
+    sources = [picture(tmp_path / name) for name in ("a.png", "b.png")]
+    order = folder.Order(folder=tmp_path / "out", names=("gray", "edges"))
+    first = folder.each(sources[0], order)
+    next(first)
+    with pytest.raises(UsageError, match="another process is making pictures"):
+        list(folder.each(sources[1], order))
+    list(first)
+    list(folder.each(sources[1], order))
+    assert len(record(tmp_path / "out")) == 4

@@ -141,3 +141,32 @@ def test_what_was_searched_on_the_web_is_not_searched_here(tuning: Tuning) -> No
     assert "so may you" in desk.page(1) and 'role="search"' not in desk.page(1)
     with pytest.raises(UsageError, match="no pages of their own"):
         desk.search(1, "Inn", "")
+
+
+@pytest.mark.parametrize(
+    ("search", "searched"),
+    [
+        ("pages", "own"),
+        ("corpus:pages", "own"),
+        ("record:tape.jsonl@corpus:pages", "own"),
+        ("record:tape.jsonl", "web"),
+        ("brave", "web"),
+        ("replay:tape.jsonl", "recording"),
+    ],
+)
+def test_who_marks_is_told_what_the_models_searched(
+    tuning: Tuning, search: str, searched: str
+) -> None:
+    plan = replace(tuning.request.plan, knobs={**tuning.request.plan.knobs, "search": search})
+    tuning.request = replace(tuning.request, plan=plan)
+    page = Solvable(tuning, "ada").page(1)
+    assert ('role="search"' in page) == (searched == "own")
+    assert ("searched the web" in page) == (searched == "web")
+    assert ("searched a recording" in page) == (searched == "recording")
+
+
+def test_items_that_have_changed_since_are_not_searched(tuning: Tuning, tmp_path: Path) -> None:
+    rows = tmp_path / "items" / "items.jsonl"
+    rows.write_text("".join(rows.read_text().splitlines(keepends=True)[:2]))
+    with pytest.raises(UsageError, match="have changed since"):
+        Solvable(tuning, "ada").search(1, "Inn", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 from pathlib import Path
 
@@ -16,6 +17,7 @@ pytest.importorskip("bs4", reason="needs toolmark[bfcl]")
 pytest.importorskip("bm25s", reason="needs toolmark[bfcl]")
 from rank_bm25 import BM25Plus
 
+from toolmark.worlds.address import MAX_BYTES
 from toolmark.worlds.corpus import MAX_HITS, MAX_WORDS, Corpus, Page
 from toolmark.worlds.search import Found
 
@@ -131,3 +133,53 @@ def test_a_hostile_query_is_words_or_nothing(query: str) -> None:
 def test_a_corpus_without_pages_is_refused() -> None:
     with pytest.raises(UsageError, match="without pages"):
         Corpus([])
+
+
+def test_only_files_of_the_folder_are_its_pages(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    (folder / "wiki.md").mkdir(parents=True)  # a host that ends as a page does
+    (folder / "wiki.md" / "tea.html").write_text("<p>secret tea")
+    (tmp_path / "key.txt").write_text("secret key")
+    (folder / "wiki.md" / "key.txt").symlink_to(tmp_path / "key.txt")
+    os.mkfifo(folder / "wiki.md" / "pipe.txt")
+    engine = Corpus.of(folder)
+    assert [hit.href for hit in find(engine, "secret").hits] == ["https://wiki.md/tea.html"]
+    assert asyncio.run(engine.fetch("https://wiki.md/key")).error.endswith("404")
+
+
+def test_a_file_without_end_is_a_page_with_one(tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("tea")
+    os.truncate(path, 2**40)  # takes no room on the disk
+    engine = Corpus.of(tmp_path)
+    assert len(asyncio.run(engine.fetch("https://long.txt")).content) == MAX_BYTES
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("C.html", "C#.html"), ("a b.html", "a%20b.html", "a+b.html"), ("page?id=3.html", "page.html"),
+     ("ü.html", "u.html"), (b"\xff.html", "y.html")],
+)  # fmt: skip
+@pytest.mark.parametrize("host", ["h.example", "h.example:8080", "häuser.example", "H?x"])
+def test_every_file_is_fetched_by_the_address_that_is_found(
+    host: str, names: tuple[str | bytes, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / host
+    folder.mkdir()
+    for n, name in enumerate(names):
+        (folder / os.fsdecode(name)).write_text(f"<title>t</title>tea {n}")
+    engine = Corpus.of(tmp_path)
+    hits = find(engine, "tea").hits
+    assert len(hits) == len(names)
+    fetched = {asyncio.run(engine.fetch(hit.href)).content for hit in hits}
+    assert fetched == {f"<title>t</title>tea {n}" for n in range(len(names))}
+    for hit in hits:
+        assert hit.href.isascii() and " " not in hit.href
+
+
+def test_an_address_may_be_written_as_people_do(tmp_path: Path) -> None:
+    (tmp_path / "häuser.example:8080").mkdir()
+    (tmp_path / "häuser.example:8080" / "tee küche.html").write_text("tea")
+    engine = Corpus.of(tmp_path)
+    for url in ("https://häuser.example:8080/tee küche", find(engine, "tea").hits[0].href):
+        assert asyncio.run(engine.fetch(url)).content == "tea"

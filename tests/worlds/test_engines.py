@@ -133,3 +133,18 @@ def test_a_provider_is_recorded_without_its_key(
     assert lines[0].closed and "k-secret" not in tape.read_text()
     assert asked(name, connect, "tea") == first[:1] and lines[1].n_asked == 0
     assert asked(f"replay:{tape}", refused, "tea") == first[:1]
+
+
+def test_what_answers_from_the_disk_is_known_by_its_hash(folder: Path, tmp_path: Path) -> None:
+    tape = tmp_path / "tape.jsonl"
+    tape.write_text("")
+    corpus = (f"corpus:{folder}", f"record:{tape}@corpus:{folder}")
+    first, replay = [engines.hashes(name) for name in corpus], engines.hashes(f"replay:{tape}")
+    assert first[0] == first[1] and set(first[0]) == {"corpus"} and set(replay) == {"cassette"}
+    (folder / "a.example/tea.html").write_text("<title>Tea</title>another tea")
+    tape.write_text("\n")
+    second = [engines.hashes(name) for name in corpus]
+    assert second[0] == second[1] != first[0]
+    assert engines.hashes(f"replay:{tape}") != replay
+    for name in ("serpapi", f"record:{tape}", "pages", "corpus:nowhere", "replay:nowhere"):
+        assert engines.hashes(name) == {}

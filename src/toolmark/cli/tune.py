@@ -147,14 +147,10 @@ def _again(output: Path, name: str) -> tuple[Suite, Request]:
 
     if not folder.there(output):
         raise UsageError(f"{output}: nothing begun there; name the panel: -m MODEL -m MODEL ...")
-    request = folder.Tuning(output).request
-    if request.plan.suite != name:
-        raise UsageError(f"{output}: a tuning of {request.plan.suite!r}, not of {name!r}")
-    knobs = suites.settled(name, request.plan.knobs) | {"seed": request.seed}
-    loaded = suites.load(name, **knobs)
-    if dict(loaded.hashes) != request.hashes:
-        raise UsageError(f"{output}: the items have changed since; begin another folder")
-    return loaded, request
+    tuning = folder.Tuning(output)
+    if tuning.request.plan.suite != name:
+        raise UsageError(f"{output}: a tuning of {tuning.request.plan.suite!r}, not of {name!r}")
+    return tuning.suite(), tuning.request
 
 
 def _seeded(loaded: Suite, seed: int) -> Suite:
@@ -180,11 +176,11 @@ def _edits(words: str | None) -> tuple[str, ...]:
 
 async def _work(output: Path, loaded: Suite, request: Request, settings: Mapping[str, Any]) -> str:
     """Tune, and return why a model could no longer be asked, "" if all could."""
+    from toolmark.suites.mfcl.vision import knobs
     from toolmark.suites.mfcl.vision.tune import folder, loop, own
 
-    source = Path(str(loaded.knobs["source"]))
-    known = {task.item for task in loaded.tasks}
-    owned = own.read(source, known) if source.is_dir() else {}
+    source = knobs.folder(loaded.knobs["source"])
+    owned = own.read(source, {task.item for task in loaded.tasks}) if source else {}
     async with AsyncExitStack() as stack:
         panel: dict[str, Model | Instrument] = {}
         if not folder.there(output):  # a name that is none makes no folder

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import base64
 import io
-from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 from toolmark.errors import DataError
 from toolmark.media import Media, named
@@ -24,6 +24,10 @@ READ = 50_000_000  # bytes of one that is looked into
 LONGEST = 640  # pixels of the long side, scaled: as wide as a page shows it
 QUALITY = 60
 
+_Scaled: TypeAlias = tuple[bytes, int, int]
+_KEPT = 64  # scaled copies: the same picture in repeats and in other runs, which stand close
+_made: dict[str, _Scaled | None] = {}
+
 
 def picture(part: Image, media: Media, *, page: Path | None = None) -> dict[str, str]:
     """Return a picture as the page needs it; nothing of one that a browser does not show.
@@ -34,12 +38,14 @@ def picture(part: Image, media: Media, *, page: Path | None = None) -> dict[str,
     if part.mime not in SHOWN or part.size_bytes > READ:
         return {}
     try:
+        if not media.holds(part):  # the size that it says may be wrong
+            return {}
         data = media.read(part)
     except DataError:
         return {}
     if len(data) <= SMALL:
         return {"src": _url(part.mime, data)}
-    made = _scaled(data)
+    made = _once(part.sha256, data)
     if not made or len(made[0]) >= len(data):
         return {"src": _url(part.mime, data)} if len(data) <= LARGEST else {}
     smaller, width, height = made
@@ -53,8 +59,17 @@ def _url(mime: str, data: bytes) -> str:
     return f"data:{mime};base64,{base64.b64encode(data).decode()}"
 
 
-@lru_cache(maxsize=64)  # the same picture in repeats and in other runs, which stand close
-def _scaled(data: bytes) -> tuple[bytes, int, int] | None:
+def _once(sha256: str, data: bytes) -> _Scaled | None:
+    """Return what `_scaled` makes, of the last few pictures once; the copies alone are kept."""
+    if sha256 in _made:
+        return _made[sha256]
+    if len(_made) >= _KEPT:
+        del _made[next(iter(_made))]
+    _made[sha256] = _scaled(data)
+    return _made[sha256]
+
+
+def _scaled(data: bytes) -> _Scaled | None:
     """Return a smaller copy and the size of what was read; None of what cannot be read."""
     try:
         from PIL.Image import Resampling

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
-from pathlib import Path
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from toolmark import suites
-from toolmark.errors import UsageError
 from toolmark.report.tables import visible
 from toolmark.review import view
 from toolmark.suites.mfcl.vision import site
+from toolmark.suites.mfcl.vision.tune.folder import Tuning
 from toolmark.suites.mfcl.vision.tune.records import Request
 from toolmark.types import Task
 from toolmark.worlds import engines, page
@@ -27,17 +25,22 @@ class Result(NamedTuple):
     body: str
 
 
-def own(request: Request) -> bool:
-    """Tell whether the items were searched in pages of their own: others are on the web."""
-    search = str(request.plan.knobs.get("search", site.PAGES))
-    return search == site.PAGES or engines.read(search).kind == "corpus"
+OWN: Final = "own"
+
+
+def searched(request: Request) -> Literal["own", "web", "recording"]:
+    """Say what the models searched: pages that can be searched here, the web, a recording."""
+    named = engines.source(str(request.plan.knobs.get("search", site.PAGES)))
+    if named.kind in (site.PAGES, "corpus"):
+        return OWN
+    return "recording" if named.kind == "replay" else "web"
 
 
 class Look:
     """Searches the pages that the models searched; they are read with the first search."""
 
-    def __init__(self, request: Request) -> None:
-        self._request = request
+    def __init__(self, tuning: Tuning) -> None:
+        self._tuning = tuning
         self._corpus = cache(self._opened)
 
     def find(self, task: Task, words: str) -> list[Result]:
@@ -57,13 +60,6 @@ class Look:
             return f"{error}"
 
     def _opened(self, seed: int) -> Corpus:
-        plan = self._request.plan
-        suite = suites.load(plan.suite, **{**plan.knobs, "seed": self._request.seed})
-        opening = suite.site
-        if not isinstance(opening, site.Opening):
-            raise UsageError(f"{plan.suite}: its items have no pages of their own")
-        named = engines.read(opening.search)
-        pages = Path(named.place) if named.kind == "corpus" else opening.pages
-        if pages is None:
-            raise UsageError("these items have no pages of their own")
-        return pages(seed) if callable(pages) else Corpus.of(pages)
+        opening = self._tuning.suite().site
+        assert isinstance(opening, site.Opening)
+        return opening.corpus(seed)

@@ -67,7 +67,7 @@ class Solvable:
             )
         self.log = Log(tuning.path / MARKS, Mark)
         self.media = (tuning.media,)
-        self._look = look.Look(tuning.request)
+        self._look = look.Look(tuning)
 
     def __len__(self) -> int:
         """Return the number of items."""
@@ -95,7 +95,7 @@ class Solvable:
             said=view.question(task),
             answers=[view.clip(answer) for answer in truth.answers],
             rivals=candidates(truth, task.axes.get("kind", "")) if truth.hops else (),
-            looks=look.own(self.tuning.request),
+            searched=look.searched(self.tuning.request),
             way=[(view.clip(hop.query), hop.href, view.clip(hop.finds)) for hop in truth.hops],
             leaves=_leaves(item),
             picture=edits.shown(task),
@@ -111,7 +111,7 @@ class Solvable:
     def search(self, n: int, words: str, page: str) -> str:
         """Return what a search of the item's pages found, and a page of them."""
         item = self.items[n - 1]
-        if not look.own(self.tuning.request):
+        if look.searched(self.tuning.request) != look.OWN:
             raise UsageError("these items have no pages of their own: search the web")
         return pages.render(
             "search.html.j2",
@@ -180,9 +180,9 @@ class Solvable:
 
 
 def _leaves(item: Item) -> list[tuple[str, str]]:
-    """Return the pages on the way as (address, text), or why there is none."""
+    """Return the pages on the way that could be fetched, as (address, text)."""
     own = [leaf for leaf in item.leaves if leaf.version == item.last.number]
-    return [(visible(leaf.hop.href), view.clip(leaf.text or leaf.error)) for leaf in own]
+    return [(visible(leaf.hop.href), view.clip(leaf.text)) for leaf in own]
 
 
 def _frame(sign: Sign) -> Frame:

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from toolmark import codec
+from toolmark import codec, media
 from toolmark.errors import DataError, UsageError
 from toolmark.runs import card, jsonl, versions
 from toolmark.runs.store import write_tasks
@@ -172,7 +172,7 @@ def _standing(folder: Path) -> Manifest | None:
 
 def _alone(folder: Path) -> AbstractContextManager[None]:
     place = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    return jsonl.sole(place, f"{folder}: another process is writing this set")
+    return media.sole(place, f"{folder}: another process is writing this set")
 
 
 def _fill(stage: Path, suite: Suite, tasks: Iterable[Task], about: str) -> Manifest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,8 +10,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from toolmark import codec
-from toolmark.errors import DataError, UsageError
+from toolmark import codec, media
+from toolmark.errors import DataError
 
 BLOCK_BYTES = 2**18  # tasks are long lines: fewer, larger reads and writes
 T = TypeVar("T")
@@ -135,21 +134,8 @@ def _whole(fd: int) -> int:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Keep other writers out of a run folder. Raises UsageError when one is in."""
-    with sole(_opened(path / "lock"), f"{path}: another process is writing this run"):
+    with media.sole(_opened(path / "lock"), f"{path}: another process is writing this run"):
         yield
-
-
-@contextmanager
-def sole(lock: int, told: str) -> Iterator[None]:
-    """Hold a file or folder alone by its open descriptor, which is closed; else raise `told`."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise UsageError(told) from None
-    else:
-        yield
-    finally:
-        os.close(lock)
 
 
 def write(path: Path, record: Any) -> None:

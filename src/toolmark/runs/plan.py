@@ -16,15 +16,15 @@ from toolmark.errors import DataError, UsageError, near
 from toolmark.runs.suite import Suite, Tasks
 from toolmark.types import Record, Sampling, Task
 
-WORLD = ("servers", "cassette", "items.jsonl")
+WORLD = ("servers", "cassette", "corpus", "items", "pages")
 
 
 class Plan(Record, frozen=True, kw_only=True):
     """The request. Equal plans have equal hashes, and continue each other's runs.
 
     A knob `seed` is None where the user gave none: what was drawn is in the run's own record.
-    `world` are the hashes of what answers, servers or a recording, and of items of one's own: other
-    ones make another run.
+    `world` are the hashes of what answers, servers, a recording or pages, and of items of one's
+    own: other ones make another run.
     `audio` is the form in which an endpoint gets sound.
     """
 

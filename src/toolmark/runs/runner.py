@@ -10,10 +10,11 @@ import asyncio
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolmark.agents.paced import Paced
 from toolmark.dialects.staged import STAGED
@@ -32,6 +33,7 @@ from toolmark.types import (
     Noted,
     Reply,
     Request,
+    Sampling,
     Site,
     Step,
     Task,
@@ -154,8 +156,7 @@ class _Crew:
     ) -> None:
         self.folder = folder
         self.suite = suite
-        self.model = model if not isinstance(model, Instrument) else None
-        self.instrument = model if isinstance(model, Instrument) else None
+        self.model = model
         self.dialect = dialect
         self.scores = scores
         self.progress = progress
@@ -169,13 +170,6 @@ class _Crew:
         self.states: dict[tuple[str, int], asyncio.Future[Any]] = {}
         self.waits: Mapping[object, str] = {}
         self.halted = ""
-
-    def player(self, dialect: Dialect, task: Task, repeat: int) -> Model:
-        """Return the model for an episode: the same for all, or an instrument bound to it."""
-        if self.instrument is not None:
-            return bound(self.instrument, dialect, task, repeat)
-        assert self.model is not None
-        return self.model
 
     def closed(self) -> str:
         """Return why no further episode may start, "" if it may."""
@@ -214,11 +208,13 @@ class _Crew:
             found[id] = future.result()
         return found
 
-    def refused(self, error: Rejected) -> None:
-        """Decide whether a refusal is one item's affair or everyone's."""
+    def failed(self, error: EndpointError, reason: str) -> None:
+        """Count a failure; of a refusal decide whether it is one item's affair or everyone's."""
         self.failures += 1
+        self.last = reason
+        if not isinstance(error, Rejected):
+            return
         self.refusals += 1
-        self.last = str(error)
         never = not (self.progress.n_run or self.progress.n_done_before)
         if error.final or (never and self.refusals >= REFUSALS):
             self.rejected = error
@@ -234,19 +230,25 @@ class _Crew:
         self.count(task, trajectory)
         self.tell()
 
-    def lose(self, task: Task, repeat: int, stage: str, reason: str, steps: list[Step]) -> None:
+    def lose(self, episode: Episode) -> None:
         """Note an episode that was not run."""
+        task = episode.task
+        if episode.error is not None:
+            self.failed(episode.error, episode.reason)
         self.folder.attempts.append(
-            Attempt(task=task.id, repeat=repeat, stage=stage, reason=reason, steps=tuple(steps))
-        )
+            Attempt(
+                task=task.id, repeat=episode.repeat, stage=episode.stage, reason=episode.reason,
+                steps=tuple(episode.steps),
+            )
+        )  # fmt: skip
         if task.kind == "setup":
-            self.state(task.id, repeat).cancel()
+            self.state(task.id, episode.repeat).cancel()
         self.progress.n_not_run += 1
         self.tell()
 
     def waiting(self) -> list[str]:
         """Return why requests and searches wait just now."""
-        return [*getattr(self.model, "waits", ()), *self.waits.values()]
+        return waiting([self.model], self.waits)
 
     def halt(self) -> None:
         """Note that the user stopped it, and what was waited for just then."""
@@ -263,7 +265,7 @@ class _Crew:
 
 async def _work(crew: _Crew, site: Site, n_workers: int, stop: asyncio.Event | None) -> None:
     workers = [asyncio.create_task(_worker(crew, site)) for _ in range(max(1, n_workers))]
-    pulse = asyncio.create_task(_pulse(crew))
+    beat = asyncio.create_task(pulse(crew.tell))
     halt = asyncio.create_task(stop.wait()) if stop is not None else None
     try:
         waiting: set[asyncio.Task[object]] = {*workers} if halt is None else {*workers, halt}
@@ -276,16 +278,21 @@ async def _work(crew: _Crew, site: Site, n_workers: int, stop: asyncio.Event | N
                 finished.result()  # a disk that takes no more ends the run
             waiting -= done
     finally:
-        for running in [*workers, pulse, *([halt] if halt is not None else [])]:
+        for running in [*workers, beat, *([halt] if halt is not None else [])]:
             running.cancel()
-        await asyncio.gather(*workers, pulse, return_exceptions=True)
+        await asyncio.gather(*workers, beat, return_exceptions=True)
 
 
-async def _pulse(crew: _Crew) -> None:
+async def pulse(tell: Callable[[], None]) -> None:
     """Let the watcher know that time passes, also while no episode ends."""
     while True:
         await asyncio.sleep(PULSE_S)
-        crew.tell()
+        tell()
+
+
+def waiting(models: Iterable[object], waits: Mapping[object, str]) -> list[str]:
+    """Return why requests to the models, and what worlds ask for, wait just now."""
+    return [*(why for each in models for why in getattr(each, "waits", ())), *waits.values()]
 
 
 async def _worker(crew: _Crew, site: Site) -> None:
@@ -293,46 +300,88 @@ async def _worker(crew: _Crew, site: Site) -> None:
         reason = crew.closed()
         if reason:
             crew.progress.stopped = reason
-            crew.lose(task, repeat, "stopped", reason, [])
+            crew.lose(Episode(task, repeat, "stopped", reason))
             continue
         await _episode(crew, site, task, repeat)
 
 
 async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
-    steps: list[Step] = []
-    stage = "world"
+    episode = Episode(task, repeat)
+    sampling = crew.folder.run.info.plan.sampling
+    cast = Cast(crew.suite, site, crew.model, crew.dialect, sampling)
     try:
-        dialect = crew.suite.dialects[task.dialect] if task.dialect else crew.dialect
-        model = crew.player(dialect, task, repeat)
         needed = await crew.needed(task, repeat) if task.needs else {}
-        async with site.world(task, needed) as world:
-            stage = "model"
-            trajectory = await crew.suite.agent(
-                task, model, dialect, world, crew.folder.run.info.plan.sampling, repeat,
-                steps=steps,
-            )  # fmt: skip
-        stage = "store"
-        crew.keep(task, trajectory)
+        if await play(episode, cast, partial(crew.keep, task), needed):
+            return
     except asyncio.CancelledError:
         if crew.halted:  # what it waited for is worth telling; else it was merely not reached
-            crew.lose(task, repeat, stage, crew.halted, steps)
+            episode.reason = crew.halted
+            crew.lose(episode)
         raise
-    except Rejected as error:
-        crew.refused(error)
-        crew.lose(task, repeat, "model", str(error), steps)
-    except EndpointError as error:
-        crew.failures += 1
-        crew.last = f"{type(error).__name__}: {error}"
-        crew.lose(task, repeat, "model", crew.last, steps)
-    except WorldError as error:  # one tool's affair: the breaker watches the endpoint only
-        crew.lose(task, repeat, "world", f"{type(error).__name__}: {error}", steps)
     except _Unmet as unmet:
-        crew.lose(task, repeat, "needs", str(unmet), steps)
-    except ToolmarkError:  # usage, or a disk that takes no more: not this episode's affair
+        episode.stage, episode.reason = "needs", str(unmet)
+    crew.lose(episode)
+
+
+@dataclass(slots=True)
+class Episode:
+    """An episode under way: how far it came and, where it is not run, why.
+
+    `error` is what the endpoint failed with.
+    """
+
+    task: Task
+    repeat: int
+    stage: str = "world"
+    reason: str = ""
+    error: EndpointError | None = None
+    steps: list[Step] = field(default_factory=list)
+
+
+class Cast(NamedTuple):
+    """Who plays, and where; `dialect` is for tasks that fix none."""
+
+    suite: Suite
+    site: Site
+    model: Model | Instrument
+    dialect: Dialect
+    sampling: Sampling
+
+
+async def play(
+    episode: Episode,
+    cast: Cast,
+    keep: Callable[[Trajectory], None],
+    needed: Mapping[str, Any] | None = None,
+) -> bool:
+    """Play an episode and hand it to `keep`; False where it is not run, which it then tells.
+
+    Raises ToolmarkError for what is not this episode's affair: usage, a disk that takes no more.
+    """
+    task = episode.task
+    try:
+        dialect = cast.suite.dialects[task.dialect] if task.dialect else cast.dialect
+        model = cast.model
+        if isinstance(model, Instrument):
+            model = bound(model, dialect, task, episode.repeat)
+        async with cast.site.world(task, needed or {}) as world:
+            episode.stage = "model"
+            trajectory = await cast.suite.agent(
+                task, model, dialect, world, cast.sampling, episode.repeat, steps=episode.steps
+            )
+        episode.stage = "store"
+        keep(trajectory)
+        return True
+    except EndpointError as error:
+        told = "" if isinstance(error, Rejected) else f"{type(error).__name__}: "
+        episode.stage, episode.reason, episode.error = "model", f"{told}{error}", error
+    except WorldError as error:  # one tool's affair: the breaker watches the endpoint only
+        episode.stage, episode.reason = "world", f"{type(error).__name__}: {error}"
+    except ToolmarkError:
         raise
     except Exception as error:  # a fault of ours, or of a suite, must not end a long run
-        reason = f"{scoring.blame(error)}\n{traceback.format_exc()}"
-        crew.lose(task, repeat, stage, reason, steps)
+        episode.reason = f"{scoring.blame(error)}\n{traceback.format_exc()}"
+    return False
 
 
 def bound(instrument: Instrument, dialect: Dialect, task: Task, repeat: int) -> Model:

@@ -155,8 +155,8 @@ class Suite:
     run keeps copies.
     `dialects`: those it can be asked in, the first is the default. `instruments`: makers of the
     test models that see the task, called with (task, repeat, options). `hashes`: what was read,
-    under `servers` and `cassette` what answers, under `items.jsonl` items of one's own: a run goes
-    on only where these three are the same;
+    under `servers`, `cassette` and `corpus` what answers, under `items` and `pages` those of one's
+    own: a run goes on only where these are the same;
     `notes`: what its user should know about that. `missing` says, before anything is asked, what
     each part of the site that these tasks need lacks to run, by the part's name; the first line
     of it is the lack and what to do, a second may tell whom it concerns. `make` finishes the
@@ -171,7 +171,8 @@ class Suite:
     A set that was made asks its own tasks, with the knobs that they were made with. `given` are the
     knobs that the user named, which must not contradict those; `asking` names the knobs that say
     how tasks are asked, whatever they were made with, and `standing` the hashes of what answers
-    and scores now. `reopen` returns the site for tasks that were made with these knobs.
+    and scores now. `reopen` returns the site for tasks that were made with these
+    knobs, and lie in this folder.
     """
 
     name: str
@@ -199,8 +200,8 @@ class Suite:
     broken: Callable[[Task], str] | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
     asking: tuple[str, ...] = ()
-    standing: tuple[str, ...] = ("scorer", "servers", "cassette")
-    reopen: Callable[[Mapping[str, Any]], Opening] | None = None
+    standing: tuple[str, ...] = ("scorer", "servers", "cassette", "corpus")
+    reopen: Callable[[Mapping[str, Any], Path], Opening] | None = None
 
     def __iter__(self) -> Iterator[Task]:
         """Go through the tasks."""

@@ -6,6 +6,8 @@ from urllib.parse import unquote, urlsplit
 
 SUFFIXES = (".html", ".htm", ".md", ".txt")
 """Endings of the files that are pages."""
+MAX_BYTES = 8 * 2**20
+"""Of a file: what is beyond is no part of the page, as on the public web."""
 
 
 def place(url: str) -> str:
@@ -17,9 +19,9 @@ def place(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return ""
-    path = unquote(parts.path).rstrip("/")
+    host, path = unquote(parts.netloc).lower(), unquote(parts.path).rstrip("/")
     for suffix in SUFFIXES:
         path = path.removesuffix(suffix)
     path = path.removesuffix("/index")
     query = f"?{parts.query}" if parts.query else ""
-    return f"{parts.netloc.lower()}{path}{query}"
+    return f"{host}{path}{query}"

@@ -6,21 +6,23 @@ address, with or without its `.html`. Pages are ranked by BM25+ over their words
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark import codec
+from toolmark import codec, files
 from toolmark.errors import UsageError
 from toolmark.types import Record
 from toolmark.worlds import page
-from toolmark.worlds.address import SUFFIXES, place
+from toolmark.worlds.address import MAX_BYTES, SUFFIXES, place
 from toolmark.worlds.search import Found, Got, Hit
 
 MAX_HITS = 30
@@ -75,7 +77,7 @@ class File:
 
     @property
     def html(self) -> str:
-        """The file as it is."""
+        """The file as it is, up to MAX_BYTES."""
         return _content(self.path)
 
 
@@ -99,13 +101,16 @@ class Corpus:
 
     @classmethod
     def of(cls, folder: Path) -> Corpus:
-        """Return the pages of a folder. Raises UsageError where it holds none."""
-        files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
-        if not files:
+        """Return the pages of a folder. Raises UsageError where it holds none.
+
+        Links that lead out of the folder, pipes and devices are no pages.
+        """
+        found = files.below(folder, SUFFIXES)
+        if not found:
             raise UsageError(
                 f"{folder}: no pages; put files there as host/path, ending in {', '.join(SUFFIXES)}"
             )
-        return cls(_file(folder, path) for path in files)
+        return cls(_file(folder, path) for path in found)
 
     async def find(self, keywords: str, region: str, /) -> Found:
         """Return the pages that hold any of the words, best first; the region says nothing here."""
@@ -157,7 +162,7 @@ class _Index:
 
 
 def _file(folder: Path, path: Path) -> File:
-    inside = path.relative_to(folder).as_posix()
+    inside = quote(os.fsencode(path.relative_to(folder)), safe="/")
     content = _content(path)
     title, text = path.stem, content
     if path.suffix.lower() in (".html", ".htm"):
@@ -177,10 +182,7 @@ def _text(source: Source) -> str:
 
 
 def _content(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot read: {error.strerror}") from None
+    return files.head(path, MAX_BYTES).decode("utf-8", errors="replace")
 
 
 def _words(text: str) -> list[str]:

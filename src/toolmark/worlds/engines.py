@@ -9,7 +9,8 @@ from importlib import util
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from toolmark import plugin
+from toolmark import fetch, files, plugin
+from toolmark.worlds.address import MAX_BYTES, SUFFIXES
 from toolmark.worlds.cassette import Cassette
 from toolmark.worlds.providers import PROVIDERS, Provider, Transport, Web
 from toolmark.worlds.search import Engine, Recorded
@@ -52,6 +53,29 @@ def read(text: str) -> Name:
     if at and live.partition(":")[0] in (*PROVIDERS, "corpus"):
         return Name(kind, file, live)
     return Name(kind, place, DEFAULT)
+
+
+def source(text: str) -> Name:
+    """Read the name of what answers in the end: of a recording that is made, what it listens to."""
+    name = read(text)
+    return read(name.live) if name.live else name
+
+
+def hashes(text: str) -> dict[str, str]:
+    """Return the SHA-256 of what answers from the disk: `corpus`, its pages, or `cassette`.
+
+    A recording that is made changes with every question, so only what it listens to counts.
+    Nothing where that is not there: `lacking` tells. Raises DataError for files beyond reading.
+    """
+    named = source(text)
+    path = Path(named.place)
+    match named.kind:
+        case "corpus" if path.is_dir():
+            return {"corpus": files.digest(path, SUFFIXES, MAX_BYTES)}
+        case "replay" if path.is_file():
+            return {"cassette": fetch.digest(path)}
+        case _:
+            return {}
 
 
 def lacking(text: str) -> str:

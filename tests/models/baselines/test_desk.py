@@ -17,7 +17,7 @@ from toolmark.agents.loop import loop
 from toolmark.dialects.native import NATIVE
 from toolmark.models.baselines import desk_rows
 from toolmark.models.baselines.desk import NOTHING, Desk
-from toolmark.models.baselines.desk_facts import Facts, Table, listed
+from toolmark.models.baselines.desk_facts import Facts, Table
 from toolmark.models.baselines.desk_kit import Kit
 from toolmark.models.baselines.desk_work import Work, persist, together
 from toolmark.types import (
@@ -283,22 +283,6 @@ def test_sql_reads_a_name_as_the_name_it_was(name: str) -> None:
     with closing(sqlite3.connect(":memory:")) as link:
         link.execute(f"CREATE TABLE t ({desk_rows.named(name)})")
         assert link.execute("SELECT * FROM t").description[0][0] == name
-
-
-@given(
-    st.lists(
-        st.dictionaries(st.text(max_size=5), st.none() | st.integers() | st.text(max_size=9)),
-        max_size=4,
-    )
-)
-def test_rows_are_read_from_json_and_from_a_list_as_python_writes_it(found: list[Any]) -> None:
-    assert listed(json.dumps(found)) == found
-    assert listed(repr(found)) == found
-
-
-@pytest.mark.parametrize("text", ["[" * 60_000, "{", "", "__import__('os')", "[1, [2]]", "7"])
-def test_what_is_no_list_of_rows_is_none(text: str) -> None:
-    assert listed(text) == []
 
 
 def test_a_record_leads_to_those_that_its_values_name() -> None:

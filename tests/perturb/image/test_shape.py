@@ -158,6 +158,7 @@ def test_what_is_too_small_for_a_shape_is_said(size: tuple[int, int]) -> None:
     [
         (5, 5, 5, 9), (5, 9, 9, 5), (-3, 0, 5, 5), (0, 0, 104, 5), (0, 0, float("nan"), 5),
         (0, 0, float("inf"), 5), (200, 200, 210, 210),
+        (100.2, 0, 100.9, 10), (0, -0.9, 10, -0.1), (100, 0, 101, 10),
     ],
 )  # fmt: skip
 def test_what_is_no_box_of_the_picture_is_refused(wrong: Box) -> None:

@@ -261,7 +261,8 @@ def test_a_job_that_fails_is_an_error_in_its_place(
     nobody = msgspec.structs.replace(one, engine="no such engine")
     found = list(synth.many([("hi", one), ("", one), ("hi", nobody), ("ho", one)], folder=tmp_path))
     assert [type(clip) for clip in found] == [Clip, DataError, UsageError, Clip]
-    monkeypatch.setattr(process.run, "__kwdefaults__", {"timeout_s": 0.001, "well": 0})
+    hasty = {**(process.run.__kwdefaults__ or {}), "timeout_s": 0.001}
+    monkeypatch.setattr(process.run, "__kwdefaults__", hasty)
     (late,) = synth.many([("never said before", one)], folder=tmp_path)
     assert isinstance(late, DataError)
     assert "it was stopped" in str(late)

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
+from toolmark import codec
 from toolmark.models.baselines import desk_answer, desk_facts, desk_text, desk_time
 from toolmark.models.baselines import desk_rows as rows
 from toolmark.models.baselines.desk_facts import Facts, Table
@@ -105,7 +106,7 @@ def look(kit: Kit, facts: Facts) -> Work:
     if not facts.paths:
         named = _MENTIONED.findall(facts.question)
         facts.paths = [f"{root}/{name}" for name in dict.fromkeys(named) if name not in shown]
-    names = [next(iter(row.values())) for row in desk_facts.listed(heard.get("tables", ""))]
+    names = [next(iter(row.values())) for row in codec.rows(heard.get("tables", ""))]
     facts.tables = [Table(str(name), "rows", "", []) for name in names]
     return []
 
@@ -138,7 +139,7 @@ def _table(kit: Kit, facts: Facts, at: int) -> Work:
     call = kit.call("read query select", query=f"SELECT * FROM {rows.named(table.name)}")
     if call:
         (text,) = yield [call]
-        facts.tables[at] = table._replace(rows=desk_facts.listed(text))
+        facts.tables[at] = table._replace(rows=codec.rows(text))
     return []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import json
@@ -19,7 +18,7 @@ _MAX_CHARS = 100_000
 _MIN_CHARS = 3
 _PLURAL = re.compile(r"(?<=[a-z]{3})s\b")
 _WORD = re.compile(r"[^\W_]+")
-_DEEP = (ValueError, SyntaxError, RecursionError, MemoryError)
+_DEEP = (ValueError, RecursionError, MemoryError)
 _KEY, _VALUE, _SELF = "key", "value", "file"
 
 
@@ -155,19 +154,6 @@ def _leads(column: str, value: Any, table: Table) -> bool:
 
 
 # --- reading results ----------------------------------------------------------------------
-
-
-def listed(text: str) -> list[Row]:
-    """Return the rows that a query's answer holds, JSON or a list as Python writes it."""
-    if len(text) > _MAX_CHARS:
-        return []
-    for read in (json.loads, ast.literal_eval):
-        try:
-            found = read(text)
-        except _DEEP:
-            continue
-        return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
-    return []
 
 
 def loaded(text: str) -> Any:

@@ -22,11 +22,14 @@ def checked(boxes: Sequence[Box], size: Size) -> tuple[Box, ...]:
         left, top, right, bottom = box
         inside = -_SLACK <= left < right <= width + _SLACK
         inside = inside and -_SLACK <= top < bottom <= height + _SLACK
+        held = clipped(box, size)
+        # what lies beside the picture by less than the slack is clipped to nothing
+        inside = inside and held[0] < held[2] and held[1] < held[3]
         if not (all(map(isfinite, box)) and inside):
             raise DataError(
                 f"{list(box)} is no box [left, top, right, bottom] within {width} x {height} pixels"
             )
-        found.append(clipped(box, size))
+        found.append(held)
     return tuple(found)
 
 

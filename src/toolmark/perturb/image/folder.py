@@ -22,7 +22,6 @@ _MIMES = {
     ".png": picture.PNG, ".jpg": picture.JPEG, ".jpeg": picture.JPEG, ".webp": picture.WEBP,
 }  # fmt: skip
 _OWN = {picture.PNG: ".png", picture.JPEG: ".jpg"}
-_MOST_BYTES = 2**28
 _SHOWN = 10  # names of files in a message
 
 
@@ -55,11 +54,11 @@ def each(
     order = order._replace(names=names)
     given = _sources(source, order.folder, note)
     held = _boxes(boxes, source, list(given)) if boxes is not None else {}
-    before = record.read(order.folder)
-    taken = {Path(line.file) for line in before.values() if line.name not in given}
-    taken |= {Path(_plain(which), name) for which in names for name in given if _keeps(name, order)}
+    taken = {Path(_plain(which), name) for which in names for name in given if _keeps(name, order)}
     again = 0
     with record.kept(order.folder) as write:
+        before = record.read(order.folder)
+        taken |= {Path(line.file) for line in before.values() if line.name not in given}
         for name, path in given.items():
             for one in _all(name, path, held.get(name, ()), order, taken, before):
                 if one is before.get((name, one.variation)):
@@ -76,9 +75,9 @@ def _all(
     before: Mapping[record.Key, Made],
 ) -> Iterator[Made]:  # fmt: skip
     """Go through all variations of a picture, made before or now; or why there are none."""
-    blank = Made(name=name, seed=order.seed, given=tuple(boxes))
+    blank = Made(name=picture.plain(name), seed=order.seed, given=tuple(boxes))
     try:
-        data = _bytes(path, name)
+        data = picture.load(path, name)
         blank = replace(blank, source=hashlib.sha256(data).hexdigest())
         files = {which: _target(name, which, order, taken) for which in order.names}
         lines = [replace(blank, variation=which, file=file) for which, file in files.items()]
@@ -212,8 +211,9 @@ def _boxes(path: Path, source: Path, names: Sequence[str]) -> Mapping[str, Seque
     Beside one picture others of its folder may have boxes.
     """
     try:
-        held = msgspec.json.decode(_bytes(path, path.name), type=dict[str, list[Box]] | list[Box])
-    except (DataError, msgspec.DecodeError) as error:
+        data = picture.load(path, path.name)
+        held = msgspec.json.decode(data, type=dict[str, list[Box]] | list[Box])
+    except (DataError, msgspec.DecodeError, UnicodeDecodeError) as error:
         form = '{"NAME": [[left, top, right, bottom], ...]}'
         raise UsageError(f"{path}: no boxes of the form {form}: {error}") from None
     if isinstance(held, list):
@@ -228,14 +228,3 @@ def _boxes(path: Path, source: Path, names: Sequence[str]) -> Mapping[str, Seque
     if not (source.is_dir() or names[0] in held):
         raise UsageError(f"{path}: no boxes of {names[0]}; of others: {_listed(lost) or 'none'}")
     return held
-
-
-def _bytes(path: Path, name: str) -> bytes:
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise DataError(f"{name}: larger than {_MOST_BYTES >> 20} MB")
-        return path.read_bytes()
-    except OSError as error:
-        lost = isinstance(error, FileNotFoundError) and path.is_symlink()
-        why = "a link to nothing" if lost else error.strerror
-        raise DataError(f"{name}: cannot read: {why}") from None

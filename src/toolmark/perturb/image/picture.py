@@ -6,11 +6,13 @@ starting another program are opened, and no picture is decoded before its size i
 
 from __future__ import annotations
 
+import stat
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 from PIL import ExifTags, Image, ImageOps, TiffImagePlugin, UnidentifiedImageError
@@ -21,6 +23,7 @@ LONGEST = 1536
 """The most pixels of the longer side: what is in pixels, such as the blur before edge detection,
 then means the same on every picture."""
 MOST_PIXELS = 64_000_000
+MOST_BYTES = 2**28
 QUALITY = 92
 JPEG, PNG, WEBP = "image/jpeg", "image/png", "image/webp"
 
@@ -30,6 +33,35 @@ _WHITE = (255, 255, 255, 255)
 _FLOAT = 3  # of TIFF's sample formats
 _SHOWN = 120  # characters of a library's own words
 _DEEP = "32-bit pixels or floating point: save it with 8 or 16 bits a channel"
+
+
+def load(path: Path, name: str) -> bytes:
+    """Return the bytes of a file. Raises DataError, with the name and why.
+
+    Only regular files of at most MOST_BYTES are read: others may never end. The name must be text
+    that a record can hold.
+    """
+    try:
+        name.encode()
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise DataError(f"{name}: no regular file")
+        if about.st_size > MOST_BYTES:
+            raise DataError(f"{name}: larger than {MOST_BYTES >> 20} MB")
+        return path.read_bytes()
+    except UnicodeEncodeError:
+        raise DataError(f"{plain(name)}: its name is not UTF-8: rename it") from None
+    except ValueError as error:  # a name that no file can have
+        raise DataError(f"{name}: {error}") from None
+    except OSError as error:
+        lost = isinstance(error, FileNotFoundError) and path.is_symlink()
+        why = "a link to nothing" if lost else error.strerror
+        raise DataError(f"{name}: cannot read: {why}") from None
+
+
+def plain(name: str) -> str:
+    r"""Return the name of a file as text; of one that is not UTF-8 with its bytes as \udcXX."""
+    return name.encode(errors="backslashreplace").decode()
 
 
 def read(data: bytes, name: str) -> Image.Image:

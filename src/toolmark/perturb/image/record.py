@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,7 +61,7 @@ def read(folder: Path) -> dict[Key, Made]:
     for n, line in enumerate(lines, 1):
         try:
             one = msgspec.json.decode(line, type=Made)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             told = f"{path}: line {n} is of no picture ({error}); choose another folder"
             raise UsageError(told) from None
         key = one.name, one.variation
@@ -76,16 +77,19 @@ def read(folder: Path) -> dict[Key, Made]:
 def kept(folder: Path) -> Iterator[Callable[[Made], object]]:
     """Give what adds a line to the record; at the end lines that later ones replace are left out.
 
-    Every line is on disk at once: what was made is known whatever comes later. Raises UsageError.
+    Every line is on disk at once: what was made is known whatever comes later. Raises UsageError,
+    also where another process makes pictures into the folder.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _tidy(folder)
-        with (folder / FILE).open("ab", buffering=0) as file:
-            try:
-                yield lambda one: file.write(msgspec.json.encode(one) + b"\n")
-            finally:
-                _tidy(folder)
+        place = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        with media.sole(place, f"{folder}: another process is making pictures into this folder"):
+            _tidy(folder)
+            with (folder / FILE).open("ab", buffering=0) as file:
+                try:
+                    yield lambda one: file.write(msgspec.json.encode(one) + b"\n")
+                finally:
+                    _tidy(folder)
     except OSError as error:
         raise UsageError(f"{folder}: cannot write: {error.strerror}") from None
 

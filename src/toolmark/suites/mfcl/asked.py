@@ -83,7 +83,7 @@ def suite(
         broken=making.broken,
         asking=("judge", "missing"),
         standing=(),
-        reopen=lambda own: _reopened(site, own, knobs),
+        reopen=lambda own, _: _reopened(site, own, knobs),
     )
 
 

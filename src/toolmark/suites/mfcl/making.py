@@ -51,13 +51,7 @@ class Maker(Record, frozen=True, kw_only=True):
         if any(task.axes["condition"] != TEXT for unit in head for task in unit):
             booth(self.recipe, self.home).ready()
         units = self._worded(chain(head, bare))
-        first = list(islice(units, _FEW))
-        cores = workers.cores()
-        if len(first) < _FEW or cores == 1:
-            for unit in chain(first, units):
-                yield from self.item(unit)
-            return
-        for made in workers.each(self.item, chain(first, units), cores):
+        for made in workers.each(self.item, units, workers.cores(), few=_FEW):
             yield from made
 
     def _worded(self, units: Iterator[tuple[Task, ...]]) -> Iterator[tuple[Task, ...]]:

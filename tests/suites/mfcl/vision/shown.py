@@ -14,12 +14,13 @@ from PIL import Image as Pictures
 from PIL import ImageDraw
 
 from toolmark.media import Media
+from toolmark.perturb.image.box import Box
 from toolmark.runs import scoring, store
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
 from toolmark.suites.mfcl.vision import score, wording
-from toolmark.suites.mfcl.vision.item import DOMAINS, KINDS, Asked, Box, Hop, Mark, Truth
+from toolmark.suites.mfcl.vision.item import DOMAINS, KINDS, Asked, Hop, Mark, Truth
 from toolmark.suites.mfcl.vision.suite import SCORER
 from toolmark.types import (
     Call,

@@ -123,6 +123,8 @@ ANSWER = [
     ('{"answer": 1.5}', "1.5"),
     ('{"answer": true}', "true"),
     ('{"answer": ["A", "B"]}', "A, B"),
+    ('{"answer": [["A"], "B"]}', "A, B"),
+    ('{"answer": "A", "context": ' + "[" * 900 + "]" * 900 + "}", "A"),
     ("{'answer': ['A', 'B']}", "['A', 'B']"),
     ('{"answer": "A", "others": [{"answer": "B"}]}', "A"),
     ('{"answer": "A"}\n{"answer": "B"}', "B"),
@@ -170,6 +172,8 @@ NONE = [
     ('{"answer": ""}', "none"),
     ('{"answer": null}', "none"),
     ("{}", "none"),
+    *((f'{{"answer": {"[" * n}1{"]" * n}}}', "none") for n in (12, 300, 900)),
+    *(('{"answer": ' + '{"a": ' * n + "1" + "}" * n + "}", "none") for n in (12, 300, 900)),
 ]
 
 
@@ -199,6 +203,10 @@ def test_no_answer_is_told_by_its_kind(said: str, kind: str) -> None:
 def test_reading_takes_no_longer_for_text_that_means_harm() -> None:
     for each in ("based on ", "sorry ", "i am so sorry but ", "{answer: ", "'answer': ", "```"):
         answer.read(each * 5_000)
+    for opening in ("[", '{"a": ', '{"answer": '):
+        for n in (900, 2_000, 9_000):
+            answer.read('{"answer": ' + opening * n)
+            answer.read('{"answer": ' + opening * n + "1" + ("]" if opening == "[" else "}") * n)
 
 
 @pytest.mark.parametrize(

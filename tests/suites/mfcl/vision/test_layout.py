@@ -12,9 +12,12 @@ from PIL import Image
 
 import toolmark as tm
 from toolmark.errors import DataError, UsageError
+from toolmark.runs import dataset
 from toolmark.suites.mfcl.vision import layout, score, site, wording
 from toolmark.suites.mfcl.vision.item import Hop, Mark
 from toolmark.types import Image as Part
+from toolmark.worlds.cassette import Cassette
+from toolmark.worlds.search import SEARCH
 
 GOOD: dict[str, Any] = {
     "id": "a", "image": "a.png", "question": "Who built it?", "answer": "Ada Brun",
@@ -170,6 +173,43 @@ def test_a_run_goes_on_only_with_the_same_items(tmp_path: Path) -> None:
     folder(made, GOOD | {"question": "Who owns it?"}, GOOD | {"id": "b"})
     second = asked()
     assert second.path != first.path and {task.item for task in second.tasks()} == {"a", "b"}
+
+
+@pytest.mark.parametrize("search", ["pages", "corpus:{}/pages", "replay:{}/tape.jsonl"])
+def test_a_run_goes_on_only_with_what_answered_before(search: str, tmp_path: Path) -> None:
+    made = folder(tmp_path / "set", GOOD, GOOD | {"id": "lost", "image": "lost.png"})
+    (made / "pages").mkdir()
+    page, tape = made / "pages" / "one.html", made / "tape.jsonl"
+    page.write_text("<p>Who built it: Ada Brun</p>")
+    Cassette(tape).record(SEARCH, {"keywords": "one"}, {})
+
+    def asked() -> Path:
+        suite = tm.load("mfcl-vision", source=str(made), variations="base",
+                        search=search.format(made))  # fmt: skip
+        return Path(tm.run(suite, "test/null", log_dir=tmp_path / "runs").path)
+
+    first = asked()
+    (made / "pages" / "note.bin").write_text("no page")
+    assert asked() == first
+    page.write_text("<p>Who built it: Lev Orn</p>")
+    Cassette(tape).record(SEARCH, {"keywords": "two"}, {})
+    assert asked() != first
+
+
+def test_a_set_of_a_folder_brings_its_pages_along(tmp_path: Path) -> None:
+    source, made = folder(tmp_path / "source", GOOD), tmp_path / "made"
+    page = source / "pages" / "a.b" / "one.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("<p>Who built it: Ada Brun</p>")
+    (page.parent / "key.txt").symlink_to("/etc/passwd")
+    dataset.write(made, tm.load("mfcl-vision", source=str(source), variations="base"))
+    copy = made / "pages" / "a.b" / "one.html"
+    assert copy.read_text() == page.read_text() and list(copy.parent.iterdir()) == [copy]
+    page.write_text("changed")
+    assert "Ada Brun" in copy.read_text(), "a file of its own"
+    page.unlink()
+    run = tm.run(tm.load("mfcl-vision"), "test/oracle", tasks=made, log_dir=tmp_path / "runs")
+    assert run.summary()["n_run"] == 1 and run.summary()["score"]["value"] == 1
 
 
 def test_clues_of_marks_get_the_boxes_of_the_row(tmp_path: Path) -> None:

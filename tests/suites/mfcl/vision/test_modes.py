@@ -246,3 +246,13 @@ def test_shares_of_words_add_up_and_say_where_they_come_from() -> None:
                       "from_pages": 0.5, "from_other": 0.125}  # fmt: skip
     assert (parts["searched"], parts["queries"], parts["fetched"], parts["steps"]) == (1, 2, 1, 4)
     assert parts["lookalikes"] == 1 and parts["prompted"] == 0 and parts["refused"] == 0
+
+
+def test_an_address_that_a_snippet_speaks_of_was_not_found() -> None:
+    call = Call(name=SEARCH, arguments='{"keywords": "word"}', id="1")
+    forged = "<p>word 'href': 'https://way.example/page', \"href\": \"https://way.example\" end</p>"
+    page = Page("https://spam.example/", 'It\'s "Spam"', forged)
+    world = Looking(offer(), Corpus([page]), snippets=True)
+    step = Step(reply=Reply(calls=(call,)), calls=(call,), results=(asyncio.run(world.call(call)),))
+    track = follow(Trajectory(task="t", dialect="native", steps=(step,)))
+    assert [query.found for query in track.queries] == [("https://spam.example/",)]

@@ -20,8 +20,9 @@ from PIL import Image, ImageChops
 from toolmark.draw import emblem
 from toolmark.draw.canvas import Sheet
 from toolmark.draw.plane import Corners, Plane, bounds
+from toolmark.perturb.image.box import Box
 from toolmark.suites.mfcl.vision import scenes
-from toolmark.suites.mfcl.vision.item import Box, Role, Setting, Sign
+from toolmark.suites.mfcl.vision.item import Role, Setting, Sign
 from toolmark.suites.mfcl.vision.scenes import faces, fields, props, things
 from toolmark.suites.mfcl.vision.scenes.cast import Part
 from toolmark.suites.mfcl.vision.scenes.stage import MARGIN, Stage

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 from tests.servers.chromium import launched
 from tests.suites.mfcl.vision import shown
@@ -218,6 +219,32 @@ def test_what_cannot_be_read_is_shown_as_it_is(data: bytes, tmp_path: Path) -> N
     assert picture.picture(part, store)["src"].startswith("data:image/jpeg;base64,")
     large = store.image(data * 5, "image/jpeg")
     assert len(data) * 5 < picture.LARGEST or picture.picture(large, store) == {}
+
+
+def test_scaled_copies_are_kept_and_not_what_they_were_made_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: dict[str, tuple[bytes, int, int] | None] = {}
+    monkeypatch.setattr(picture, "_made", made)
+    monkeypatch.setattr(picture, "_KEPT", 2)
+    for n, name in enumerate("abc"):
+        store = Media(tmp_path / name)
+        data = shown.picture(1) + bytes(n)
+        first = picture.picture(store.image(data, "image/jpeg"), store)
+        held = dict(made)
+        again = Media(tmp_path / f"{name}2")
+        assert picture.picture(again.image(data, "image/jpeg"), again) == first
+        assert made == held and len(made) == min(n + 1, 2)
+        assert all(copy and len(copy[0]) < len(data) / 4 for copy in made.values())
+
+
+def test_a_picture_of_another_size_than_it_says_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Media(tmp_path)
+    part = store.image(shown.picture(1), "image/jpeg")
+    monkeypatch.setattr(Media, "read", lambda *_: pytest.fail("it was read"))
+    assert picture.picture(replace(part, size_bytes=9), store) == {}
 
 
 # --- in a browser -----------------------------------------------------------------------

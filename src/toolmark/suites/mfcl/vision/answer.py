@@ -29,7 +29,7 @@ UNANSWERABLE = "I cannot answer this question"
 
 _LONGEST = 20_000  # characters from the end of a message that are looked at
 _TRIES = 100  # braces at which an object may begin
-_DEEPEST = 10  # objects and lists around one that is looked for
+_DEEPEST = 10  # objects and lists around one that is looked for, and within an answer
 _KEY = "answer"
 # what may stand before: at most three of them, each of a few words
 _LEAD = (
@@ -91,8 +91,8 @@ def read(text: str) -> Final:
     straight = said.translate(_CURLY)
     found = _objects(said) or _objects(straight)
     if found:
-        last = found[-1]
-        return _final(_text(_field(last, _KEY)), _text(_field(last, "context")), "json")
+        said, context = (_text(_field(found[-1], name)) for name in (_KEY, "context"))
+        return _final(said, context, "json")
     broken = _broken(straight)
     if broken is not None:
         return _final(broken, "", "broken")
@@ -166,7 +166,10 @@ def _field(held: dict[str, Any], name: str) -> Any:
 
 
 def _text(value: Any) -> str:
+    """Return a value as an answer; what is nested too deep is none."""
     match value:
+        case list() | dict() if _deep(value):
+            return ""
         case None:
             return ""
         case str():
@@ -177,6 +180,11 @@ def _text(value: Any) -> str:
             return json.dumps(codec.plain(value), ensure_ascii=False)
         case _:
             return str(codec.plain(value))
+
+
+def _deep(value: Any, left: int = _DEEPEST) -> bool:
+    within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return left < 0 or any(_deep(each, left - 1) for each in within)
 
 
 # --- when it is right -------------------------------------------------------------------

@@ -12,11 +12,11 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from toolmark import codec
+from toolmark import codec, files
 from toolmark.errors import DataError
 from toolmark.media import Media
 from toolmark.runs.jsonl import records
@@ -27,6 +27,7 @@ from toolmark.suites.mfcl.vision.item import BASE, Mark
 from toolmark.suites.mfcl.vision.score import truth_of
 from toolmark.suites.mfcl.vision.site import Corpora, failed
 from toolmark.types import Image, Table, Task
+from toolmark.worlds.address import MAX_BYTES, SUFFIXES
 from toolmark.worlds.corpus import Source
 
 IMAGES = "images"
@@ -53,11 +54,12 @@ _ENDS = {"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp"}
 _ROLES = ("clue", "lookalike", "foreground", "clutter")
 
 
-def publisher(pages: Corpora | None) -> Publisher:
-    """Return what `make` asks for; `pages` are those of a generated set's seed."""
+def publisher(pages: Corpora | Path | None) -> Publisher:
+    """Return what `make` asks for; `pages` are drawn from a task's seed, or lie in a folder."""
+    drawn = callable(pages)
     return Publisher(
-        sources=GENERATED if pages else OWN,
-        limits=DRAWN if pages else (),
+        sources=GENERATED if drawn else OWN,
+        limits=DRAWN if drawn else (),
         packages=PACKAGES,
         files=FILES,
         said=lambda task: [wording.question(truth_of(task).asked)],
@@ -65,7 +67,7 @@ def publisher(pages: Corpora | None) -> Publisher:
     )
 
 
-def more(folder: Path, pages: Corpora | None) -> list[Table]:
+def more(folder: Path, pages: Corpora | Path | None) -> list[Table]:
     """Write the further files of the set in this folder, and return what its card says of them."""
     media, names, tally = Media(folder / "media"), Names(), _Tally()
     seeds: dict[int, None] = {}
@@ -78,9 +80,11 @@ def more(folder: Path, pages: Corpora | None) -> list[Table]:
                 tally.count(task)
                 if task.axes["variation"] == BASE:
                     lines.write(codec.encode(_row(task, image)) + b"\n")
-    for seed in seeds if pages else ():
-        assert pages is not None
-        _written(folder / layout.PAGES, pages(seed).pages)
+    if isinstance(pages, Path):
+        _copied(folder / layout.PAGES, pages)
+    elif pages is not None:
+        for seed in seeds:
+            _written(folder / layout.PAGES, pages(seed).pages)
     return tally.tables()
 
 
@@ -113,11 +117,19 @@ def _row(task: Task, image: str) -> dict[str, Any]:
     return held
 
 
+def _copied(folder: Path, pages: Path) -> None:
+    """Copy what a corpus reads of a folder: the same pages, in files of their own."""
+    for path in files.below(pages, SUFFIXES):
+        place = folder / path.relative_to(pages)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(files.head(path, MAX_BYTES))
+
+
 def _written(folder: Path, pages: Sequence[Source]) -> None:
     """Write pages where a corpus finds them. Raises DataError for an address that leads out."""
     for page in pages:
         parts = urlsplit(page.href)
-        pure = PurePosixPath(f"{parts.netloc}{parts.path}")
+        pure = PurePosixPath(unquote(f"{parts.netloc}{parts.path}"))
         if pure.is_absolute() or ".." in pure.parts or not pure.name:
             raise DataError(f"{page.href!r}: no address of a page")
         path = folder / (pure if pure.suffix == ".html" else pure.with_name(f"{pure.name}.html"))

@@ -17,12 +17,12 @@ from PIL import Image
 
 from toolmark import seeds
 from toolmark.errors import DataError
+from toolmark.perturb.image.box import Box
 from toolmark.suites.mfcl.vision import laws, pictures, scenes, wording
 from toolmark.suites.mfcl.vision.fiction import World
 from toolmark.suites.mfcl.vision.item import (
     DOMAINS,
     KINDS,
-    Box,
     Domain,
     Kind,
     Mark,
@@ -189,7 +189,8 @@ def _mark(sign: Sign, box: Box, plan: Plan, world: World) -> Mark:
 
 def vary(item: Item, name: str) -> pictures.Shown:
     """Show an item's picture in a variation."""
-    return pictures.show(item.image, item.marks, name, item.seed, item.plan.id, item.plan.kind)
+    keep = pictures.needed(item.plan.kind)
+    return pictures.show(item.image, item.marks, name, item.seed, item.plan.id, keep)
 
 
 def truth(item: Item, name: str, shown: pictures.Shown) -> Truth:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from toolmark.perturb.image.box import Box
 from toolmark.types import Record
 
 Domain: TypeAlias = Literal["places", "events", "media", "sports", "shopping"]
@@ -11,7 +12,6 @@ Kind: TypeAlias = Literal["locate", "temporal", "select", "identify", "quantify"
 Role: TypeAlias = Literal["clue", "lookalike", "foreground", "clutter"]
 BASE = "base"
 """The variation that changes nothing."""
-Box: TypeAlias = tuple[float, float, float, float]
 
 DOMAINS: tuple[Domain, ...] = ("places", "events", "media", "sports", "shopping")
 KINDS: tuple[Kind, ...] = ("locate", "temporal", "select", "identify", "quantify")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from toolmark.errors import UsageError
@@ -20,11 +21,17 @@ SCENES: tuple[str, ...] = tuple(scenes.KINDS)
 MAX_HOPS = 4
 MAX_LOOKALIKES = 6
 MAX_DISTRACTORS = 8
-
+GENERATED = "generated"
+"""The source of items that are made here; any other is a folder."""
 
 PARTS = ("context", "hint", "form")
 """Of a question, beside the request."""
 DEFAULT: dict[str, tuple[bool, ...]] = {"context": (True,), "hint": (False,), "form": (True,)}
+
+
+def folder(source: object) -> Path | None:
+    """Return the folder that items come from, None where they are generated."""
+    return None if source == GENERATED else Path(str(source))
 
 
 class Knobs(Record, frozen=True, kw_only=True):

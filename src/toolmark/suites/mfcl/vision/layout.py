@@ -17,14 +17,15 @@ from typing import Any, NamedTuple, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
+from toolmark import files
 from toolmark.errors import DataError, UsageError, near
+from toolmark.perturb.image.box import Box
 from toolmark.suites.mfcl.vision import answer
 from toolmark.suites.mfcl.vision.item import (
     BASE,
     DOMAINS,
     KINDS,
     Asked,
-    Box,
     Domain,
     Hop,
     Kind,
@@ -229,10 +230,6 @@ def _inside(folder: Path, name: str) -> Path:
     """Return the place of a picture. A stranger's file must not lead out of its folder."""
     pure = PurePosixPath(name)
     path = folder.joinpath(*pure.parts)
-    try:
-        inside = path.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError, ValueError):  # RuntimeError: a link that leads to itself
-        inside = False
-    if pure.is_absolute() or ".." in pure.parts or not inside:
+    if pure.is_absolute() or ".." in pure.parts or not files.inside(folder, path):
         raise DataError(f"image {name[:_SHOWN]!r} is no file of this folder")
     return path

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby, islice
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -31,7 +31,6 @@ LIMITS = Limits(steps=20)
 NOTE = "note"
 """Among the settings of a picture: what to know of it."""
 _FEW = 8  # items that are not worth starting processes for
-_MOST_BYTES = 2**28  # of a picture
 _SHOWN = 200  # characters of a name
 
 
@@ -112,7 +111,7 @@ class Published(Record, frozen=True, kw_only=True):
     def make(self, id: str) -> Made:
         """Read the picture of an item. Raises DataError with the file's name and why."""
         entry = next(entry for entry in self.entries if entry.id == id)
-        data = _read(entry.image)
+        data = picture.load(entry.image, entry.image.name[:_SHOWN])
         image = picture.read(data, entry.image.name)
         full = picture.size(data, entry.image.name)
         x, y = image.width / full[0], image.height / full[1]
@@ -122,7 +121,9 @@ class Published(Record, frozen=True, kw_only=True):
         asked = wording.parted(entry.truth.asked, self.parts, self.seed, id)
 
         def show(variation: str) -> Picture:
-            shown = pictures.show(image, marks, variation, self.seed, id, entry.kind)
+            shown = pictures.show(
+                image, marks, variation, self.seed, id, pictures.needed(entry.kind)
+            )
             if kept and variation == BASE:
                 shown = shown._replace(data=data, mime=kept)
             truth = replace(
@@ -138,21 +139,6 @@ class Published(Record, frozen=True, kw_only=True):
 def _parts(asked: Asked) -> dict[str, str]:
     """Return which parts a question has, as factors."""
     return {part: "yes" if getattr(asked, part) else "no" for part in PARTS}
-
-
-def _read(path: Path) -> bytes:
-    """Return what a file holds. Raises DataError with its name and why."""
-    name = path.name[:_SHOWN]
-    try:
-        if not path.is_file():
-            raise DataError(f"{name}: there is no such picture")
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise DataError(f"{name}: cannot read the picture: {error.strerror}") from None
-    if len(data) > _MOST_BYTES:
-        raise DataError(f"{name}: larger than {_MOST_BYTES >> 20} MB")
-    return data
 
 
 def _placed(mark: Mark, size: tuple[int, int], scale: tuple[float, float], name: str) -> Mark:
@@ -219,13 +205,7 @@ class Maker(Record, frozen=True, kw_only=True):
     def __call__(self, tasks: Iterable[Task]) -> Iterator[Task]:
         """Finish tasks in their order, the items on all cores."""
         units = (tuple(unit) for _, unit in groupby(tasks, key=lambda task: task.item))
-        first = list(islice(units, _FEW))
-        cores = workers.cores()
-        if len(first) < _FEW or cores == 1:
-            for unit in chain(first, units):
-                yield from self.item(unit)
-            return
-        for made in workers.each(self.item, chain(first, units), cores):
+        for made in workers.each(self.item, units, workers.cores(), few=_FEW):
             yield from made
 
     def item(self, tasks: Sequence[Task]) -> list[Task]:

@@ -28,8 +28,9 @@ from functools import cached_property
 from toolmark import codec
 from toolmark.suites.mfcl.vision import answer, words
 from toolmark.suites.mfcl.vision.item import Mark, Truth
-from toolmark.suites.mfcl.vision.track import Query, Track, place
+from toolmark.suites.mfcl.vision.track import Query, Track
 from toolmark.types import Cause, Label
+from toolmark.worlds.address import place
 
 OTHER = "other"
 FORCED = "forced"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from io import BytesIO
 from typing import NamedTuple
 
@@ -12,7 +12,8 @@ from PIL import Image
 
 from toolmark import seeds
 from toolmark.perturb.image import box, picture, variation
-from toolmark.suites.mfcl.vision.item import Box, Mark
+from toolmark.perturb.image.box import Box
+from toolmark.suites.mfcl.vision.item import Mark
 
 
 class Shown(NamedTuple):
@@ -26,19 +27,31 @@ class Shown(NamedTuple):
     note: str
 
 
-def show(
-    image: Image.Image, marks: Sequence[Mark], name: str, seed: int, item: str, kind: str = ""
-) -> Shown:
-    """Return a picture in a variation. The clue stays in a crop, and whatever a choice is among.
+CLUE = ("clue",)
+CHOICE = ("clue", "lookalike")
+"""Roles of the signs that a choice is among."""
 
-    `kind` is the query type.
+
+def needed(kind: str) -> Collection[str]:
+    """Return the roles of the signs without which a question of a query type has no answer."""
+    return CHOICE if kind == "select" else CLUE
+
+
+def show(
+    image: Image.Image,
+    marks: Sequence[Mark],
+    name: str,
+    seed: int,
+    item: str,
+    keep: Collection[str] = CLUE,
+) -> Shown:
+    """Return a picture in a variation. Signs of the roles in `keep` stay in a crop.
 
     An occlusion covers the clue alone. Variations that differ in strength alone draw alike. Raises
     DataError for boxes that do not lie in the picture.
     """
     rng = seeds.of(seed, item, 0, f"picture {name.partition('=')[0]}")
-    chosen = name.startswith("crop") and kind == "select"
-    roles = ("clue", "lookalike") if chosen else ("clue",)
+    roles = keep if name.startswith("crop") else CLUE
     held = [mark.box for mark in marks if mark.role in roles and mark.box is not None]
     made = variation.vary(image, name, rng, held)
     data, mime = picture.encode(made.image, name)

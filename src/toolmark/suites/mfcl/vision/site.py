@@ -74,19 +74,22 @@ class Web:
         """Return a fresh world. Raises WorldError for a task whose picture could not be made."""
         if why := failed(task):
             raise WorldError(f"the task has no picture: {why}")
-        engine = self._engine or await self._own(task)
+        looking = await self.calm(task)
         share = self._opening.outages
         if share:
-            engine = Shaky(engine, share=share, seed=task.seed, item=task.item)
+            looking.engine = Shaky(looking.engine, share=share, seed=task.seed, item=task.item)
+        yield looking
+
+    async def calm(self, task: Task) -> Looking:
+        """Return a world in which nothing is down but what is. Raises WorldError."""
+        engine = self._engine or await self._own(task)
         snippets = self._opening.snippets
-        yield Looking(task.tools, engine, snippets=snippets, parted=parted(task.tools))
+        return Looking(task.tools, engine, snippets=snippets, parted=parted(task.tools))
 
     async def _own(self, task: Task) -> Engine:
         """Return the pages of the task's world. Raises WorldError where they are others."""
-        corpora = self._opening.pages
-        assert callable(corpora)
         async with self._turn:  # a world is drawn once, however many wait for it
-            corpus = await asyncio.to_thread(corpora, task.seed)
+            corpus = await asyncio.to_thread(self._opening.corpus, task.seed)
         for hop in truth_of(task).hops:
             if (await corpus.fetch(hop.href)).error:
                 raise WorldError(f"{hop.href} is no page of seed {task.seed} here: {_ELSE}")
@@ -138,6 +141,15 @@ class Opening:
         """Say what searching lacks, before pictures are made for it."""
         why = self._lacking()
         return {f"search={self.search}": why} if why else {}
+
+    def corpus(self, seed: int) -> Corpus:
+        """Return the pages that are searched, of the world of a seed. Raises UsageError."""
+        if self.search == PAGES and callable(self.pages):
+            return self.pages(seed)
+        named = engines.source(self._named())
+        if named.kind != "corpus":
+            raise UsageError("these items have no pages of their own")
+        return Corpus.of(Path(named.place))
 
     def _named(self) -> str:
         """Return the engine's name as `worlds.engines` reads it."""

@@ -31,7 +31,8 @@ from toolmark.suites.mfcl.vision import (
     views,
 )
 from toolmark.suites.mfcl.vision.item import DOMAINS, KINDS
-from toolmark.suites.mfcl.vision.knobs import PARTS, Knobs
+from toolmark.suites.mfcl.vision.knobs import GENERATED, PARTS, Knobs
+from toolmark.worlds import engines
 from toolmark.worlds import search as web
 from toolmark.worlds.corpus import Corpus
 
@@ -46,7 +47,6 @@ SCORER = Scorer(
     axes={"variation": lambda name, _: varied.told(name)},
     natives={**modes.MODES, modes.OTHER: "on the undamaged picture too"},
 )
-GENERATED = "generated"
 _ASKING = ("search", "snippets", "outages")
 _OF_WORLD = ("hops", "lookalikes", "clue", "clue_size", "depth", "distractors")
 _LEVELS = {"yes": True, "no": False}
@@ -126,7 +126,6 @@ def load(
         knobs["seed"] = made.seed  # which is not drawn: the plan holds it
     media = Media(fetch.cache() / "media")
     opening = site.Opening(search, made.pages, snippets, outages)
-    pages = made.pages if callable(made.pages) else None
     maker = making.Maker(source=made.source, home=str(media.folder), seed=made.seed)
     return Suite(
         name=making.NAME,
@@ -138,16 +137,16 @@ def load(
         knobs=knobs,
         seed=made.seed,
         instruments={"oracle": instruments.oracle},
-        hashes=made.hashes,
+        hashes={**made.hashes, **engines.hashes(search)},
         notes=made.notes,
         media=media,
         make=maker,
         draft=lambda task: maker.item([task])[0],
         effort=making.effort,
-        publisher=dataset.publisher(pages),
+        publisher=dataset.publisher(made.pages),
         broken=site.failed,
         asking=_ASKING,
-        reopen=lambda own: _reopened(own, knobs),
+        reopen=lambda own, folder: _reopened(own, folder, knobs),
     )
 
 
@@ -241,14 +240,22 @@ def _folder(knobs: Mapping[str, Any]) -> Origin:
     n = None if knobs["items"] is None else _positive(knobs["items"])
     seed = knobs["seed"] or 0
     source = making.Published(entries=tuple(entries[:n]), seed=seed, parts=_parts(knobs))
-    pages = held.path / layout.PAGES
-    own = pages if pages.is_dir() else None
-    return Origin(source, seed, own, {layout.FILE: held.sha256}, held.notes)
+    own = _own(held.path)
+    hashes = {"items": held.sha256}
+    if own and knobs["search"] == site.PAGES:
+        hashes["pages"] = engines.hashes(f"corpus:{own}")["corpus"]
+    return Origin(source, seed, own, hashes, held.notes)
 
 
-def _reopened(made: Mapping[str, Any], asked: Mapping[str, Any]) -> site.Opening:
-    """Return the site for tasks made with these knobs: their own pages, as they were drawn."""
-    pages = None
+def _own(folder: Path) -> Path | None:
+    """Return the pages beside the items of a folder, None where there are none."""
+    pages = folder / layout.PAGES
+    return pages if pages.is_dir() else None
+
+
+def _reopened(made: Mapping[str, Any], folder: Path, asked: Mapping[str, Any]) -> site.Opening:
+    """Return the site for tasks made with these knobs: their pages, drawn again or in the set."""
+    pages: site.Corpora | Path | None = _own(folder)
     if made["source"] == GENERATED:
         pages = partial(_corpus, distractors=made["distractors"])
     return site.Opening(asked["search"], pages, asked["snippets"], asked["outages"])

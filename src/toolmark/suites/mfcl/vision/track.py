@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from toolmark import codec
 from toolmark.suites.mfcl.vision import answer
 from toolmark.suites.mfcl.vision.answer import Final
 from toolmark.types import Call, Result, Trajectory
-from toolmark.worlds.address import place as place
 from toolmark.worlds.search import FETCH, PARTS, SEARCH, joined
 
-_HREF = re.compile(r"""['"]href['"]: (?:'([^']*)'|"([^"]*)")""")
 KEYWORDS = "keywords"
 _CUT = 160
 
@@ -60,8 +56,8 @@ def follow(trajectory: Trajectory) -> Track:
             if call.name == FETCH and isinstance(url := given.get("url"), str):
                 opened.append(_opened(number, url, result))
             elif call.name == SEARCH and (told := _told(given)) and not result.is_error:
-                found = hrefs(codec.restore(result.text))
-                queries.append(Query(number, joined(*told), tuple(found)))
+                found = tuple(_hrefs(codec.restore(result.text)))
+                queries.append(Query(number, joined(*told), found))
             elif call.name != FETCH:
                 lost.append(f"{call.name[:_CUT]} {call.arguments[:_CUT]}: {result.text[:_CUT]}")
     last = trajectory.steps[-1] if trajectory.steps else None
@@ -88,9 +84,9 @@ def _told(given: dict[str, object]) -> list[str]:
     return [words for words in told if isinstance(words, str)]
 
 
-def hrefs(text: str) -> Iterator[str]:
-    """Go through the addresses in the result of a search."""
-    return (found[1] or found[2] or "" for found in _HREF.finditer(text))
+def _hrefs(text: str) -> list[str]:
+    """Return the addresses in the result of a search; one that a snippet speaks of is none."""
+    return [href for row in codec.rows(text) if isinstance(href := row.get("href"), str)]
 
 
 def _opened(number: int, url: str, result: Result) -> Opened:

@@ -11,12 +11,14 @@ from typing import NamedTuple, TypeAlias
 
 from toolmark import svg
 from toolmark.models.mask import printable
+from toolmark.perturb.image.box import Box
 from toolmark.suites.mfcl.vision import item, modes, varied, words
-from toolmark.suites.mfcl.vision.item import Box, Mark, Role, Truth
+from toolmark.suites.mfcl.vision.item import Mark, Role, Truth
 from toolmark.suites.mfcl.vision.score import truth_of
-from toolmark.suites.mfcl.vision.track import Query, Track, follow, place
+from toolmark.suites.mfcl.vision.track import Query, Track, follow
 from toolmark.suites.mfcl.vision.words import Origin
 from toolmark.types import Drawing, Image, Table, Task, Trajectory
+from toolmark.worlds.address import place
 
 View: TypeAlias = Table | Drawing
 Row: TypeAlias = tuple[str | float | int | None, ...]

@@ -89,8 +89,8 @@ swayed = Scripted(chatted)
 shy = Scripted(always, "I do not know")
 
 
-def suite(source: Path) -> Suite:
-    return suites.load("mfcl-vision", source=str(source), variations="base")
+def suite(source: Path, **knobs: Any) -> Suite:
+    return suites.load("mfcl-vision", source=str(source), variations="base", **knobs)
 
 
 def request(source: Suite, models: Mapping[str, Model], **more: Any) -> Request:
@@ -108,15 +108,15 @@ def request(source: Suite, models: Mapping[str, Model], **more: Any) -> Request:
 
 def tuned(path: Path, source: Path, models: Mapping[str, Model], **more: Any) -> Tuning:
     """Tune once, as the command does, and return the folder as it is on the disk then."""
-    loaded = suite(source)
-    further = more.pop("further", loop.further)
+    loaded = suite(source, **more.pop("knobs", {}))
+    further, watch = more.pop("further", loop.further), more.pop("watch", None)
     tuning = folders.begun(path, request(loaded, models, **more))
     known = {task.item for task in loaded.tasks}
     with tuning.writing() as writer:
         loop.fill(tuning, writer, loaded)
         editor = loop.Editor(tuning, writer, loaded, own.read(source, known), further)
         editor.edit()
-        work = loop.tune(tuning, writer, loaded, models, editor, at_once=3)
+        work = loop.tune(tuning, writer, loaded, models, editor, at_once=3, watch=watch)
         with ThreadPoolExecutor(1) as thread:  # a browser's test has a loop in this one
             thread.submit(asyncio.run, work).result()
     return Tuning(path)

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from toolmark.errors import DataError, UsageError
+from toolmark.perturb.image import picture
 from toolmark.suites.mfcl.vision import layout
 from toolmark.suites.mfcl.vision.tune import draft
 
@@ -66,6 +67,24 @@ def test_what_cannot_be_used_is_left_out_with_the_reason(folder: Path) -> None:
     assert set(made.refused) == {"torn.jpg", "zero.png", "trip/a.jpg", "thin.png"}
     assert "shows the same as again.jpg" in made.refused["trip/a.jpg"]
     assert "20 x 900 pixels: too small" in made.refused["thin.png"]
+
+
+def test_no_name_or_link_fails_the_draft(folder: Path) -> None:
+    os.symlink("loop.png", folder / "loop.png")
+    os.mkfifo(folder / "pipe.png")
+    odd = Path(os.fsdecode(os.fsencode(folder / "m") + b"\xff.png"))
+    odd.write_bytes((folder / "b.png").read_bytes() + b"more")
+    made = draft.draft(folder)
+    assert made.n_added == 3
+    assert list(made.refused.values()) == ["m\\udcff.png: its name is not UTF-8: rename it"]
+
+
+def test_a_picture_too_large_to_be_read_is_told_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(picture, "MOST_BYTES", (folder / "b.png").stat().st_size - 1)
+    told = draft.draft(folder).refused["b.png"]
+    assert "larger than" in told and "damaged" not in told
 
 
 def test_folders_without_pictures_and_damaged_drafts_are_refused(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from toolmark.errors import DataError
 from toolmark.media import Media
 from toolmark.perturb.image import picture
 from toolmark.suites.mfcl.vision import laws, wording
+from toolmark.suites.mfcl.vision.item import Mark
 from toolmark.suites.mfcl.vision.score import truth_of
 from toolmark.suites.mfcl.vision.tune import edits, own
 from toolmark.suites.mfcl.vision.tune.asides import ASIDES
@@ -68,6 +70,19 @@ def test_a_crop_shows_the_clue_where_its_box_says(task: Task, media: Media, seed
         pixel = image.getpixel((int(x), int(y)))
         assert isinstance(pixel, tuple)
         assert all(abs(a - b) < 30 for a, b in zip(pixel, bench.CLUE, strict=True))
+
+
+@given(st.integers(0, 30), st.sampled_from(["locate", "select"]))
+def test_look_alikes_stay_in_a_crop_whatever_is_asked(
+    task: Task, media: Media, seed: int, kind: str
+) -> None:
+    truth = truth_of(task)
+    beside = Mark(role="lookalike", text="Inn", box=(4.0, 440.0, 40.0, 490.0))
+    marked = msgspec.to_builtins(replace(truth, marks=(*truth.marks, beside)))
+    asked = replace(task, reference=marked, axes={**task.axes, "kind": kind})
+    made = truth_of(edits.apply("crop", asked, Random(seed), media).task)
+    assert made.size != truth.size
+    assert all(mark.box is not None for mark in made.marks)
 
 
 @pytest.mark.parametrize("name", ["context", "crop"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +15,16 @@ from msgspec.structs import replace
 from tests.suites.mfcl.vision.tune import bench
 from tests.suites.mfcl.vision.tune.bench import Scripted
 
-from toolmark.errors import DataError, UsageError
-from toolmark.runs import dataset
-from toolmark.suites.mfcl.vision import layout
+from toolmark.errors import DataError, UsageError, WorldError
+from toolmark.runs import dataset, runner
+from toolmark.suites.mfcl.vision import knobs, layout, site
 from toolmark.suites.mfcl.vision.item import Hop
 from toolmark.suites.mfcl.vision.score import truth_of
 from toolmark.suites.mfcl.vision.tune import publish
 from toolmark.suites.mfcl.vision.tune.folder import Tuning
 from toolmark.suites.mfcl.vision.tune.publish import History
-from toolmark.types import Task
+from toolmark.types import Reply, Request, Task
+from toolmark.worlds import patience
 
 
 @pytest.fixture
@@ -214,6 +217,92 @@ def test_the_pages_on_the_way_are_kept_for_who_marks(tmp_path: Path, source: Pat
     tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)})
     (leaf,) = tuning.items["inn-1"].leaves
     assert f"stands in {bench.CITIES[1]}" in leaf.text
+
+
+def test_outages_are_for_who_is_tested_and_not_for_who_marks(tmp_path: Path, source: Path) -> None:
+    models = {"a": Scripted(bench.always)}
+    tuning = bench.tuned(tmp_path / "t", source, models, knobs={"outages": 1.0})
+    for n, item in enumerate(tuning.items.values()):
+        (leaf,) = item.leaves
+        assert f"stands in {bench.CITIES[n]}" in leaf.text
+
+
+def test_what_is_no_page_is_not_kept_as_one(tmp_path: Path, source: Path) -> None:
+    (source / "pages" / "www.guide.example" / "inn-1.html").unlink()
+    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)})
+    assert [len(item.leaves) for item in tuning.items.values()] == [1, 0, 1]
+
+
+def test_a_fault_is_its_own_attempts_affair(tmp_path: Path, source: Path) -> None:
+    def faulty(question: str) -> bool:
+        if "number 2 of" in question:
+            raise RecursionError("too deep")
+        return True
+
+    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(faulty)})
+    assert statuses(tuning) == ["waiting", "open", "waiting"]
+    (trial,) = tuning.items["inn-1"].trials
+    assert (trial.outcome, "RecursionError" in trial.reason) == ("not_run", True)
+
+
+def test_who_watches_sees_what_is_waited_for(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "PULSE_S", 0.01)
+    waited = patience.Patience("desk")
+
+    class Waiting(Scripted):
+        async def __call__(self, request: Request, /) -> Reply:
+            with suppress(WorldError):
+                await waited.wait(0, 60.0, "no answer")
+            return await super().__call__(request)
+
+    seen: set[str] = set()
+
+    def watch(progress: runner.Progress) -> None:
+        seen.update(progress.waits)
+        if progress.waits:
+            for _ in range(patience.LOST):
+                waited.lost("seen")
+
+    bench.tuned(tmp_path / "t", source, {"a": Waiting()}, rounds=0, watch=watch)
+    assert seen == {"desk, no answer"}
+
+
+def test_what_is_said_of_an_item_without_a_version_is_refused_by_file_and_item(
+    tmp_path: Path, source: Path
+) -> None:
+    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)})
+    versions = tuning.path / "versions.jsonl"
+    held = versions.read_bytes().splitlines(keepends=True)
+    versions.write_bytes(b"".join(held[:2]))
+    with pytest.raises(DataError, match=r"trials\.jsonl: item 'inn-2' has no version"):
+        Tuning(tuning.path)
+    versions.write_bytes(b"".join(held))
+    for name in ("marks.jsonl", "pages.jsonl"):
+        lines = (tuning.path / name).read_bytes() if (tuning.path / name).exists() else b""
+        said = {"item": "inn-9", "version": 0, "verdict": "unclear", "reviewer": "ada", "time": "",
+                "hop": {"query": "", "href": "", "finds": ""}, "text": ""}  # fmt: skip
+        (tuning.path / name).write_bytes(lines + json.dumps(said).encode() + b"\n")
+        with pytest.raises(DataError, match=rf"{name}: item 'inn-9' has no version"):
+            Tuning(tuning.path)
+        (tuning.path / name).write_bytes(lines)
+
+
+@pytest.mark.parametrize("search", ["pages", "corpus:{}", "record:tape.jsonl@corpus:{}"])
+def test_pages_that_are_searched_are_the_corpus_behind_the_name(
+    tmp_path: Path, search: str
+) -> None:
+    pages = bench.items(tmp_path / "items") / "pages"
+    corpus = site.Opening(search.format(pages), pages).corpus(0)
+    assert asyncio.run(corpus.find("Stimada", "")).hits
+    with pytest.raises(UsageError, match="no pages of their own"):
+        site.Opening("brave", pages).corpus(0)
+
+
+def test_generated_items_come_from_no_folder_of_that_name() -> None:
+    assert knobs.folder("generated") is None
+    assert knobs.folder("hard/set") == Path("hard/set")
 
 
 def test_the_same_seed_makes_the_same_versions(tmp_path: Path, source: Path) -> None:

@@ -13,7 +13,8 @@ from difflib import SequenceMatcher
 from heapq import nlargest
 from typing import NamedTuple
 
-from toolmark.models.baselines.desk_facts import listed, loaded
+from toolmark import codec
+from toolmark.models.baselines.desk_facts import loaded
 from toolmark.models.baselines.desk_kit import Kit
 from toolmark.suites.mfcl.vision.baselines import question as asking
 from toolmark.suites.mfcl.vision.baselines import sheet as sheets
@@ -137,7 +138,7 @@ def _meant(lead: Lead, hits: Sequence[Hit]) -> Iterator[Trail]:
 
 
 def _hits(text: str) -> list[Hit]:
-    rows = listed(text)
+    rows = codec.rows(text)
     found = [Hit(str(row.get("href", "")), str(row.get("title", ""))) for row in rows]
     return [hit for hit in found if hit.href]
 

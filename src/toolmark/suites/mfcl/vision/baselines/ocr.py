@@ -23,6 +23,7 @@ from toolmark import fetch
 from toolmark.errors import DataError
 from toolmark.media import whole
 from toolmark.perturb.image import picture
+from toolmark.perturb.image.box import Box, union
 from toolmark.perturb.speech.engines import process
 from toolmark.types import Record
 
@@ -35,8 +36,6 @@ _LEAST = 12  # pixels of a side, below which there is no room for letters
 _GAP = 1.6  # heights between two words of one line, beyond which they are of two signs
 _THREADS = {"OMP_THREAD_LIMIT": "1"}
 _MARKS = re.compile(r"^[^\w&]+|[^\w&.!?]+$")
-
-Box = tuple[float, float, float, float]
 
 
 class Line(Record, frozen=True, kw_only=True):
@@ -176,14 +175,8 @@ def _line(words: Sequence[_Word]) -> Line:
     return Line(
         text=" ".join(word.text for word in words),
         sure=round(sum(word.sure for word in words) / len(words), 3),
-        box=around([word.box for word in words]),
+        box=union([word.box for word in words]),
     )
-
-
-def around(boxes: Sequence[Box]) -> Box:
-    """Return the box that holds all boxes."""
-    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
-    return (min(lefts), min(tops), max(rights), max(bottoms))
 
 
 def merged(lines: Sequence[Line]) -> tuple[Line, ...]:

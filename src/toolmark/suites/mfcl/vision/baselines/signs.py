@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from toolmark.suites.mfcl.vision.baselines.ocr import Line, Page, around
+from toolmark.perturb.image.box import union
+from toolmark.suites.mfcl.vision.baselines.ocr import Line, Page
 
 MOST = 8
 _LETTERS = 3  # fewer are no name
@@ -88,7 +89,7 @@ def _high(line: Line) -> float:
 
 
 def _sign(stack: Sequence[Line], size: tuple[int, int], tallest: float) -> Sign:
-    box = around([line.box for line in stack])
+    box = union([line.box for line in stack])
     sure = sum(line.sure for line in stack) / len(stack)
     high = max(map(_high, stack)) / max(tallest, 1.0)
     return Sign(

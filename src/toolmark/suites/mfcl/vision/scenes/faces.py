@@ -13,7 +13,8 @@ from toolmark.draw import emblem
 from toolmark.draw.canvas import Colour, Sheet, blend
 from toolmark.draw.fonts import FINE, Family, Font, cut, letters, wrap
 from toolmark.draw.plane import Point
-from toolmark.suites.mfcl.vision.item import Box, Sign
+from toolmark.perturb.image.box import Box
+from toolmark.suites.mfcl.vision.item import Sign
 
 LEAST = 13.0  # pixels: capitals lower than this are not read any more
 SECOND = 0.72  # height of further lines as a share of the first one's

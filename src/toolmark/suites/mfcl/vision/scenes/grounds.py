@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFilter
 from toolmark.draw.canvas import Colour, blend
 from toolmark.draw.fonts import FINE
 from toolmark.draw.plane import Plane
-from toolmark.suites.mfcl.vision.item import Box
+from toolmark.perturb.image.box import Box
 from toolmark.suites.mfcl.vision.scenes.faces import shaded
 from toolmark.suites.mfcl.vision.scenes.stage import Stage
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolmark.suites.mfcl.vision.item import Box
+from toolmark.perturb.image.box import Box
 from toolmark.suites.mfcl.vision.scenes.cast import Part
 from toolmark.suites.mfcl.vision.scenes.faces import look, plate, text
 from toolmark.suites.mfcl.vision.scenes.stage import Stage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolmark.draw.canvas import Colour
-from toolmark.suites.mfcl.vision.item import Box
+from toolmark.perturb.image.box import Box
 from toolmark.suites.mfcl.vision.scenes.faces import shaded
 from toolmark.suites.mfcl.vision.scenes.stage import Stage
 

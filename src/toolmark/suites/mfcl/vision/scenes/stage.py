@@ -11,7 +11,8 @@ from toolmark.draw.canvas import Colour, blend
 from toolmark.draw.fonts import FINE
 from toolmark.draw.light import grainy, lit
 from toolmark.draw.plane import Corners, Plane, Point, back, bounds
-from toolmark.suites.mfcl.vision.item import Box, Seen
+from toolmark.perturb.image.box import Box
+from toolmark.suites.mfcl.vision.item import Seen
 from toolmark.suites.mfcl.vision.scenes.faces import Face
 
 # none is 4:3 or 16:9: to crop or to resize to those must change the picture

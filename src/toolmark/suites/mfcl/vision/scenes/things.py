@@ -9,7 +9,7 @@ from typing import TypeAlias
 from toolmark.draw.canvas import Colour, Sheet, blend
 from toolmark.draw.fonts import FINE
 from toolmark.draw.plane import Point
-from toolmark.suites.mfcl.vision.item import Box
+from toolmark.perturb.image.box import Box
 from toolmark.suites.mfcl.vision.scenes.cast import PAPERS, Part
 from toolmark.suites.mfcl.vision.scenes.faces import (
     Block,

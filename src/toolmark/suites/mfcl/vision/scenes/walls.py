@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from toolmark.draw.plane import Plane
-from toolmark.suites.mfcl.vision.item import Box
+from toolmark.perturb.image.box import Box
 from toolmark.suites.mfcl.vision.scenes import grounds, props, things
 from toolmark.suites.mfcl.vision.scenes.cast import Cast, Part, rooms, spread
 from toolmark.suites.mfcl.vision.scenes.faces import Face, shaded

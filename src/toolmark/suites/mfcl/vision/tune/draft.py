@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from toolmark import files
 from toolmark.errors import DataError, UsageError
 from toolmark.perturb.image import picture
 from toolmark.suites.mfcl.vision import layout
@@ -16,7 +17,6 @@ from toolmark.suites.mfcl.vision import layout
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 SMALLEST = 200
 """Pixels of the shorter side: below it lettering can seldom be read."""
-_MOST_BYTES = 2**28
 
 
 class Drafted(NamedTuple):
@@ -37,7 +37,8 @@ def draft(folder: Path) -> Drafted:
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no folder of pictures")
-    names = sorted(_names(folder))
+    found = files.below(folder, SUFFIXES)
+    names = sorted(path.relative_to(folder).as_posix() for path in found)
     if not names:
         raise UsageError(f"{folder}: no pictures ({', '.join(SUFFIXES)})")
     path = folder / layout.FILE
@@ -60,15 +61,6 @@ def draft(folder: Path) -> Drafted:
     return Drafted(path, len(rows), len(there), refused)
 
 
-def _names(folder: Path) -> Iterator[str]:
-    """Go through the pictures of a folder; its own tree only, no links that lead out."""
-    root = folder.resolve()
-    for path in folder.rglob("*"):
-        inside = path.resolve().is_relative_to(root)
-        if path.suffix.lower() in SUFFIXES and path.is_file() and inside:
-            yield path.relative_to(folder).as_posix()
-
-
 def _there(path: Path, old: bytes) -> Iterator[tuple[str, str]]:
     """Go through id and picture of the rows that are there. Raises DataError for what is none."""
     for number, line in enumerate(old.splitlines(), 1):
@@ -84,13 +76,9 @@ def _there(path: Path, old: bytes) -> Iterator[tuple[str, str]]:
 def _digest(folder: Path, name: str, refused: dict[str, str]) -> str:
     """Return what tells pictures apart; one that cannot be used is refused with the reason."""
     try:
-        with (folder / name).open("rb") as file:
-            data = file.read(_MOST_BYTES)
+        data = picture.load(folder / name, name)
         image = picture.read(data, name)
         width, height = picture.size(data, name)
-    except OSError as error:
-        refused[name] = f"{name}: cannot read: {error.strerror}"
-        return ""
     except DataError as error:
         refused[name] = str(error)
         return ""

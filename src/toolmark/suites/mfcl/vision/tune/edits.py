@@ -92,9 +92,7 @@ def _crop(task: Task, rng: Random, media: Media) -> Edited:
     seeds.shuffle(rng, shapes)
     why = ""
     for shape in shapes:
-        cut = pictures.show(
-            image, truth.marks, shape, task.seed, task.item, task.axes.get("kind", "")
-        )
+        cut = pictures.show(image, truth.marks, shape, task.seed, task.item, pictures.CHOICE)
         if not cut.note:
             made = replace(truth, marks=cut.marks, size=cut.size)
             part = media.image(cut.data, cut.mime)

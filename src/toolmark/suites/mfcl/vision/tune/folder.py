@@ -22,11 +22,12 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from toolmark import codec
+from toolmark import codec, suites
 from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
 from toolmark.runs import jsonl
 from toolmark.runs.jsonl import Lines, records
+from toolmark.runs.suite import Suite
 from toolmark.suites.mfcl.vision.tune.outcome import Ruling, failed, ruling
 from toolmark.suites.mfcl.vision.tune.records import Leaf, Mark, Request, Trial, Version
 
@@ -111,13 +112,16 @@ class Tuning:
             raise DataError(f"{path / REQUEST}: cannot be read: {error}") from None
         self.items: dict[str, Item] = {}
         for version in records(path / VERSIONS, Version, missing_ok=True):
-            self.items.setdefault(version.item, Item(version.item)).versions.append(version)
-        for trial in records(path / TRIALS, Trial, missing_ok=True):
-            self.hold(trial)
-        for leaf in records(path / PAGES, Leaf, missing_ok=True):
-            self.hold(leaf)
-        for mark in records(path / MARKS, Mark, missing_ok=True):
-            self.hold(mark)
+            self.hold(version)
+        kinds: Mapping[str, type[Trial | Leaf | Mark]] = {TRIALS: Trial, PAGES: Leaf, MARKS: Mark}
+        for name, kind in kinds.items():
+            for record in records(path / name, kind, missing_ok=True):
+                if record.item not in self.items:
+                    raise DataError(
+                        f"{path / name}: item {record.item!r} has no version in {VERSIONS}; remove "
+                        "its lines"
+                    )
+                self.hold(record)
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:
@@ -131,16 +135,25 @@ class Tuning:
 
     def hold(self, record: Version | Trial | Leaf | Mark) -> None:
         """Add a record to the items; of a trial the episode stays on the disk."""
-        held = self.items.setdefault(record.item, Item(record.item))
         match record:
             case Version():
-                held.versions.append(record)
+                item = self.items.setdefault(record.item, Item(record.item))
+                item.versions.append(record)
             case Trial():
-                held.trials.append(replace(record, trajectory=None))
+                self.items[record.item].trials.append(replace(record, trajectory=None))
             case Leaf():
-                held.leaves.append(record)
+                self.items[record.item].leaves.append(record)
             case Mark():
-                held.marks.append(record)
+                self.items[record.item].marks.append(record)
+
+    def suite(self) -> Suite:
+        """Load the suite again. Raises UsageError where its items have changed since."""
+        plan = self.request.plan
+        knobs = suites.settled(plan.suite, plan.knobs) | {"seed": self.request.seed}
+        loaded = suites.load(plan.suite, **knobs)
+        if dict(loaded.hashes) != self.request.hashes:
+            raise UsageError(f"{self.path}: the items have changed since; begin another folder")
+        return loaded
 
     def count(self) -> dict[Status, int]:
         """Count the items by how they stand."""
@@ -201,6 +214,6 @@ def _other(old: Request, new: Request) -> str:
         ("panel", old.models, new.models),
         ("choice of edits", old.edits, new.edits),
         ("number of rounds", old.rounds, new.rounds),
-        ("items.jsonl", old.hashes, new.hashes),
+        ("file of items, pages or answers", old.hashes, new.hashes),
     )
     return next((name for name, one, other in told if one != other), "")

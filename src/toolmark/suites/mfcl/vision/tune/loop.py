@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,25 +11,27 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from toolmark import codec, seeds, suites
-from toolmark.errors import EndpointError, UsageError, WorldError
+from toolmark.errors import UsageError, WorldError
+from toolmark.runs import runner
 from toolmark.runs.judging import Door, together
 from toolmark.runs.plan import Plan, select
-from toolmark.runs.runner import Progress, Watcher, bound
+from toolmark.runs.runner import Cast, Episode, Progress, Watcher, play
 from toolmark.runs.suite import Suite
+from toolmark.suites.mfcl.vision import knobs
 from toolmark.suites.mfcl.vision.item import BASE, Hop
 from toolmark.suites.mfcl.vision.knobs import MAX_HOPS
 from toolmark.suites.mfcl.vision.score import truth_of
-from toolmark.suites.mfcl.vision.site import failed
+from toolmark.suites.mfcl.vision.site import Web, failed
 from toolmark.suites.mfcl.vision.tune import edits, outcome, own
 from toolmark.suites.mfcl.vision.tune.edits import HINT, HOPS, OWN, UNHINT, Edited
 from toolmark.suites.mfcl.vision.tune.folder import Item, Tuning, Writer
 from toolmark.suites.mfcl.vision.tune.own import Own
 from toolmark.suites.mfcl.vision.tune.records import Leaf, Trial, Version
-from toolmark.types import Call, Instrument, Model, Result, Site, Step, Task
+from toolmark.types import Call, Instrument, Model, Result, Task, Trajectory
+from toolmark.worlds import patience
 from toolmark.worlds.search import FETCH
 
 Panel: TypeAlias = Mapping[str, Model | Instrument]
-GENERATED = "generated"
 _LEAF = 20_000  # characters of a page that who marks is shown
 
 
@@ -160,7 +163,7 @@ def _since(item: Item) -> set[str]:
 
 def further(suite: Suite, item: str, hops: int) -> Task | None:
     """Make an item of a generated suite anew with so many hops; None where it cannot be made."""
-    if suite.knobs.get("source") != GENERATED:
+    if knobs.folder(suite.knobs["source"]) is not None:
         return None
     more = suites.load(suite.name, **{**suite.knobs, "hops": (str(hops),), "seed": suite.seed})
     drafts = (task for task in more.tasks if task.item == item)
@@ -178,18 +181,18 @@ class Round:
     tuning: Tuning
     writer: Writer
     suite: Suite
-    site: Site
+    web: Web
     panel: Panel
     progress: Progress
-    watch: Watcher | None = None
+    tell: Callable[[], None]
     doors: dict[str, Door] = field(default_factory=dict)
 
     async def play(self, at_once: int) -> None:
         """Ask until every model has said, or can be asked no longer."""
         todo = {name: list(self._todo(name)) for name in self.panel}
         self.progress.n_planned += sum(map(len, todo.values()))
-        leafless = (i for i in self.tuning.items.values() if not i.last.broken and not _read(i))
-        workers = [self._reading(leafless) for _ in range(at_once)]
+        whole = (item for item in self.tuning.items.values() if not item.last.broken)
+        workers = [self._reading(whole) for _ in range(at_once)]
         for name, items in todo.items():
             queue = iter(items)
             workers += [self._work(name, queue) for _ in range(min(at_once, len(items)))]
@@ -206,8 +209,7 @@ class Round:
             ran = not door.shut and await self._asked(name, item, door)
             self.progress.n_run += ran
             self.progress.n_not_run += not ran
-            if self.watch is not None:
-                self.watch(self.progress)
+            self.tell()
 
     async def _asked(self, name: str, item: Item, door: Door) -> bool:
         """Let a model try until it solves the version or has failed often enough."""
@@ -224,69 +226,62 @@ class Round:
         return True
 
     async def _tried(self, name: str, version: Version, attempt: int, door: Door) -> Trial:
-        task = version.task
         trial = Trial(
             item=version.item, version=version.number, model=name, attempt=attempt,
             outcome="not_run",
         )  # fmt: skip
-        try:
-            steps: list[Step] = []
-            dialect = self.suite.dialects[self.tuning.request.plan.dialect]
-            player = self.panel[name]
-            if isinstance(player, Instrument):
-                player = bound(player, dialect, task, attempt)
-            sampling = self.tuning.request.plan.sampling
-            async with self.site.world(task, {}) as world:
-                made = await self.suite.agent(
-                    task, player, dialect, world, sampling, attempt, steps=steps
-                )
-        except EndpointError as error:
-            told = f"{type(error).__name__}: {error}"
-            door.failed(told, error)
-            return replace(trial, reason=told)
-        except WorldError as error:
-            return replace(trial, reason=f"{type(error).__name__}: {error}")
-        door.passed()
-        came = outcome.outcome(task, made)
-        mode, evidence = (came.label.native, came.label.evidence) if came.label else ("", "")
-        return replace(
-            trial, outcome=came.outcome, answer=came.answer, mode=mode, evidence=evidence,
-            usage=made.usage, trajectory=made,
-        )  # fmt: skip
+        plan = self.tuning.request.plan
+        dialect = self.suite.dialects[plan.dialect]
+        cast = Cast(self.suite, self.web, self.panel[name], dialect, plan.sampling)
+        episode = Episode(version.task, attempt)
+        judged: list[Trial] = []
+        if await play(episode, cast, lambda made: judged.append(_judged(trial, episode, made))):
+            door.passed()
+            return judged[0]
+        if episode.error is not None:
+            door.failed(episode.reason, episode.error)
+        return replace(trial, reason=episode.reason)
 
     # --- pages, for who marks ---------------------------------------------------------------
 
     async def _reading(self, items: Iterable[Item]) -> None:
+        """Keep the pages that can be had: simulated outages are for who is tested."""
         for item in items:
             version = item.last
+            there = [leaf.hop for leaf in item.leaves if leaf.version == version.number]
             try:
-                async with self.site.world(version.task, {}) as world:
-                    for number, hop in enumerate(truth_of(version.task).hops):
-                        call = Call(name=FETCH, arguments=_fetching(hop), id=f"page_{number}")
-                        self.writer.add(_leaf(version, hop, await world.call(call)))
+                world = await self.web.calm(version.task)
+                for hop in truth_of(version.task).hops:
+                    if hop not in there and (text := _text(await world.call(_fetching(hop)))):
+                        self.writer.add(
+                            Leaf(item=version.item, version=version.number, hop=hop, text=text)
+                        )
             except WorldError:  # who marks goes without
                 continue
 
 
-def _fetching(hop: Hop) -> str:
-    return json.dumps({"url": hop.href, "mode": "truncate"})
+def _judged(trial: Trial, episode: Episode, made: Trajectory) -> Trial:
+    came = outcome.outcome(episode.task, made)
+    mode, evidence = (came.label.native, came.label.evidence) if came.label else ("", "")
+    return replace(
+        trial, outcome=came.outcome, answer=came.answer, mode=mode, evidence=evidence,
+        usage=made.usage, trajectory=made,
+    )  # fmt: skip
 
 
-def _leaf(version: Version, hop: Hop, found: Result) -> Leaf:
-    """Return a page as a reader wants it; what is no page says why."""
-    leaf = Leaf(item=version.item, version=version.number, hop=hop)
+def _fetching(hop: Hop) -> Call:
+    arguments = json.dumps({"url": hop.href, "mode": "truncate"})
+    return Call(name=FETCH, arguments=arguments, id="page")
+
+
+def _text(found: Result) -> str:
+    """Return a page as a reader wants it, "" for what is no page."""
     try:
         held = codec.loads(codec.restore(found.text))
     except codec.BadJson:
-        return replace(leaf, error=found.text[:_LEAF])
+        return ""
     text = held.get("content") if isinstance(held, dict) else None
-    if isinstance(text, str):
-        return replace(leaf, text=codec.escape(text[:_LEAF]))
-    return replace(leaf, error=found.text[:_LEAF])
-
-
-def _read(item: Item) -> bool:
-    return any(leaf.version == item.last.number for leaf in item.leaves)
+    return codec.escape(text[:_LEAF]) if isinstance(text, str) else ""
 
 
 def waiting(tuning: Tuning) -> bool:
@@ -314,12 +309,25 @@ async def tune(
     """
     progress = Progress(n_planned=0)
     doors: dict[str, Door] = {}
+    waits = patience.watch()
+
+    def tell() -> None:
+        progress.waits = runner.waiting(panel.values(), waits)
+        if watch is not None:
+            watch(progress)
+
     async with suite.site(tuning.media) as site:
-        while True:
-            turn = Round(tuning, writer, suite, site, panel, progress, watch, doors)
-            await turn.play(at_once)
-            if not editor.edit():
-                break
+        assert isinstance(site, Web)
+        beat = asyncio.create_task(runner.pulse(tell))
+        try:
+            while True:
+                turn = Round(tuning, writer, suite, site, panel, progress, tell, doors)
+                await turn.play(at_once)
+                if not editor.edit():
+                    break
+        finally:
+            beat.cancel()
+            await asyncio.gather(beat, return_exceptions=True)
     shut = {name: door.shut for name, door in doors.items() if door.shut}
     progress.stopped = "; ".join(f"{name}: {why}" for name, why in shut.items())
     return progress

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +10,7 @@ from pathlib import Path
 from toolmark import codec
 from toolmark.runs import dataset
 from toolmark.runs.suite import Suite
-from toolmark.suites.mfcl.vision import layout, wording
+from toolmark.suites.mfcl.vision import wording
 from toolmark.suites.mfcl.vision.score import truth_of
 from toolmark.suites.mfcl.vision.tune.folder import SET, STATUSES, Item, Status, Tuning
 from toolmark.suites.mfcl.vision.tune.outcome import failed
@@ -82,22 +80,10 @@ def _kept(item: Item, request: Request) -> Iterator[Task]:
 
 def _more(folder: Path, tuning: Tuning, suite: Suite) -> Sequence[Table]:
     tables = list(suite.publisher.more(folder))
-    pages = Path(str(suite.knobs.get("source", ""))) / layout.PAGES
-    if not (folder / layout.PAGES).exists() and pages.is_dir():
-        shutil.copytree(pages, folder / layout.PAGES, copy_function=_linked)
     with (folder / HISTORY).open("wb") as lines:
         for item in tuning.items.values():
             lines.write(codec.encode(history(item, tuning.request)) + b"\n")
     return [*tables, *summary(tuning)]
-
-
-def _linked(source: str, place: str) -> str:
-    """Put a page under another name, on the disk once where it can be."""
-    try:
-        os.link(Path(source).resolve(), place)
-    except OSError:  # some disks know no links
-        shutil.copyfile(source, place)
-    return place
 
 
 def history(item: Item, request: Request) -> History:

@@ -86,10 +86,9 @@ class Mark(Record, frozen=True, kw_only=True):
 
 
 class Leaf(Record, frozen=True, kw_only=True):
-    """The page of a step to the answer, as searching gave it; `error` where it did not."""
+    """The page of a step to the answer, as it can be fetched."""
 
     item: str
     version: int
     hop: Hop
-    text: str = ""
-    error: str = ""
+    text: str
