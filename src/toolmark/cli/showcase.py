@@ -53,7 +53,7 @@ def play(out: Console, err: Console, log_dir: Path) -> None:
         "\n  .venv/bin/toolmark fetch m3-servers    # once; real MCP servers, pictures, no key:"
         "\n  .venv/bin/toolmark run m3-local -m http://localhost:8000/v1#my-model -T instances=1"
         "\n  .venv/bin/toolmark run mfcl-vision -m http://localhost:8000/v1#my-model -T items=25"
-        f"\n      # pictures, and a web to search; once: {plugin.install('vision')}",
+        f"\n      # pictures, and a web to search; once: {escape(plugin.install('vision'))}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
 
