@@ -122,10 +122,10 @@ def test_fetching_at_once_gives_one_folder(tmp_path: Path) -> None:
 
 
 def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOOLMARK_CACHE", "/a/own")
+    monkeypatch.setenv("TOOLMARK_HOME", "/a/own")
     monkeypatch.setenv("XDG_CACHE_HOME", "/b")
     assert fetch.cache() == Path("/a/own")
-    monkeypatch.delenv("TOOLMARK_CACHE")
+    monkeypatch.delenv("TOOLMARK_HOME")
     assert fetch.cache() == Path("/b/toolmark")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/c")

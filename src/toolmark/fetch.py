@@ -37,8 +37,8 @@ class Package:
 
 
 def cache() -> Path:
-    """Return the cache folder: $TOOLMARK_CACHE, $XDG_CACHE_HOME/toolmark or ~/.cache/toolmark."""
-    if own := os.environ.get("TOOLMARK_CACHE"):
+    """Return the cache folder: $TOOLMARK_HOME, $XDG_CACHE_HOME/toolmark or ~/.cache/toolmark."""
+    if own := os.environ.get("TOOLMARK_HOME"):
         return Path(own).expanduser()
     if shared := os.environ.get("XDG_CACHE_HOME"):
         return Path(shared).expanduser() / "toolmark"

@@ -87,7 +87,7 @@ def test_ctrl_c_while_speech_is_made_ends_it_without_a_run(tmp_path: Path) -> No
              "engines=flite"]  # fmt: skip
     with subprocess.Popen(
         [sys.executable, "-m", "toolmark", *words], cwd=tmp_path, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, env={**os.environ, "TOOLMARK_CACHE": str(home)},
+        stderr=subprocess.STDOUT, text=True, env={**os.environ, "TOOLMARK_HOME": str(home)},
         start_new_session=True,
     ) as child:  # fmt: skip
         try:

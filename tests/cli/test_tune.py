@@ -18,7 +18,7 @@ BENCH = "tests.suites.mfcl.vision.tune.bench"
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture

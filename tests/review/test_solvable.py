@@ -27,7 +27,7 @@ ODD = {"hint": f"Look. {HOSTILE}", "request": bench.row(0)["question"], "context
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture

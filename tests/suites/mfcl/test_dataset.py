@@ -200,7 +200,7 @@ def test_a_set_is_on_record_as_it_was_made_and_needs_no_data_of_bfcl(
     made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     placed(monkeypatch, tmp_path / "empty")
-    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path / "no-cache"))
+    monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path / "no-cache"))
 
     def fetched() -> Path:
         raise AssertionError("the set needs no wheel")

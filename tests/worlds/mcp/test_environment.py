@@ -69,7 +69,7 @@ def test_each_server_of_the_suite_has_its_environment() -> None:
 @pytest.fixture
 def pin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> environment.Pin:
     """A pin of one small wheel, in a cache of its own."""
-    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path / "a cache"))
+    monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path / "a cache"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     wheel = _wheel(tmp_path)
@@ -173,7 +173,7 @@ def test_another_lock_is_another_environment(pin: environment.Pin) -> None:
 
 
 def test_without_npm_its_servers_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path))
+    monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     failed = environment.make_all(NPM)
     assert set(failed) == set(NPM)
@@ -190,7 +190,7 @@ def test_what_the_system_lacks_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_what_is_not_installed_says_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path))
+    monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path))
     with pytest.raises(DataError, match="time: not installed yet; run `toolmark fetch m3-servers`"):
         environment.command("time")
 

@@ -18,7 +18,7 @@ FETCH = "not installed yet; run `toolmark fetch m3-servers`"
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A cache without any server, on a machine that has all that servers need."""
-    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(environment, "lacking", lambda one: "")
 
 

@@ -280,7 +280,7 @@ def test_fetching_tells_why_a_server_cannot_be_had(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "cache").write_text("a file, where a folder is needed")
-    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path / "cache"))
     with pytest.raises(DataError, match=r"ready: none(?s:.)*cannot make the environment") as error:
         servers.fetch()
     assert len(str(error.value).splitlines()) == 1 + len(PINS)

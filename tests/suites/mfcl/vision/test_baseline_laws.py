@@ -154,7 +154,7 @@ def test_who_reads_the_clue_and_searches_is_right_mostly(
 
 
 def test_edges_cost_the_reader_its_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(workers, "cores", lambda: 1)  # the world is drawn once, in this process
     knobs: dict[str, Any] = {
         "items": 5, "variations": "base,edges", "seed": SEEDS[0], "clue": "text", "hops": "1",

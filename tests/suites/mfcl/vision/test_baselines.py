@@ -102,7 +102,7 @@ def answer(
 
 @pytest.fixture
 def media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Media:
-    monkeypatch.setenv("TOOLMARK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path / "cache"))
     return Media(tmp_path / "media")
 
 

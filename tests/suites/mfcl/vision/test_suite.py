@@ -28,7 +28,7 @@ KNOBS: dict[str, Any] = {"items": 4, "variations": "base,edges,crop-16:9", "seed
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TOOLMARK_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("TOOLMARK_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setattr(workers, "cores", lambda: 1)  # a world is drawn once, in this process
         yield
 

@@ -10,5 +10,5 @@ import pytest
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TOOLMARK_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("TOOLMARK_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
