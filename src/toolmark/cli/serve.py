@@ -6,7 +6,6 @@ import asyncio
 import signal
 import socket
 import sys
-from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -52,10 +51,12 @@ def serve(
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input cannot be told
         asyncio.run(server.stdio(server.only(chosen)))
         return
-    with _listening(port) as listener, suppress(KeyboardInterrupt):  # how a server is ended
+    running = server.http(server.only(chosen, loaded))
+    with _listening(port) as listener:
+        signal.signal(signal.SIGINT, running.handle_exit)  # ended so, from the first word on
         sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}{server.PATH}\n")
         sys.stdout.flush()
-        server.http(server.only(chosen, loaded), listener)
+        running.run(sockets=[listener])
 
 
 def _chosen(loaded: Suite, id: str | None) -> Task:

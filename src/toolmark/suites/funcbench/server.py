@@ -140,19 +140,19 @@ async def stdio(find: Find) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-def http(find: Find, listener: socket.socket) -> None:
-    """Serve on a socket that listens, until a signal."""
+def http(find: Find) -> uvicorn.Server:
+    """Give what serves over HTTP; `run(sockets=[...])` serves on a socket that listens."""
     settings = uvicorn.Config(
         Desk(find), lifespan="on", log_level="error", timeout_graceful_shutdown=1
     )
-    uvicorn.Server(settings).run(sockets=[listener])
+    return uvicorn.Server(settings)
 
 
 def main() -> None:
     """Serve the tasks of a run: socket and folder are given. Ends with its standard input."""
     listener = socket.socket(fileno=int(sys.argv[1]))
     threading.Thread(target=_follow, daemon=True).start()
-    http(beside(Path(sys.argv[2])), listener)
+    http(beside(Path(sys.argv[2]))).run(sockets=[listener])
 
 
 def _follow() -> None:
