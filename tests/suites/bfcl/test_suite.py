@@ -79,6 +79,13 @@ def test_hashes_name_every_file_that_was_read(suite: Suite) -> None:
     }
 
 
+def test_the_pages_that_answer_searches_belong_to_a_run(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("# A page")
+    search = f"corpus:{tmp_path}"
+    assert "corpus" in bfcl.load(category=("web_search",), search=search).hashes
+    assert "corpus" not in bfcl.load(category=("parallel",), search=search).hashes
+
+
 def folder(root: Path, entries: str, answers: str) -> Path:
     inside = root / "bfcl_eval/data"
     (inside / "possible_answer").mkdir(parents=True)

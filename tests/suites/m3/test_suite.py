@@ -14,6 +14,7 @@ import pytest
 
 import toolmark as tm
 from toolmark.errors import UsageError
+from toolmark.runs.plan import world
 from toolmark.stats.columns import Columns, columns
 from toolmark.suites.m3 import data, paper
 from toolmark.suites.m3.report import MEASURES, pooled
@@ -49,6 +50,14 @@ def knobs(tmp_path: Path) -> dict[str, Any]:
         "truths": str(tmp_path / "truths.json"), "servers": str(tmp_path / "mcp.json"),
         "similarity": "exact",
     }  # fmt: skip
+
+
+def test_a_run_of_other_references_is_another_run(knobs: dict[str, Any]) -> None:
+    known = tm.load("m3", **knobs)
+    assert world(known) == world(tm.load("m3", **knobs))
+    truths = Path(knobs["truths"])
+    truths.write_text(truths.read_text().replace("3 and 4", "3 and 5"))
+    assert world(known) != world(tm.load("m3", **knobs))
 
 
 @pytest.mark.parametrize("agent", ["loop", "executor"])

@@ -106,7 +106,7 @@ def look(kit: Kit, facts: Facts) -> Work:
     if not facts.paths:
         named = _MENTIONED.findall(facts.question)
         facts.paths = [f"{root}/{name}" for name in dict.fromkeys(named) if name not in shown]
-    names = [next(iter(row.values())) for row in codec.rows(heard.get("tables", ""))]
+    names = [next(iter(row.values())) for row in codec.rows(heard.get("tables", "")) if row]
     facts.tables = [Table(str(name), "rows", "", []) for name in names]
     return []
 

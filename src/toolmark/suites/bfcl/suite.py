@@ -25,6 +25,7 @@ from toolmark.suites.bfcl import formats as variants
 from toolmark.suites.bfcl.instruments import faulty, oracle
 from toolmark.suites.bfcl.score import READINGS
 from toolmark.types import Task
+from toolmark.worlds import engines
 from toolmark.worlds.silent import site
 
 SCORER = Scorer(
@@ -117,6 +118,8 @@ def load(
         parts.append(variants.read(root, shapes, entries))
     tasks = Joined(tuple(found for found, _ in parts))
     hashes = {file: sha256 for _, read in parts for file, sha256 in read.items()}
+    if not set(agentic.GROUPS["web_search"]).isdisjoint(acted):
+        hashes |= engines.hashes(search)
     return Suite(
         name="bfcl",
         tasks=tasks,

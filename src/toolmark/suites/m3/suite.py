@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +87,18 @@ def load(
         knobs=knobs,
         sampling=Sampling(temperature=0.7) if agent == "executor" else Sampling(),
         instruments={"oracle": instruments.oracle, "faulty": instruments.faulty},
-        hashes={path.name: fetch.digest(path) for path in files} | stage.hashes(),
+        hashes=_hashes(files) | stage.hashes(),
         media=store,
         notes=notes,
         publisher=PUBLISHER,
         asking=("agent", "servers", "cassette", "mode"),
     )
+
+
+def _hashes(files: Sequence[Path]) -> dict[str, str]:
+    """Return what was read by file, and all of it as one: a run of other files is another run."""
+    found = {path.name: fetch.digest(path) for path in files}
+    return {**found, "items": sha256(" ".join(found.values()).encode()).hexdigest()}
 
 
 def _tasks(
