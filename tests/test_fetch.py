@@ -111,6 +111,21 @@ def test_a_source_archive_is_unpacked_without_its_links(tmp_path: Path) -> None:
     assert kept(found) == {"tiny-data-1.0/a.txt"}
 
 
+def test_the_set_up_script_of_another_source_archive_does_not_run(
+    index: Path, tmp_path: Path
+) -> None:
+    index.mkdir()
+    mark = tmp_path / "ran"
+    script = f"open({str(mark)!r}, 'w')".encode()
+    with tarfile.open(index / "tiny_data-1.0.tar.gz", "w:gz") as bundle:
+        entry = tarfile.TarInfo("tiny_data-1.0/setup.py")
+        entry.size = len(script)
+        bundle.addfile(entry, io.BytesIO(script))
+    with pytest.raises(DataError, match="HASHES"):
+        fetch.fetch(package(b"the real one", "tiny_data-1.0.tar.gz"), tmp_path / "cache")
+    assert not mark.exists()
+
+
 def test_fetching_at_once_gives_one_folder(tmp_path: Path) -> None:
     home = tmp_path / "cache"
     data = wheel(home / "archives", {f"tiny/{i}.txt": str(i) for i in range(50)})

@@ -1,7 +1,8 @@
 """Published packages as data: one pinned file, checked, unpacked once, offline ever after.
 
 The file is downloaded by pip, so that a user's own index, proxy and certificates apply. Nothing
-of it is installed or run.
+of it is installed or run, but for the set-up script of a source archive, by which pip learns what
+it is: of the pinned one, once its SHA-256 is right.
 """
 
 from __future__ import annotations
@@ -104,8 +105,17 @@ def _pip(package: Package, folder: str) -> None:
     kind = "--only-binary=:all:" if package.file.endswith(".whl") else "--no-binary=:all:"
     pin = f"{package.name}=={package.version}"
     options = ["--no-deps", "--no-input", "--quiet", "--disable-pip-version-check"]
-    command = [sys.executable, "-m", "pip", "download", *options, kind, "-d", folder, pin]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    command = [sys.executable, "-m", "pip", "download", *options, kind, "-d", folder]
+    with tempfile.TemporaryDirectory() as aside:
+        if package.file.endswith(".whl"):
+            command.append(pin)
+        else:  # it must not run what is not the pinned file
+            wanted = Path(aside, "wanted.txt")
+            wanted.write_text(f"{pin} --hash=sha256:{package.sha256}\n", encoding="utf-8")
+            command += ["--require-hashes", "-r", str(wanted)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
     if done.returncode == 0:
         return
     said = [line for line in done.stderr.splitlines() if "ERROR" in line or "No module" in line]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from toolmark.errors import DataError
 
@@ -33,12 +35,19 @@ def below(folder: Path, suffixes: Collection[str]) -> list[Path]:
 
 def head(path: Path, most: int) -> bytes:
     """Return the first bytes of a file. Raises DataError for what is none, or cannot be read."""
+    with opened(path) as file:
+        return file.read(most)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to be read. Raises DataError for what is none, or cannot be read."""
     try:
         place = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait
         with open(place, "rb") as file:
             if not stat.S_ISREG(os.fstat(place).st_mode):
                 raise DataError(f"{path}: not a file")
-            return file.read(most)
+            yield file
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}") from None
 

@@ -18,7 +18,7 @@ from toolmark.errors import UsageError, near
 # rooms of ours, and the extra that they need; the first that fits counts
 EXTRAS = {
     "image": "vision", "vision": "vision", "m3": "m3", "mcp": "m3", "mfcl": "speech",
-    "perturb": "speech",
+    "perturb": "speech", "hub": "multinet-hub", "multinet": "multinet",
 }  # fmt: skip
 
 

@@ -388,10 +388,11 @@ class Chart(Record, frozen=True, kw_only=True):
     """A chart of a report: lines over a number, or bars over names (`ticks`, x = 0, 1, ...).
 
     `stack`: one bar per name, the series' values, which are not negative, behind each other.
+    `heat`: a row of cells per series, a column per name; values are shares.
     """
 
     title: str
-    kind: Literal["line", "bar", "stack", "scatter"]
+    kind: Literal["line", "bar", "stack", "scatter", "heat"]
     series: tuple[Series, ...]
     x_label: str = ""
     y_label: str = ""

@@ -128,7 +128,7 @@ def test_what_is_empty_is_not_printed() -> None:
 
 def test_the_list_names_everyone_who_can_play() -> None:
     told = " ".join(terminal.PLAYERS.values())
-    for name in (*resolve._BASELINES, *resolve._TESTS):
+    for name in (*resolve._BASELINES, *resolve._GUESSES, *resolve._TESTS):
         assert f"/{name}" in told
 
 

@@ -60,6 +60,12 @@ RUNS = Path("runs")
 DATA = {
     "bfcl": "toolmark.suites.bfcl.data:fetch",
     "m3-servers": "toolmark.suites.m3.local.servers:fetch",
+    "overcooked": "toolmark.suites.multinet.overcooked.data:fetch",
+    "multinet-piqa": "toolmark.suites.multinet.published.hub:piqa",
+    "multinet-sqa3d": "toolmark.suites.multinet.published.hub:sqa3d",
+    "multinet-robovqa": "toolmark.suites.multinet.published.hub:robovqa",
+    "multinet-odinw": "toolmark.suites.multinet.published.hub:odinw",
+    "multinet-openx": "toolmark.suites.multinet.published.hub:openx",
 }
 
 
@@ -384,7 +390,7 @@ def make(
 
 @app.command(epilog="Examples: `toolmark fetch bfcl`, `toolmark fetch m3-servers`")
 def fetch(
-    data: Annotated[str, typer.Argument(help="Which data: bfcl, m3-servers.")],
+    data: Annotated[str, typer.Argument(help=f"Which data: {', '.join(DATA)}.")],
 ) -> None:
     """Fetch published data or servers into the cache, check their sha256, say where they are."""
     if data not in DATA:

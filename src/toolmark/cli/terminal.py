@@ -24,6 +24,7 @@ from toolmark.runs.store import Run
 from toolmark.stats import figures
 from toolmark.stats.interval import wilson
 from toolmark.suites import Knob, told
+from toolmark.suites.multinet.frame import FAMILIES
 from toolmark.types import (
     Attempt,
     Audio,
@@ -61,10 +62,16 @@ DIALECTS = {
     "mfcl-speech": "native, prompt",
     "mfcl-transcripts": "native, prompt",
     "mfcl-vision": "native, prompt",
+    **dict.fromkeys(
+        (f"multinet-{family}" for family in FAMILIES), "native; how answers are given: -T form"
+    ),
 }
 PLAYERS = {
     "baselines": "baseline/planner, baseline/eager, baseline/lexical, baseline/desk, "
     "baseline/listener, baseline/ocr-search, baseline/blind: agents that need no key",
+    "baselines of MultiNet": "baseline/uniform, baseline/majority, baseline/majority-by-layout, "
+    "baseline/majority-by-subset, baseline/majority-by-type, baseline/stay, baseline/previous, "
+    "baseline/mean, baseline/linear: what needs no look; a suite tells those it has",
     "test instruments": "test/null, test/always-call, test/dead for any suite; test/oracle, "
     "test/faulty?class=... where a suite has them",
     "dialects": "--dialect native (tool calling by the endpoint) or prompt (calls as text)",

@@ -36,6 +36,11 @@ _BASELINES = {
     "ocr-search": "toolmark.suites.mfcl.vision.baselines.players:Reader",
     "blind": "toolmark.suites.mfcl.vision.baselines.players:Blind",
 }
+_GUESSES = dict.fromkeys(
+    ("uniform", "majority", "majority-by-layout", "majority-by-subset", "majority-by-type", "stay",
+     "previous", "mean", "linear"),
+    "toolmark.suites.multinet.players:Guess",
+)  # fmt: skip
 _SENSES = {"listener": "sound", "ocr-search": "pictures"}  # those read the run's media
 _TESTS = {
     "null": "toolmark.models.baselines.instruments:Null",
@@ -98,7 +103,9 @@ def resolve(
         return spec
     scheme, _, rest = spec.partition("/")
     if scheme == "baseline":
-        make = plugin.attribute(_pick(rest, _BASELINES, "baseline"))
+        make = plugin.attribute(_pick(rest, {**_BASELINES, **_GUESSES}, "baseline"))
+        if rest in _GUESSES:
+            return cast(Instrument, make(rest))
         if rest not in _SENSES:
             return cast(Model, make())
         if media is None:

@@ -108,7 +108,7 @@ def legend(names: Sequence[str], left: float, right: float) -> tuple[Markup, flo
 
 def clip(text: str, width: float) -> str:
     """Shorten a label to about this many pixels."""
-    room = max(4, int(width / LETTER))
+    room = max(4, int(width / LETTER + 1e-9))  # of floats: a label that fits may seem not to
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 

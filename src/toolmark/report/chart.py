@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from toolmark import svg
-from toolmark.report import axes
+from toolmark.report import axes, heat
 from toolmark.report.axes import Scale
 from toolmark.svg import Markup
 from toolmark.types import Chart, Series
@@ -38,6 +38,8 @@ def draw(chart: Chart) -> Markup:
 
     Bars lie flat, one row per name, so that names of any length can be read.
     """
+    if chart.kind == "heat":
+        return heat.draw(chart)
     points = [list(_points(series)) for series in chart.series]
     if chart.kind in ("bar", "stack"):
         return _bars(chart, points)

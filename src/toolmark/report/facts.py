@@ -16,7 +16,7 @@ from toolmark.errors import UsageError
 from toolmark.report import chart, names, tables
 from toolmark.report.tables import Grid
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Scorer
+from toolmark.runs.suite import Ran, Scorer
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
 from toolmark.stats.summary import noise
@@ -84,6 +84,7 @@ class Side:
     suite: str
     model: str
     about: str
+    caution: str
     head: Estimate
     readings: list[Read]
     noise: str
@@ -118,6 +119,7 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, dict[st
         suite=plan.suite,
         model=tables.visible(names.short(plan.model)),
         about=_about(run),
+        caution=tables.visible(scorer.caution(first)),
         head=measured[0].estimates[0],
         readings=measured,
         noise=_noise(first),
@@ -158,6 +160,23 @@ def across(
         }
         if len(alike) > 1 and (found := list(_groups(scorer.across(together)))):
             made[suite] = found
+    return made
+
+
+def profiles(
+    sides: Sequence[Side], scorers: Sequence[Scorer], tables: Sequence[Mapping[str, Columns]]
+) -> dict[str, list[Group]]:
+    """Return what suites that belong together show of their runs; nothing of a single suite."""
+    made: dict[str, list[Group]] = {}
+    for profile in dict.fromkeys(scorer.profile for scorer in scorers):
+        runs = [
+            Ran(side.suite, side.model, side.name, found)
+            for side, scorer, found in zip(sides, scorers, tables, strict=True)
+            if scorer.profile == profile
+        ]
+        suites = dict.fromkeys(run.suite for run in runs)
+        if len(suites) > 1 and (found := list(_groups(profile(runs)))):
+            made[", ".join(suites)] = found
     return made
 
 
@@ -210,6 +229,15 @@ def _noted(sides: Sequence[Side]) -> list[str]:
     return [
         note if len(of) == len(sides) else f"{', '.join(of)}: {note}" for note, of in meant.items()
     ]
+
+
+def cautions(sides: Sequence[Side]) -> dict[str, list[str]]:
+    """Return what readers must know first, each with the runs that it is of."""
+    found: dict[str, list[str]] = {}
+    for side in sides:
+        if side.caution:
+            found.setdefault(side.caution, []).append(side.name)
+    return found
 
 
 def _known(name: str, estimates: Mapping[str, Estimate]) -> bool:

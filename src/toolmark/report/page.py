@@ -71,13 +71,17 @@ def write(
         for index, (run, scorer, name) in enumerate(zip(runs, scorers, told, strict=True))
     ]
     sides = [made for made, _ in gathered]
-    beside = facts.across(sides, scorers, [found for _, found in gathered])
+    columns = [found for _, found in gathered]
+    beside = {
+        "profiles": facts.profiles(sides, scorers, columns),
+        "across": facts.across(sides, scorers, columns),
+    }
     shelves = _Shelves(
         Shelf(limit_bytes, SOUND), Shelf(limit_bytes, SOUND), Shelf(limit_bytes // 10, SOUND)
     )
     for index, (run, scorer, (_, found)) in enumerate(zip(runs, scorers, gathered, strict=True)):
         _fill(shelves, index, run, scorer, found[scorer.readings[0]], path.parent)
-    frame = _frame(runs, scorers, sides) | {"across": beside}
+    frame = _frame(runs, scorers, sides) | beside
     fixed = sum(len(piece.encode()) for piece in _render(frame, [], ""))
     _share(shelves, limit_bytes - fixed - SLACK_BYTES)
     blocks = [block for shelf in shelves.all for block in shelf.blocks()]
@@ -200,7 +204,8 @@ def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) ->
         "title": _title(sides),
         "sides": sides,
         "parts": [tables.grid(table) for table in facts.parts(sides)],
-        "comparisons": [_compared(found) for found in _comparisons(runs, scorers)],
+        "comparisons": [*_comparisons(runs, scorers)],
+        "cautions": facts.cautions(sides),
         "n_not_run": sum(side.n_not_run for side in sides),
         "runs": episode.embed(about).decode(),
         "script": script,
@@ -221,11 +226,13 @@ def _title(sides: Sequence[Side]) -> str:
     return f"{sides[0].model} on {suites}" if len(sides) == 1 else f"{len(sides)} runs on {suites}"
 
 
-def _comparisons(runs: Sequence[Run], scorers: Sequence[Scorer]) -> Iterator[compare.Comparison]:
-    """Compare every pair of runs that can be compared."""
+def _comparisons(runs: Sequence[Run], scorers: Sequence[Scorer]) -> Iterator[dict[str, Any]]:
+    """Compare every pair of runs that can be compared; where suites are several, each is named."""
+    several = len({run.info.plan.suite for run in runs}) > 1
     for (a, scorer), (b, _) in itertools.combinations(zip(runs, scorers, strict=True), 2):
         with suppress(UsageError):  # other suites, or no item in common: side by side will do
-            yield compare.compare(a, b, scorer)
+            found = _compared(compare.compare(a, b, scorer))
+            yield found | {"suite": a.info.plan.suite if several else ""}
 
 
 def _compared(found: compare.Comparison) -> dict[str, Any]:

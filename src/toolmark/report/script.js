@@ -254,7 +254,7 @@
   const sounds = (from) => (from.sounds || []).map(sound);
   const shown = (view) => {
     const under = pictures(view);
-    const body = [...sounds(view), ...(under.length && view.svg ? layered(view, under) : []),
+    const body = [...sounds(view), ...(under.length && view.svg ? layered(view, under) : under),
       view.svg && !under.length ? drawing(view) : view.rows?.length ? table(view) : "",
       view.note ? el("p", { class: "note" }, view.note) : ""];
     return view.fold ? fold(view.title, ...body) : el("div", { class: "view" }, el("h4", {}, view.title), ...body);

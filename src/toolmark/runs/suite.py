@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from toolmark.agents.loop import loop
 from toolmark.media import Media
@@ -87,6 +87,19 @@ class Metric:
     rows: Callable[[Columns], Columns] | None = None
 
 
+class Ran(NamedTuple):
+    """A run among others: its suite and model, its name among them, its columns by reading."""
+
+    suite: str
+    model: str
+    name: str
+    readings: Mapping[str, Columns]
+
+
+def _unrelated(runs: Sequence[Ran]) -> Sequence[Table | Chart]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Scorer:
     """How a suite judges. A stored run is scored and reported with this alone.
@@ -102,7 +115,9 @@ class Scorer:
     `missed` gives the verdicts of readings in which an episode counts although it was not run: a
     file of others that lacks a prediction. By the levels of `axes` two runs are compared too, each
     under the name that is made of the level and the answers. `natives` are readers' words for
-    its own classes of failure, which files hold as codes.
+    its own classes of failure, which files hold as codes. `profile` takes runs of the suites that
+    name the same function, more than one suite among them, and returns what shows over all of
+    these. `caution` says what a reader must know before any number, "" where there is nothing.
     """
 
     readings: tuple[str, ...]
@@ -120,6 +135,8 @@ class Scorer:
     missed: Missed = lambda task, attempt: {}
     axes: Mapping[str, Naming] = field(default_factory=dict)
     natives: Mapping[str, str] = field(default_factory=dict)
+    profile: Callable[[Sequence[Ran]], Sequence[Table | Chart]] = _unrelated
+    caution: Callable[[Columns], str] = lambda columns: ""
 
 
 def _said(task: Task) -> Iterator[str]:

@@ -27,6 +27,10 @@ SUITES = {
     "mfcl-speech": "toolmark.suites.mfcl.speech:load",
     "mfcl-transcripts": "toolmark.suites.mfcl.transcripts:load",
     "mfcl-vision": "toolmark.suites.mfcl.vision.suite:load",
+    **{
+        f"multinet-{family}": f"toolmark.suites.multinet.suite:{family}"
+        for family in ("piqa", "sqa3d", "robovqa", "odinw", "bfcl", "overcooked", "openx")
+    },
 }
 
 _SWITCH = {"yes": True, "on": True, "no": False, "off": False}  # beside true and false
@@ -146,8 +150,11 @@ def told(kind: Any) -> str:
     """Return a knob's type as a reader knows it: a choice by its words."""
     if get_origin(kind) is Literal:
         return " | ".join(map(str, get_args(kind)))
-    if isinstance(kind, str) and kind.startswith("Literal["):  # as the source has it
-        return " | ".join(re.findall(r"'([^']*)'", kind))
+    if isinstance(kind, str) and "Literal[" in kind:  # as the source has it
+        head = kind.partition("Literal[")[0].rstrip(" |")
+        return " | ".join([*filter(None, [head]), *re.findall(r"'([^']*)'", kind)])
+    if any(get_origin(each) is Literal for each in get_args(kind)):
+        return " | ".join(map(told, get_args(kind)))
     if kind in (bool, bool | None):
         return "yes | no"
     name = str(kind if get_args(kind) else getattr(kind, "__name__", kind)).removesuffix(" | None")

@@ -53,7 +53,8 @@ class Calls(Record, frozen=True, kw_only=True, tag="calls"):
 
 
 Space: TypeAlias = Choice | Odds | Motion | Words | Calls
-Answer: TypeAlias = int | str | tuple[float, ...] | tuple[tuple[str, ...], ...]
+# an index, a text, a vector, or calls by turn; as msgspec reads it, who knows one tuple in a union
+Answer: TypeAlias = int | str | tuple[float | tuple[str, ...], ...]
 
 
 class Picture(Record, frozen=True, kw_only=True):

@@ -1,0 +1,71 @@
+"""What answers without a look at the kitchen are worth: baselines on the real games of 2019.
+
+    python benchmarks/overcooked.py [--seed 0]
+
+Fetches the pinned package (27 MB twice, unpacked) unless it is in the cache. Every step of the 37
+test games is answered by each baseline, learned from the 39 training games; prints the exact match
+of joint actions in per cent, over all rows and by layout, with 95 % intervals that count games, for
+steps of one game are alike. Exits 1 where the data are not those that were published: rows, games
+and the shares of STAY/STAY.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolmark.stats import interval
+from toolmark.suites.multinet import guesses
+from toolmark.suites.multinet.frame import Frame, Rows
+from toolmark.suites.multinet.overcooked import rows
+
+NAMES = guesses.NAMES["overcooked"]
+PUBLISHED = {"train": (46_729, 39, 0.349), "test": (44_373, 37, 0.329)}
+
+
+def main() -> None:
+    """Measure, print, and exit 1 where the data are not the published ones."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=0, help="of the uniform draws")
+    asked = parser.parse_args()
+    train, test = rows.rows(split="train"), rows.rows(split="test")
+    known = [described(name, each) for name, each in (("train", train), ("test", test))]
+    frames = list(guesses.guessed(test, train, asked.seed))
+    layouts = sorted({frame.slices["layout"] for frame in frames})
+    parts = {"all": frames} | {
+        layout: [frame for frame in frames if frame.slices["layout"] == layout]
+        for layout in layouts
+    }
+    head = ("layout", "games", "rows", *NAMES)
+    print(f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    for name, part in parts.items():
+        told = [shown(part, baseline) for baseline in NAMES]
+        games = len({frame.group for frame in part})
+        print(f"| {' | '.join((name, f'{games}', f'{len(part):,}', *told))} |")
+    sys.exit(not all(known))
+
+
+def described(split: str, found: Rows) -> bool:
+    """Print what a split holds; tell whether it is what was published."""
+    frames = list(found)
+    games = len({frame.group for frame in frames})
+    still = sum(frame.truth == guesses.STAY for frame in frames) / len(frames)
+    seen = len({frame.truth for frame in frames})
+    print(f"{split}: {len(frames):,} rows, {games} games, {seen} of 36 joint actions, "
+          f"STAY/STAY {still:.1%}")  # fmt: skip
+    return (len(frames), games, round(still, 3)) == PUBLISHED[split] and seen == 36
+
+
+def shown(frames: list[Frame], name: str) -> str:
+    """Return a baseline's exact match with its interval."""
+    hits: NDArray[np.float64] = np.array([f.guesses[name] == f.truth for f in frames], dtype=float)
+    groups = [frame.group for frame in frames]
+    low, high = interval.ratio(hits, np.ones(len(hits)), groups)
+    return f"{100 * hits.mean():.2f} [{100 * low:.2f}, {100 * high:.2f}]"
+
+
+if __name__ == "__main__":
+    main()

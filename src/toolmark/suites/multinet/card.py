@@ -1,0 +1,34 @@
+"""What a made set says of its data: where they come from, and what they are no measure of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from toolmark.runs.suite import Publisher
+from toolmark.suites.bfcl import data as official
+from toolmark.suites.multinet.frame import Family
+from toolmark.suites.multinet.source import SYNTHETIC
+
+
+def publisher(family: Family, source: str) -> Publisher:
+    """Return what is told of a family's data."""
+    if source == SYNTHETIC:
+        return Publisher(sources=(_GENERATED,), limits=(_STAND_IN, _ENGLISH))
+    return Publisher(sources=(f"From {_LICENCES[family]}.",), limits=(_PUBLIC, _ENGLISH))
+
+
+_STAND_IN = "A stand-in: figures on it say nothing of the published set."
+_PUBLIC = "The data are public: a model may have seen them."
+_ENGLISH = "English only."
+_GENERATED = "SYNTHETIC: rows and pictures are generated here; nothing of them is published data."
+_LICENCES: Mapping[Family, str] = {
+    "piqa": "PIQA (https://huggingface.co/datasets/ybisk/piqa), under its own licence",
+    "sqa3d": "SQA3D, questions CC BY 4.0, scenes of ScanNet under its terms of use",
+    "robovqa": "RoboVQA, CC BY 4.0",
+    "odinw": "ODinW, each sub-set under the licence in its own README",
+    "bfcl": "the Berkeley Function Calling Leaderboard, PyPI's bfcl-eval "
+    f"{official.PACKAGE.version}, Apache-2.0",
+    "overcooked": "games that people played in 2019, PyPI's overcooked-ai 1.1.0, MIT by its "
+    "repository (the package's own field says UNKNOWN); ids of people are not kept",
+    "openx": "Open X-Embodiment, each set under its own licence",
+}

@@ -1,0 +1,270 @@
+"""Tables of answers that are one of some options: shares, classes, confusions, players."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolmark.score import labels
+from toolmark.score.spread import Reading
+from toolmark.stats import figures
+from toolmark.stats.columns import Columns
+from toolmark.suites.multinet import scored
+from toolmark.suites.multinet.scored import Cell, Variants
+from toolmark.types import Chart, Estimate, Series, Table
+
+Counts: TypeAlias = NDArray[np.int64]
+
+_HEAD = (
+    "", "n", "exact match", "exact of valid", "invalid", "micro F1", "macro P", "macro R",
+    "macro F1", "clipped",
+)  # fmt: skip
+_MACRO = ("macro_precision", "macro_recall", "macro_f1")
+_CONFUSION = "Confusion: what was said where"
+_FEW = 10  # classes whose confusion is a table of numbers; beyond that a map
+_NOTE = (
+    "Exact match counts what cannot be read as wrong; of valid leaves it out. Micro precision, "
+    "recall and F1 are one number. Macro: the mean over all declared classes, 0 for a class that "
+    "never came or was never said. Clipped: a whole number out of range counts as the nearest "
+    "option; what has no number stays wrong."
+)
+_MEAN = " Options differ by {}: micro, macro and clipped are the plain means over these."
+
+
+def tables(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
+    """Go through what there is to see; `by` is what a category is."""
+    variants = scored.variants(readings)
+    reading, columns = scored.first(variants)
+    rows = scored.named(variants)
+    yield main(rows, by)
+    yield from _categories(variants, by)
+    yield from _players(rows)
+    told = next(iter(variants))
+    of = f" ({told})" if told else ""
+    parts = dict(scored.sets(columns.where(columns.run)))
+    if "" in parts:
+        yield from pictured(parts[""], reading, of)
+    for name, part in parts.items():
+        if name:  # many sets: of each no more than stands side by side
+            table = tally(part, reading)
+            set_of = f" ({', '.join(filter(None, (name, told)))})"
+            yield from (_recalls(part, set_of), mapped(part, table, set_of))
+    yield _per_class({name: (part, tally(part, reading)) for name, part in parts.items()}, by, of)
+
+
+# --- shares -----------------------------------------------------------------------------
+
+
+def main(own: Variants, by: str) -> Table:
+    """Return one's own rows and the baselines', which answered the same items."""
+    reading, first = scored.first(own)
+    rows = [line(name, *found) for name, found in own.items()]
+    rows += [line(name, reading, scored.guess(first, name)) for name in scored.guesses(first)]
+    note = f"{_NOTE}{'' if scored.one(first) else _MEAN.format(by)} In brackets 95 % intervals "
+    note += f"over {scored.counted(first)}."
+    return Table(title="Exact match and classes", head=_HEAD, rows=tuple(rows), note=note)
+
+
+def line(name: str, reading: Reading, columns: Columns) -> tuple[Cell, ...]:
+    """Return the cells under the head of the main table."""
+    ran = columns.where(columns.run)
+    if not len(ran):
+        return (name, 0)
+    tallies = [tally(part, reading) for _, part in scored.sets(ran)]
+    found = [labels.measures(each) for each in tallies]
+    near = [labels.measures(labels.clipped(each)) for each in tallies]
+    return (
+        name,
+        len(ran),
+        figures.share(scored.exact(columns)),
+        figures.share(scored.exact(scored.readable(ran))),
+        scored.invalid(ran),
+        *(_mean(found, key) for key in ("micro_f1", *_MACRO)),
+        _mean(near, "exact_match"),
+    )
+
+
+def tally(columns: Columns, reading: Reading, player: str = "") -> Counts:
+    """Return counts of truths by answers, of rows whose options are the same; of one player too."""
+    n = len(scored.MOVES) if player else scored.classes(columns)
+    truth, said = (columns.part(f"{part}{player}") for part in ("truth", "said"))
+    raw = columns.part("raw") if not player else np.full(len(said), np.nan)
+    told = np.where(said < 0, raw, said)
+    return labels.tally(scored.whole(truth), told, n, reading=reading)
+
+
+def _mean(found: Sequence[Mapping[str, Any]], key: str) -> str:
+    return figures.percent(float(np.mean([each[key] for each in found])))
+
+
+def _categories(variants: Variants, by: str) -> Iterator[Table]:
+    """Return the shares by category, the baselines' beside one's own."""
+    reading, first = scored.first(variants)
+    names = scored.levels(first.category)
+    if len(names) < 2:
+        return
+    guesses = scored.guesses(first)
+    rows: list[tuple[Cell, ...]] = []
+    for level in names:
+        part = first.where((first.category == level) & first.run)
+        if len(part):
+            found = labels.measures(tally(part, reading))
+            rows.append((level, len(part), scored.classes(part),
+                         figures.share(scored.exact(part)), scored.invalid(part),
+                         figures.percent(found["macro_f1"]),
+                         *(scored.right(part, name) for name in guesses)))  # fmt: skip
+    told = next(iter(variants))
+    yield Table(
+        title=f"Exact match by {by}{f' ({told})' if told else ''}",
+        head=(by, "n", "options", "exact match", "invalid", "macro F1", *guesses),
+        rows=tuple(rows),
+        note="Behind macro F1 the baselines' exact match on the same rows.",
+    )
+
+
+def _players(own: Variants) -> Iterator[Table]:
+    """Return each player's own action, told from the joint one, with the recall of each action."""
+    reading, first = scored.first(own)
+    if not scored.known(first, "truth_0").any():
+        return
+    every = dict(own)
+    every |= {name: (reading, scored.guess(first, name)) for name in scored.guesses(first)}
+    rows: list[tuple[Cell, ...]] = []
+    for player in ("_0", "_1"):
+        for name, (read, columns) in every.items():
+            table = tally(columns.where(columns.run), read, player)
+            rows.append((f"player {player[1]}", name,
+                         figures.share(exact_of(columns, player)),
+                         figures.percent(labels.measures(table)["macro_f1"]),
+                         *map(_known, labels.classes(table).recall.tolist())))  # fmt: skip
+    yield Table(
+        title="Each player's action",
+        head=("", "", "exact match", "macro F1", *scored.MOVES),
+        rows=tuple(rows),
+        heat=len(scored.MOVES),
+        note="Behind macro F1 the recall of each action. A joint action is right where both are.",
+    )
+
+
+def exact_of(columns: Columns, player: str, name: str = "") -> Estimate:
+    """Return the share of rows in which a player's own action is right; `player` is _0 or _1."""
+    truth, said = columns.part(f"truth{player}"), columns.part(f"said{player}")
+    right = np.where(np.isnan(truth) | np.isnan(said), np.nan, truth == said)
+    return scored.exact(scored.valued(columns, right), name)
+
+
+# --- classes ----------------------------------------------------------------------------
+
+
+def pictured(columns: Columns, reading: Reading, of: str) -> Iterator[Table | Chart]:
+    """Go through the figures of rows whose options are the same."""
+    table = tally(columns, reading)
+    yield from _histograms(columns, reading, table, of)
+    yield _recalls(columns, of)
+    yield (mapped if len(table) - 1 > _FEW else listed)(columns, table, of)
+
+
+def _confusion(table: Counts) -> list[list[float]]:
+    """Return what was said by what is right, each row in shares of its own; the last: invalid."""
+    counts = labels.confusion(table)
+    total = counts.sum(axis=1, keepdims=True)
+    shares: list[list[float]] = np.where(total, counts / np.maximum(total, 1), np.nan).tolist()
+    return shares
+
+
+def mapped(columns: Columns, table: Counts, of: str = "") -> Chart:
+    """Draw what was said (columns) by what is right (rows), each row in shares of its own."""
+    shares = _confusion(table)
+    names = scored.options(columns, len(shares), short=True)
+    places = tuple(map(float, range(len(names) + 1)))
+    rows = zip(names, shares, strict=True)
+    note = "Each row in shares of its own; framed: said and right are one. ×: invalid."
+    if scored.known(columns, "truth_0").any():
+        note += " Letters: player 0, then player 1; N S E W move, · stay, I interact."
+    return Chart(
+        title=f"{_CONFUSION}{of}", kind="heat", x_label="said", y_label="right", note=note,
+        series=tuple(Series(name=name, x=places, y=tuple(row)) for name, row in rows),
+        ticks=(*names, "×"),
+    )  # fmt: skip
+
+
+def listed(columns: Columns, table: Counts, of: str = "") -> Table:
+    """Return the same as a table, which few classes leave room for."""
+    shares = _confusion(table)
+    names = scored.options(columns, len(shares))
+    counts = labels.classes(table).support.tolist()
+    rows = tuple(
+        (name, n, *map(_known, row)) for name, n, row in zip(names, counts, shares, strict=True)
+    )
+    return Table(
+        title=f"{_CONFUSION}{of}", head=("right", "n", *names, "invalid"), rows=rows,
+        heat=len(names) + 1, note="Each row in shares of its own: what was said.",
+    )  # fmt: skip
+
+
+def _recalls(columns: Columns, of: str) -> Chart:
+    """Draw how much of each class was found; whiskers by groups where rows hang together."""
+    n, truth = scored.classes(columns), columns.part("truth")
+    there = [i for i in range(n) if (truth == i).any()]
+    found = [scored.exact(columns.where(truth == i)) for i in there]
+    names = scored.options(columns, n)
+    lost = f"; {n - len(there)} of {n} classes are never right here" if len(there) < n else ""
+
+    def line(ends: Iterable[float | None]) -> tuple[float, ...]:
+        return tuple(np.nan if end is None else end for end in ends)
+
+    series = Series(
+        name="recall", x=tuple(map(float, range(len(there)))), y=line(each.value for each in found),
+        low=line(each.low for each in found), high=line(each.high for each in found),
+    )  # fmt: skip
+    return Chart(
+        title=f"Recall by class{of}", kind="bar", series=(series,), y_label="recall",
+        ticks=tuple(names[i] for i in there), note=f"Whiskers are 95 % intervals{lost}.",
+    )  # fmt: skip
+
+
+def _histograms(columns: Columns, reading: Reading, table: Counts, of: str) -> Iterator[Chart]:
+    """Draw how often each class is right and was said; of two players each by itself too."""
+    if scored.known(columns, "truth_0").any():
+        for player in ("_0", "_1"):
+            title = f"Actions of player {player[1]}: right and said{of}"
+            yield _histogram(tally(columns, reading, player), scored.MOVES, title)
+    yield _histogram(table, scored.options(columns, len(table) - 1), f"Right and said{of}")
+
+
+def _histogram(table: Counts, names: Sequence[str], title: str) -> Chart:
+    found, rows = labels.classes(table), max(1, int(table.sum()))
+    invalid = labels.rates(table)["invalid_rate"]
+    places = tuple(map(float, range(len(names) + 1)))
+    pair = (
+        Series(name="right", x=places, y=(*(found.support / rows).tolist(), 0.0)),
+        Series(name="said", x=places, y=(*(found.predicted / rows).tolist(), invalid)),
+    )
+    return Chart(title=title, kind="bar", series=pair, ticks=(*names, "invalid"),
+                 y_label="share of rows")  # fmt: skip
+
+
+def _per_class(parts: Mapping[str, tuple[Columns, Counts]], by: str, of: str) -> Table:
+    """Return precision, recall and F1 of every class, of all sets of options."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, (columns, table) in parts.items():
+        found = labels.classes(table)
+        options = scored.options(columns, len(found.support))
+        shares = zip(found.precision.tolist(), found.recall.tolist(), found.f1.tolist(),
+                     strict=True)  # fmt: skip
+        for i, (option, three) in enumerate(zip(options, shares, strict=True)):
+            told = option if option != str(i) else ""
+            counts = int(found.support[i]), int(found.predicted[i])
+            rows.append((name, i, told, *counts, *map(_known, three)))
+    return Table(
+        title=f"Per class{of}", rows=tuple(rows), heat=3,
+        head=(by, "index", "class", "right", "said", "precision", "recall", "F1"),
+        note="A dash: nothing to divide by, which counts 0 in macro means.",
+    )  # fmt: skip
+
+
+def _known(share: float) -> float | None:
+    return None if np.isnan(share) else share

@@ -1,0 +1,1 @@
+"""Robot trajectories: continuous control, one action vector a step."""

@@ -1,0 +1,107 @@
+"""Rows that were read whole, with pictures that are read when they are asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from toolmark.errors import DataError
+from toolmark.suites.multinet.frame import Frame, Picture
+
+_SENT = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+
+
+class Cell(NamedTuple):
+    """A row of a Parquet file of steps, which holds a picture."""
+
+    path: Path
+    row: int
+
+
+@dataclass(frozen=True)
+class Held:
+    """The rows of one split, by id.
+
+    `images` are the places of their pictures, by id; None where a row should have one and has not,
+    and `lack` says what is lacking then.
+    """
+
+    frames: tuple[Frame, ...]
+    hashes: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    clustered: bool = False
+    images: Mapping[str, Path | Cell | None] = field(default_factory=dict)
+    lack: str = "it has no picture"
+
+    @cached_property
+    def _ids(self) -> frozenset[str]:
+        return frozenset(frame.id for frame in self.frames)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.frames)
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Go through them."""
+        return iter(self.frames)
+
+    def pictures(self, id: str) -> tuple[Picture, ...]:
+        """Return a row's picture. Raises DataError where it cannot be had."""
+        if id not in self._ids:
+            raise DataError(f"no row {id[:80]!r}")
+        if id not in self.images:
+            return ()
+        place = self.images[id]
+        data = _data(place) if place else b""
+        if not data:
+            raise DataError(f"{id}: {self.lack}")
+        return (shown(data, id),)
+
+
+def _data(place: Path | Cell) -> bytes:
+    if isinstance(place, Cell):
+        from toolmark.suites.multinet.openx import parquet
+
+        return parquet.picture(place.path, place.row)
+    from toolmark.perturb.image import picture
+
+    return picture.load(place, place.name)
+
+
+def shown(data: bytes, name: str) -> Picture:
+    """Return the picture of a file as it is sent: PNG and JPEG as they are, all others as PNG.
+
+    Raises DataError, with the name and why, for what is no picture that can be read.
+    """
+    from toolmark.perturb.image import picture
+
+    image = picture.read(data, name)
+    kind = next((mime for magic, mime in _SENT.items() if data.startswith(magic)), "")
+    return Picture(data=data if kind else picture.written(image, picture.PNG),
+                   mime=kind or picture.PNG)  # fmt: skip
+
+
+def stepped(frames: Iterable[Frame]) -> tuple[Frame, ...]:
+    """Return frames with their steps: counted within each group, in the order given."""
+    counts: dict[str, int] = {}
+    found = []
+    for frame in frames:
+        step = counts[frame.group] = counts.get(frame.group, -1) + 1
+        found.append(frame if frame.step == step else replace(frame, step=step))
+    return tuple(found)
+
+
+def order(id: str) -> tuple[tuple[int, int, str, str], ...]:
+    """Return what ids are sorted by: numbers in them count as numbers, of any length."""
+    return tuple(_run(run) for run in re.findall("[0-9]+|[^0-9]+", id))
+
+
+def _run(run: str) -> tuple[int, int, str, str]:
+    plain = run.lstrip("0")
+    return (0, len(plain), plain, run) if run[0] in "0123456789" else (1, 0, run, "")

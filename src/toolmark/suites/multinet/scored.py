@@ -1,0 +1,259 @@
+"""What tables read of the scores: rows by kind of answer, the baselines among them, their groups.
+
+A baseline answered every row, so its rows are one's own with other values: what measures the one
+measures the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolmark.score.spread import Reading
+from toolmark.stats import figures
+from toolmark.stats.columns import Columns, Mask, Names, Numbers
+from toolmark.stats.summary import mean
+from toolmark.suites.multinet.wording import ACTIONS
+from toolmark.types import Estimate
+
+Kind: TypeAlias = Literal["odds", "choice", "motion", "words", "calls", ""]
+Cell: TypeAlias = str | float | int | None
+Whole: TypeAlias = NDArray[np.int64]
+Variants: TypeAlias = dict[str, tuple[Reading, Columns]]
+
+GUESS = "guess."
+OWN = "this run"
+CONFIDENCE = 0.95
+MOVES = tuple(action.lower() for action in ACTIONS)
+LETTERS = ("N", "S", "E", "W", "·", "I")
+FORMS = ("text", "tool")
+_MARKS: tuple[tuple[str, Kind], ...] = (
+    ("p", "odds"), ("brier", "odds"), ("truth", "choice"), ("mae", "motion"), ("turns", "calls"),
+    ("ast", "calls"), ("exact", "words"),
+)  # fmt: skip
+
+
+def kind(columns: Columns) -> Kind:
+    """Tell what was asked for by the parts that the verdicts hold; "" where nothing ran."""
+    return next((kind for part, kind in _MARKS if known(columns, part).any()), "")
+
+
+def known(columns: Columns, part: str) -> Mask:
+    """Return where a part has a number."""
+    return ~np.isnan(columns.part(part))
+
+
+def grouped(columns: Columns) -> Columns:
+    """Let rows of one group count as one item, so that intervals go by groups where there are."""
+    group = columns.axis("group")
+    return replace(columns, item=np.where(group != "", group, columns.item))
+
+
+def clustered(columns: Columns) -> bool:
+    """Tell whether rows hang together by group."""
+    return bool((columns.axis("group") != "").any())
+
+
+def counted(columns: Columns) -> str:
+    """Say what intervals count: the groups where rows hang together, else the rows."""
+    return "groups of rows that hang together" if clustered(columns) else "rows"
+
+
+def valued(columns: Columns, values: Numbers) -> Columns:
+    """Return the rows with other values, nan where there is none: those are not run."""
+    return replace(columns, value=values, run=~np.isnan(values), correct=values == 1)
+
+
+def share(columns: Columns, part: str, name: str = "") -> Estimate:
+    """Return the mean of a part that lies in [0, 1], over all rows, by groups."""
+    return mean(grouped(valued(columns, columns.part(part))), name or part)
+
+
+def exact(columns: Columns, name: str = "") -> Estimate:
+    """Return the mean value: what cannot be read counts as wrong."""
+    return mean(grouped(columns), name)
+
+
+def readable(columns: Columns) -> Columns:
+    """Return the rows whose answer was valid."""
+    return columns.where(columns.part("valid") == 1)
+
+
+def levels(column: Names) -> list[str]:
+    """Return the levels present, in order."""
+    return sorted({str(level) for level in column} - {""})
+
+
+def synthetic(columns: Columns) -> bool:
+    """Tell whether any row is of a generated stand-in."""
+    return bool((columns.axis("source") == "synthetic").any())
+
+
+# --- baselines --------------------------------------------------------------------------
+
+
+def guesses(columns: Columns) -> list[str]:
+    """Return the names of the baselines whose answers the rows hold, those that know least first.
+
+    One that answers with shares has no likeliest option: it is not among them.
+    """
+    parts = [part.removeprefix(GUESS) for part in columns.parts if part.startswith(GUESS)]
+    shared = {name for part in parts for name, _, of in [part.partition(".")] if of == "brier"}
+    names = {part.partition(".")[0] for part in parts} - shared
+    order = ("uniform", "majority", "mean", "stay", "previous", "linear")
+    first = [name for name in order if name in names]
+    return [*first, *sorted(names - set(first))]
+
+
+def guess(columns: Columns, name: str) -> Columns:
+    """Return the rows as that baseline answered them, where it did: a choice or a text.
+
+    A text's part says whether it was exact; an index is said as any model's.
+    """
+    told = columns.part(f"{GUESS}{name}")
+    there = ~np.isnan(told) & columns.run
+    mine, told = columns.where(there), told[there]
+    indexed = known(mine, "truth").any()
+    right = (told == mine.part("truth")).astype(float) if indexed else told
+    parts = {**mine.parts, "valid": np.ones(len(told))}
+    if indexed:
+        parts = {
+            name: column
+            for name, column in parts.items()
+            if name.partition("_")[0] not in ("p", "top", "raw", "brier")
+        }
+        parts["said"] = told
+        if known(mine, "truth_0").any():
+            parts |= {"said_0": told // len(MOVES), "said_1": told % len(MOVES)}
+    else:
+        parts["exact"] = told
+    return replace(valued(mine, right), parts=parts)
+
+
+def moved(columns: Columns, name: str) -> Columns:
+    """Return the rows as that baseline moved; the mean's are those that every row is held to."""
+    source = f"{GUESS}{name}."
+    parts = {part: column for part, column in columns.parts.items() if not part.startswith(GUESS)}
+    for part in ("mae", "mse"):
+        parts[part] = columns.part(f"{source}{part}")
+    parts["valid"] = np.ones(len(columns))
+    near = np.where(np.isnan(parts["mae"]), np.nan, parts["mae"] < columns.part("base_mae"))
+    made = replace(valued(columns, near), parts=parts)
+    return made.where(columns.run & made.run)
+
+
+# --- readings and forms -----------------------------------------------------------------
+
+
+def alike(a: Columns, b: Columns) -> bool:
+    """Tell whether two readings hold the same values and parts."""
+    return (
+        np.array_equal(a.task, b.task)
+        and np.array_equal(a.value, b.value, equal_nan=True)
+        and a.parts.keys() == b.parts.keys()
+        and all(np.array_equal(x, b.parts[n], equal_nan=True) for n, x in a.parts.items())
+    )
+
+
+def variants(readings: Mapping[str, Columns]) -> Variants:
+    """Return a run's rows by what tells them apart: its form where it has both, its readings.
+
+    Readings that hold the same stand once. Beside the rows stands the first of their readings.
+    """
+    made: dict[str, tuple[Reading, Columns]] = {}
+    first = next(iter(readings.values()))
+    forms = [form for form in FORMS if (first.axis("form") == form).any()]
+    for form in forms if len(forms) > 1 else ("",):
+        parts = {
+            name: columns.where(columns.axis("form") == form) if form else columns
+            for name, columns in readings.items()
+        }
+        found: dict[str, tuple[list[str], Columns]] = {}
+        for name, columns in parts.items():
+            twin = next((key for key, (_, x) in found.items() if alike(x, columns)), None)
+            if twin is None:
+                found[name] = ([name], columns)
+            else:
+                found[twin][0].append(name)
+        for reading, (names, columns) in found.items():
+            told = f"{' and '.join(names)} reading" if len(found) > 1 else ""
+            made[", ".join(filter(None, (form, told)))] = (_read(reading), columns)
+    return made
+
+
+def _read(reading: str) -> Reading:
+    return "reference" if reading == "reference" else "paper"
+
+
+def named(variants: Variants, run: str = OWN) -> Variants:
+    """Return the rows under the names that tables have for them: the run, and which variant."""
+    return {f"{run}: {told}" if told else run: found for told, found in variants.items()}
+
+
+def first(rows: Variants) -> tuple[Reading, Columns]:
+    """Return the first of some rows and their reading."""
+    return next(iter(rows.values()))
+
+
+# --- classes ----------------------------------------------------------------------------
+
+
+def classes(columns: Columns) -> int:
+    """Return how many options there are, the greatest number where rows differ."""
+    numbers = columns.part("classes")
+    if not np.isnan(numbers).all():
+        return int(np.nanmax(numbers))
+    return len(MOVES) ** 2 if known(columns, "truth_0").any() else 2
+
+
+def options(columns: Columns, n: int, *, short: bool = False) -> list[str]:
+    """Return the options' names; of those that were never right, and have none, the number."""
+    if known(columns, "truth_0").any() and n == len(MOVES) ** 2:
+        if short:
+            return [a + b for a in LETTERS for b in LETTERS]
+        return [f"{a}, {b}" for a in MOVES for b in MOVES]
+    truth, level = columns.part("truth"), columns.axis("class")
+    found = {int(t): str(c) for t, c in zip(truth, level, strict=True) if c and not np.isnan(t)}
+    return [found.get(i, str(i)) for i in range(n)]
+
+
+def sets(columns: Columns) -> Iterator[tuple[str, Columns]]:
+    """Go through the rows whose options are the same: all of them, else category by category."""
+    if one(columns):
+        yield "", columns
+        return
+    for level in levels(columns.category):
+        yield level, columns.where(columns.category == level)
+
+
+def one(columns: Columns) -> bool:
+    """Tell whether an index means the same in every row."""
+    numbers = columns.part("classes")
+    if len(set(numbers[~np.isnan(numbers)].tolist())) > 1:
+        return False
+    truth, level = columns.part("truth"), columns.axis("class")
+    pairs = {(t, c) for t, c in zip(truth.tolist(), level.tolist(), strict=True) if c}
+    return len({t for t, _ in pairs}) == len(pairs)
+
+
+def whole(numbers: Numbers) -> Whole:
+    """Return indices as whole numbers."""
+    return numbers.astype(np.int64)
+
+
+def invalid(columns: Columns) -> str:
+    """Return the share of answers that could not be read."""
+    return figures.percent(1 - float(columns.part("valid").mean()))
+
+
+def right(columns: Columns, name: str) -> str | None:
+    """Return a baseline's share of right answers on these rows."""
+    found = guess(columns, name)
+    return figures.percent(float(found.value.mean())) if len(found) else None
+
+
+Measure: TypeAlias = Callable[[Columns], Estimate]

@@ -1,0 +1,144 @@
+"""Where a family's rows come from: a folder, a package, a generator; how many of them are asked."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from toolmark import plugin
+from toolmark.errors import UsageError, near
+from toolmark.suites.multinet.drawn import Drawn, Joined
+from toolmark.suites.multinet.frame import Family, Rows
+from toolmark.suites.multinet.guesses import guessed
+from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES
+
+Reader: TypeAlias = Callable[..., Rows]
+
+SYNTHETIC = "synthetic"
+OFFICIAL = "official"
+REAL = "real"
+ALL = "all"
+PACKAGED: Mapping[Family, str] = {"bfcl": OFFICIAL, "overcooked": REAL}
+"""The families whose data come from a package, and what these data are called."""
+_HOME = "toolmark.suites.multinet"
+_TRAIN = 500  # generated rows that the baselines learn from
+_POOL = 2000  # generated steps of which some are asked: the first are all of one episode
+
+
+def rows(
+    family: Family,
+    source: str,
+    seed: int,
+    items: int | str,
+    sets: Sequence[Mapping[str, str]],
+    options: Mapping[str, Any],
+) -> Rows:
+    """Return the rows that are asked; `sets` are further options of each set of rows there is.
+
+    Raises UsageError for what cannot be asked, DataError for data that cannot be read.
+    """
+    n = _items(source, items)
+    made = {
+        next(iter(own.values()), ""): _rows(family, source, seed, share, {**options, **own})
+        for own, share in zip(sets, _shares(n, len(sets)), strict=True)
+    }
+    found: Rows = Joined(made) if len(made) > 1 else next(iter(made.values()))
+    if not len(found):
+        raise UsageError(f"multinet-{family}: no row is left; loosen -T")
+    return found
+
+
+def _rows(
+    family: Family, source: str, seed: int, n: int | None, options: Mapping[str, Any]
+) -> Rows:
+    """Return the rows of one set that are asked, with what the baselines answer."""
+    if source in PACKAGED.values() and source != PACKAGED.get(family):
+        raise UsageError(f"multinet-{family} has no data called {source!r}; name a folder")
+    if source == SYNTHETIC and family == "bfcl":
+        raise UsageError(f"multinet-bfcl needs no stand-in: leave data out, it is {OFFICIAL}")
+    if source == SYNTHETIC:
+        make: Reader = plugin.attribute(f"{_HOME}.synthetic.{family}:rows")
+        assert n is not None
+        pool = max(n, _POOL) if family in ("openx", "overcooked") else n
+        test = make(n=pool, split="test", seed=seed, **options)
+        train = make(n=max(n, _TRAIN), split="train", seed=seed, **options)
+        return Drawn(guessed(test, train, seed), n, seed, told=False)
+    read: Reader = plugin.attribute(_READERS[family])
+    given = {**options} if family == "overcooked" else {**options, "seed": seed}
+    folder = None if source in PACKAGED.values() else Path(source)
+    test = read(folder, split="test", **given)
+    return Drawn(guessed(test, read(folder, split="train", **given), seed), n, seed)
+
+
+_READERS: Mapping[Family, str] = {
+    **{name: f"{_HOME}.published.{name}:rows"
+       for name in ("piqa", "sqa3d", "robovqa", "odinw", "bfcl")},
+    "overcooked": f"{_HOME}.overcooked.rows:rows",
+    "openx": f"{_HOME}.openx.rows:rows",
+}  # fmt: skip
+
+
+def seed(source: str, knobs: dict[str, Any]) -> int:
+    """Return the seed; of published rows it is part of what was asked for, so the knobs hold it."""
+    if knobs["seed"] is not None:
+        return int(knobs["seed"])
+    if source == SYNTHETIC:
+        return secrets.randbits(32)
+    knobs["seed"] = 0
+    return 0
+
+
+def _items(source: str, items: int | str) -> int | None:
+    if isinstance(items, str):
+        if source == SYNTHETIC:
+            raise UsageError(f"items={ALL} is of data that end; of generated rows say how many")
+        return None
+    if items < 1:
+        raise UsageError(f"items must be at least 1; got {items}")
+    return items
+
+
+def _shares(n: int | None, k: int) -> list[int | None]:
+    """Spread n rows evenly over k sets, those that come first taking what is left over."""
+    if n is None:
+        return [None] * k
+    if n < k:
+        raise UsageError(f"items: {n} rows are too few for {k} sets; ask for {k} or more")
+    return [n // k + (at < n % k) for at in range(k)]
+
+
+def chosen(name: str, asked: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Return what is meant, each once, in the order of the tables. Raises UsageError."""
+    for word in asked:
+        if word != ALL and word not in known:
+            raise UsageError(f"no {name} {word!r}{near(word, (ALL, *known))}")
+    found = tuple(word for word in known if word in asked or ALL in asked)
+    if not found:
+        raise UsageError(f"no {name} given; for example {name}={ALL}")
+    return found
+
+
+def hashes(rows: Rows) -> dict[str, str]:
+    """Return what was read by file, and all of it as one: a run of other rows is another run."""
+    found = dict(sorted(rows.hashes.items()))
+    whole = hashlib.sha256(" ".join(found.values()).encode()).hexdigest()
+    return {**found, "items": whole} if found else {}
+
+
+def robots(data: str, asked: Sequence[str]) -> tuple[str, ...]:
+    """Return the morphologies that are meant: all are those that have a folder of their own."""
+    names = chosen("morphology", asked, tuple(MORPHOLOGIES))
+    if data == SYNTHETIC or ALL not in asked:
+        return names
+    shapes = {name: (name, MORPHOLOGIES[name].folder, MORPHOLOGIES[name].published)
+              for name in names}  # fmt: skip
+    found = tuple(
+        name for name, folders in shapes.items()
+        if any((Path(data) / folder).is_dir() for folder in folders if folder)
+    )  # fmt: skip
+    if not found:
+        raise UsageError(f"{data}: no folder of a morphology; say which: -T morphology={names[0]}")
+    return found

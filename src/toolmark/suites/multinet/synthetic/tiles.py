@@ -1,0 +1,111 @@
+"""Pictures of a scripted kitchen, tile by tile, with a strip for time and score."""
+
+from __future__ import annotations
+
+from PIL import Image
+
+from toolmark.draw.canvas import Colour, Sheet, blend
+from toolmark.draw.fonts import Font
+from toolmark.suites.multinet.overcooked.state import (
+    COOKED,
+    FLOOR,
+    FULL,
+    Grid,
+    Player,
+    State,
+    Thing,
+)
+from toolmark.suites.multinet.synthetic.brush import Brush, finished
+
+TILE = 60
+STRIP = 28
+_DARK: Colour = (46, 38, 32)
+_WHITE: Colour = (250, 250, 248)
+_WOOD: Colour = (176, 128, 78)
+_FLOOR: Colour = (226, 216, 196)
+_ONION: Colour = (222, 174, 90)
+_SOUP: Colour = (214, 140, 50)
+_STEEL: Colour = (96, 100, 108)
+_HATS: tuple[Colour, Colour] = ((40, 92, 200), (30, 150, 70))  # as the text names them
+
+
+def drawn(grid: Grid, state: State, left_s: float, score: int) -> Image.Image:
+    """Draw a state of a kitchen."""
+    sheet = Sheet(len(grid[0]) * TILE, len(grid) * TILE + STRIP, (60, 44, 34))
+    font = Font("plain", 15, True)
+    sheet.text((8, 6), f"Time left: {left_s:.0f} s   Score: {score}", font, _WHITE)
+    for y, row in enumerate(grid):
+        for x, letter in enumerate(row):
+            _tile(sheet, x, y, letter)
+    for thing in state.objects.values():
+        _pot(sheet, thing)
+    for n, player in enumerate(state.players):
+        _cook(sheet, player, _HATS[n])
+    return finished(sheet)
+
+
+def _brush(sheet: Sheet, x: int, y: int, turn: float = 0.0) -> Brush:
+    return Brush(sheet, ((x + 0.5) * TILE, STRIP + (y + 0.5) * TILE), TILE / 2, turn)
+
+
+def _tile(sheet: Sheet, x: int, y: int, letter: str) -> None:
+    brush = _brush(sheet, x, y)
+    ground = _FLOOR if letter == FLOOR else _WOOD
+    brush.box(-1, -1, 1, 1, ground, blend(ground, _DARK, 0.25))
+    match letter:
+        case "P":
+            brush.disc(0, 0, 0.78, _STEEL, _DARK)
+            brush.disc(0, 0, 0.6, (46, 48, 54))
+        case "O":
+            for dx, dy in ((-0.36, 0.22), (0.36, 0.22), (0, -0.3)):
+                _onion(brush, dx, dy, 0.36)
+        case "D":
+            for k in range(3):
+                brush.disc(0, 0.18 - 0.18 * k, 0.62, _WHITE, (150, 150, 150))
+        case "S":
+            brush.box(-1, -1, 1, 1, (196, 200, 206), _DARK)
+            brush.shape([(-0.5, 0.35), (0, -0.5), (0.5, 0.35)], (220, 60, 50), _DARK)
+
+
+def _onion(brush: Brush, x: float, y: float, size: float) -> None:
+    brush.disc(x, y, size, _ONION, _DARK)
+    brush.shape([(x - size * 0.3, y - size * 0.8), (x + size * 0.3, y - size * 0.8),
+                 (x, y - size * 1.35)], (110, 160, 70))  # fmt: skip
+
+
+def _pot(sheet: Sheet, thing: Thing) -> None:
+    """Show what is in a pot: onions, or soup with how far it is cooked; green where it is ready."""
+    assert thing.state
+    _, n, cooked = thing.state
+    brush = _brush(sheet, *thing.position)
+    if n < FULL:
+        for k in range(n):
+            _onion(brush, -0.22 + 0.44 * k, 0.05, 0.24)
+        return
+    brush.disc(0, 0, 0.6, _SOUP)
+    ready = cooked >= COOKED
+    brush.box(-0.8, 0.55, 0.8, 0.85, _WHITE, _DARK)
+    share = cooked / COOKED
+    brush.box(-0.76, 0.6, -0.76 + 1.52 * share, 0.8, (40, 170, 70) if ready else (214, 60, 50))
+
+
+def _cook(sheet: Sheet, player: Player, hat: Colour) -> None:
+    """Draw a cook from above, the face and the hands to where it looks."""
+    turn = {(0, 1): 0.0, (-1, 0): 90.0, (0, -1): 180.0, (1, 0): 270.0}[player.orientation]
+    brush = _brush(sheet, *player.position, turn)
+    brush.disc(0, 0, 0.66, _WHITE, _DARK, 0.5)
+    for side in (-1, 1):
+        brush.disc(side * 0.48, 0.5, 0.16, (238, 200, 168), _DARK)
+    brush.disc(0, 0.12, 0.4, (238, 200, 168), _DARK)
+    for side in (-1, 1):
+        brush.disc(side * 0.15, 0.36, 0.06, _DARK)
+    brush.disc(0, -0.08, 0.4, hat, _DARK)
+    held = player.held_object
+    if held is None:
+        return
+    if held.name == "onion":
+        _onion(brush, 0, 0.72, 0.26)
+    else:
+        brush.disc(0, 0.72, 0.34, _WHITE, (120, 120, 120))
+        if held.name == "soup":
+            brush.disc(0, 0.72, 0.24, _SOUP, _DARK)

@@ -1,0 +1,127 @@
+"""The way from a snapshot's step to a row, and from rows to a file that is read back."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from toolmark.errors import DataError, UsageError
+from toolmark.suites.multinet.openx import export, parquet
+
+PIXELS = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
+
+
+def step(**more: Any) -> dict[str, Any]:
+    """An element as TensorFlow hands it over, of an arm."""
+    return {
+        "action": {
+            "world_vector": np.array([[1.5], [2.5]], np.float32),
+            "open_gripper": np.True_,
+            "terminate": np.int32(1),
+            "rotation": np.float64(0.1),
+        },
+        "observation": {
+            "rgb": PIXELS[::-1],
+            "image": PIXELS,
+            "natural_language_instruction": b"go",
+        },
+        "reward": np.float32(0.5),
+        "is_last": np.False_,
+        **more,
+    }
+
+
+def test_float_members_are_sorted_flattened_and_named() -> None:
+    row = export.row(step(), "shard-00003", 7)
+    assert row["action"] == [0.1, 1.5, 2.5]
+    assert row["extras"] == '{"members":[["rotation",1],["world_vector",2]],"reward":0.5}'
+    assert (row["id"], row["group"], row["step"]) == ("shard-00003-0007", "shard-00003", 7)
+    assert (row["text"], row["answer"], row["is_last"]) == ("go", None, False)
+
+
+def test_the_picture_is_the_first_that_counts_and_keeps_its_pixels() -> None:
+    data = export.row(step(), "g", 0)["image"]
+    assert np.array_equal(np.array(Image.open(io.BytesIO(data))), PIXELS)
+    seen = {"images": np.stack([PIXELS[::-1], PIXELS]), "raw_text_question": b"Q: is it?",
+            "raw_text_answer": b"yes"}  # fmt: skip
+    asked = export.row({"observation": seen, "is_last": np.True_}, "g", 0)
+    assert asked["image"] == data
+    assert (asked["text"], asked["answer"], asked["action"]) == ("Q: is it?", "yes", None)
+    assert asked["is_last"] is True
+
+
+def test_an_instruction_of_numbers_is_read_up_to_its_filling() -> None:
+    seen = {"instruction": np.array([*"schön".encode(), 0, 0], np.int32)}
+    assert export.row(step(observation=seen), "g", 0)["text"] == "schön"
+    assert export.row(step(observation={}, language_instruction=b"x"), "g", 0)["text"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"action": np.array([1, 2])}, "no float"),
+        ({"action": {"x": np.array([1])}}, "no member"),
+        ({"observation": b"x"}, "no members"),
+        ({"observation": {"image": PIXELS[0]}}, "shape"),
+        ({"observation": {"instruction": np.array([300])}}, "no bytes"),
+        ({"language_instruction": b"\xff", "observation": {}}, "not UTF-8"),
+    ],
+)
+def test_what_is_no_step_is_told(more: dict[str, Any], why: str) -> None:
+    with pytest.raises(DataError, match=f"g, step 3: .*{why}"):
+        export.row(step(**more), "g", 3)
+
+
+def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
+    path = tmp_path / "test.parquet"
+    written = [export.row(step(), f"g{k // 70}", k % 70) for k in range(140)]
+    assert export.write(iter(written), path) == 140
+    assert [each.name for each in tmp_path.iterdir()] == ["test.parquet"]
+    found = list(parquet.rows(path))
+    assert [(row.id, row.step, row.action) for row in found] == [
+        (row["id"], row["step"], tuple(row["action"])) for row in written
+    ]
+    assert found[99].extras["reward"] == 0.5
+    assert parquet.picture(path, 139) == written[139]["image"]
+    assert list(parquet.rows(path, 60, 75)) == found[60:75]
+
+
+def test_a_file_that_was_not_finished_is_not_left(tmp_path: Path) -> None:
+    def broken() -> Any:
+        yield export.row(step(), "g", 0)
+        raise DataError("torn")
+
+    with pytest.raises(DataError, match="torn"):
+        export.write(broken(), tmp_path / "test.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_shards_come_by_number(tmp_path: Path) -> None:
+    for k in (10, 2, 1):
+        (tmp_path / f"translated_shard_{k}").mkdir()
+    names = [name for name, _ in export.shards(tmp_path)]
+    assert names == ["shard-00001", "shard-00002", "shard-00010"]
+    assert export.shards(tmp_path / "translated_shard_2")[0][0] == "shard-00002"
+    with pytest.raises(UsageError, match="no translated_shard"):
+        export.shards(tmp_path / "translated_shard_2" / "x")
+
+
+def test_without_tensorflow_it_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "translated_shard_0").mkdir()
+    # a module that is None is one that cannot be imported, whether or not it is installed
+    code = (
+        "import sys; sys.modules['tensorflow'] = None; "
+        "from toolmark.suites.multinet.openx import export; "
+        f"sys.exit(export.main([{str(tmp_path)!r}, {str(tmp_path / 'test.parquet')!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "pip install tensorflow" in done.stderr
+    assert not (tmp_path / "test.parquet").exists()

@@ -1,0 +1,119 @@
+"""Parquet files: hostile, damaged or of other columns, they are told by name; none is trusted."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from toolmark.errors import DataError
+from toolmark.suites.multinet.openx import parquet
+
+ROWS: dict[str, list[Any]] = {
+    "id": ["a", "b"], "group": ["g", "g"], "step": [0, 1], "image": [b"x", None],
+    "text": ["go", None], "answer": [None, None], "action": [[1.0, 2.0], None],
+    "is_last": [False, True], "extras": ["{}", None],
+}  # fmt: skip
+TYPES = pa.schema(
+    [("id", pa.large_string()), ("group", pa.string()), ("step", pa.int32()),
+     ("image", pa.large_binary()), ("text", pa.string()), ("answer", pa.string()),
+     ("action", pa.list_(pa.float32())), ("is_last", pa.bool_()), ("extras", pa.string())]
+)  # fmt: skip
+
+
+def written(path: Path, changed: dict[str, Any] | None = None, **more: Any) -> Path:
+    held = {**ROWS, **(changed or {})}
+    kinds = [(name, TYPES.field(name).type) for name in held if name in TYPES.names]
+    kept = {name: values for name, values in held.items() if values is not None}
+    schema = pa.schema([kind for kind in kinds if kind[0] in kept])
+    pq.write_table(pa.table(kept, schema), path, **more)
+    return path
+
+
+def test_what_is_null_is_empty(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.parquet")
+    first, second = parquet.rows(path)
+    assert (first.action, first.text, first.extras) == ((1.0, 2.0), "go", {})
+    assert (second.action, second.text, second.answer, second.is_last) == ((), "", "", True)
+    assert (parquet.picture(path, 0), parquet.picture(path, 1)) == (b"x", b"")
+    with pytest.raises(DataError, match="no row 2"):
+        parquet.picture(path, 2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"extras": ["[]", ""]}, "row 0: extras is no JSON object"),
+        ({"extras": ["{}", "{" * 300]}, "row 1: extras: "),
+        ({"id": ["a", None]}, "row 1: id, group, step or is_last is empty"),
+        ({"action": [[1.0, None], []]}, "row 0: an empty number"),
+        ({"extras": None, "answer": None}, "no column answer, extras"),
+    ],
+)
+def test_bad_rows_are_told_with_their_number(
+    tmp_path: Path, changed: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(DataError, match=f"a.parquet: {why}"):
+        list(parquet.rows(written(tmp_path / "a.parquet", changed)))
+
+
+def test_other_types_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(
+        pa.table({**ROWS, "answer": ["", ""], "step": ["0", "1"], "action": [[1], [2]]}), path
+    )
+    with pytest.raises(DataError, match="step is string, action is list"):
+        list(parquet.rows(path))
+
+
+def test_a_text_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.parquet", compression="none", use_dictionary=False)
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"go", b"\xff\xfe"))
+    with pytest.raises(DataError, match="cannot read as Parquet"):
+        list(parquet.rows(path))
+
+
+def test_a_row_group_beyond_the_limits_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few kB may stand for millions of rows of the same."""
+    monkeypatch.setattr(parquet, "MOST_ROWS", 1000)
+    n = parquet.MOST_ROWS + 1
+    path = written(
+        tmp_path / "a.parquet",
+        {name: pa.array(values[:1] * n, TYPES.field(name).type) for name, values in ROWS.items()},
+        row_group_size=n,
+    )
+    with pytest.raises(DataError, match="row group 0 is too large"):
+        next(parquet.rows(path))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
+@given(data=st.data())
+def test_changed_bytes_and_cuts_do_no_more_than_be_refused(
+    tmp_path: Path, data: st.DataObject
+) -> None:
+    path = written(tmp_path / "a.parquet", write_page_checksum=True)
+    whole = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(whole[: data.draw(st.integers(0, len(whole)))])
+    with suppress(DataError):
+        list(parquet.rows(path))
+        parquet.picture(path, 0)
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "empty").write_bytes(b"")
+    for name in ("pipe", "nothing", "empty", "."):
+        with pytest.raises(DataError):
+            list(parquet.rows(tmp_path / name))

@@ -1,0 +1,326 @@
+"""Open-X's rows: their splits, statistics and pictures, and bad data told all at once."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.suites.multinet.openx.written import (
+    STEP,
+    WIDTHS,
+    Values,
+    drive,
+    members,
+    png,
+    rlds,
+    tensor,
+)
+
+from toolmark.errors import DataError, UsageError
+from toolmark.suites.multinet.frame import Frame, Motion, Rows
+from toolmark.suites.multinet.openx import export, statistics
+from toolmark.suites.multinet.openx import rows as rows_module
+from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES
+from toolmark.suites.multinet.openx.rows import Split, rows
+
+SPLITS: tuple[Split, Split] = ("train", "test")
+
+
+def wheeled(folder: Path, split: Split = "test", seed: int = 0, **more: Any) -> Rows:
+    return rows(folder, morphology="wheeled", split=split, seed=seed, **more)
+
+
+def motion(frame: Frame) -> Motion:
+    assert isinstance(frame.space, Motion)
+    return frame.space
+
+
+def parquet(path: Path, groups: Iterable[int], **changed: Any) -> None:
+    """A file with these episodes of a wheeled robot, 3 steps each."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = (
+        {"id": f"e{k}-{step}", "group": f"e{k}", "step": step, "image": png(k), "text": f"go {k}",
+         "answer": None, "action": [k + step / 4, -float(step)], "is_last": step == 2,
+         "extras": "{}", **changed}
+        for k in groups
+        for step in range(3)
+    )  # fmt: skip
+    export.write(made, path)
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """30 episodes in five files, without a test split."""
+    shards = [[drive(6 * file + k) for k in range(6)] for file in range(5)]
+    return rlds(tmp_path / "many", {"train": shards}, STEP)
+
+
+def test_a_seeded_tenth_is_the_test_and_the_rest_trains(many: Path) -> None:
+    train, test = (wheeled(many, split) for split in SPLITS)
+    groups = [{frame.group for frame in part} for part in (train, test)]
+    assert not groups[0] & groups[1]
+    assert len(groups[0] | groups[1]) == 30
+    assert 1 <= len(groups[1]) <= 8
+    assert len(train) + len(test) == 90
+    assert train.clustered
+    assert train.hashes == test.hashes
+    others = {frozenset(f.group for f in wheeled(many, seed=seed)) for seed in range(3)}
+    assert len(others) == 3
+    assert [frame.id for frame in test] == sorted(frame.id for frame in test)
+
+
+def test_a_split_hangs_on_names_alone(many: Path, tmp_path: Path) -> None:
+    """Other files of the data set may come or go."""
+    test = {frame.group for frame in wheeled(many)}
+    (many / "robots-train.tfrecord-00003-of-00005").unlink()
+    (many / "robots-train.tfrecord-00001-of-00005").unlink()
+    fewer = wheeled(many)
+    assert {frame.group for frame in fewer} == {
+        g for g in test if g[6:11] not in ("00001", "00003")
+    }
+    assert "files that are not here: 2 of train" in fewer.notes
+
+
+def test_statistics_are_of_the_training_split_alone(many: Path) -> None:
+    train, test = (list(wheeled(many, split)) for split in SPLITS)
+    truths = np.array([frame.truth for frame in train])
+    for frame in (*train, *test):
+        space = motion(frame)
+        assert np.allclose(space.mean, truths.mean(axis=0), rtol=0, atol=1e-12)
+        assert space.low == tuple(truths.min(axis=0))
+        assert space.high == tuple(truths.max(axis=0))
+
+
+def test_frames_hold_what_was_written(many: Path) -> None:
+    shown = wheeled(many, history=2)
+    for frame in shown:
+        _, file, number = frame.group.split("-")
+        k = 6 * int(file) + int(number)
+        assert frame.truth == (k + frame.step / 4, -float(frame.step))
+        assert frame.fields["instruction"] == f"go to door {k}"
+        assert frame.slices == {"morphology": "wheeled"}
+        assert (frame.family, frame.source) == ("openx", "published")
+        before = [f"[{k + step / 4:g}, {-step}]" for step in range(3)]
+        said = "\n".join(["", *before[: frame.step][-2:]])
+        assert frame.fields["history"] == (said if frame.step else "none, this is the first step")
+    assert "history" not in next(iter(wheeled(many))).fields
+
+
+def test_pictures_are_those_of_the_step_also_after_a_journey(many: Path) -> None:
+    shown: Rows = pickle.loads(pickle.dumps(wheeled(many)))  # noqa: S301 - our own
+    for frame in shown:
+        _, file, number = frame.group.split("-")
+        (picture,) = shown.pictures(frame.id)
+        assert picture.data == png(10 * (6 * int(file) + int(number)) + frame.step)
+        assert picture.mime == "image/png"
+    for id in ("nothing", f"{frame.group}-0003", f"{frame.group}-x", f"{frame.group}--1"):
+        with pytest.raises(DataError, match="no step"):
+            shown.pictures(id)
+
+
+def test_a_picture_that_lacks_is_its_own_rows_affair(tmp_path: Path) -> None:
+    made = {**drive(1), "steps/observation/image": [png(1), b"", b"no picture"]}
+    shown = wheeled(rlds(tmp_path, {"train": [[drive(0)]], "test": [[made]]}, STEP))
+    ids = [frame.id for frame in shown]
+    assert len(shown.pictures(ids[0])) == 1
+    for id, why in zip(
+        ids[1:], ("step 1 of test-00000-00000 has no picture", "step 2"), strict=True
+    ):
+        with pytest.raises(DataError, match=why):
+            shown.pictures(id)
+
+
+def test_a_split_of_the_data_is_taken_as_it_is(tmp_path: Path) -> None:
+    parts = {"train": [[drive(0), drive(1)]], "val": [[drive(2)]]}
+    shown = wheeled(rlds(tmp_path / "a", parts, STEP))
+    assert {frame.group for frame in shown} == {"val-00000-00000"}
+    assert "the test split is what the data call validation" in shown.notes
+    both = rlds(tmp_path / "b", {**parts, "test": [[drive(3), drive(4)]]}, STEP)
+    assert len(wheeled(both)) == 6
+    assert len(wheeled(both, "train")) == 6
+    # what is not used is not read
+    (both / "robots-val.tfrecord-00000-of-00001").write_bytes(b"torn")
+    assert len(wheeled(both)) == 6
+
+
+def test_without_a_training_split_each_episode_is_told_the_others_range(tmp_path: Path) -> None:
+    parquet(tmp_path / "openx_wheeled_robot" / "public" / "out.parquet", range(4))
+    assert len(wheeled(tmp_path, "train")) == 0
+    shown = wheeled(tmp_path)
+    assert len(shown) == 12
+    assert any("no training split" in note for note in shown.notes)
+    truths = {frame.id: (frame.group, frame.truth) for frame in shown}
+    for frame in shown:
+        others = np.array([truth for group, truth in truths.values() if group != frame.group])
+        space = motion(frame)
+        assert np.allclose(space.mean, others.mean(axis=0))
+        assert (space.low, space.high) == (tuple(others.min(axis=0)), tuple(others.max(axis=0)))
+    parquet(tmp_path / "one" / "test.parquet", [5])
+    assert any("the only episode's own" in note for note in wheeled(tmp_path / "one").notes)
+
+
+def test_parquet_and_rlds_give_the_same(tmp_path: Path) -> None:
+    parquet(tmp_path / "a" / "train.parquet", range(3))
+    parquet(tmp_path / "a" / "test.parquet", range(3, 5))
+    shards = {"train": [[drive(k) for k in range(3)]], "test": [[drive(k) for k in (3, 4)]]}
+    rlds(tmp_path / "b", shards, STEP)
+    a, b = (list(wheeled(tmp_path / name)) for name in "ab")
+    assert [(f.truth, f.space, f.step) for f in a] == [(f.truth, f.space, f.step) for f in b]
+    shown = wheeled(tmp_path / "a")
+    assert [shown.pictures(frame.id)[0].data for frame in shown] == [png(3)] * 3 + [png(4)] * 3
+
+
+@pytest.mark.parametrize("name", MORPHOLOGIES)
+def test_every_morphology_has_its_dimensions(tmp_path: Path, name: str) -> None:
+    shape = MORPHOLOGIES[name]
+    inner = dict(shape.members) or {"": WIDTHS[name]}
+    keys = {f"steps/action/{key}".rstrip("/"): size for key, size in inner.items()}
+    made: dict[str, Values] = {key: [float(x) for x in range(2 * n)] for key, n in keys.items()}
+    action = members(**{key: tensor(size) for key, size in shape.members}) or None
+    step = {"action": action if shape.members else tensor(WIDTHS[name])}
+    folder = rlds(tmp_path / shape.published / "0.1.0", {"train": [[made] * 2]}, step)
+    frame = next(iter(rows(tmp_path, morphology=name, split="test", seed=0)))
+    space = motion(frame)
+    assert len(frame.truth) == len(space.names) == len(set(space.names)) == WIDTHS[name]  # type: ignore[arg-type]
+    assert space.slices == shape.slices
+    assert all(0 <= low < high <= WIDTHS[name] for low, high in space.slices.values())
+    other = next(each for each in WIDTHS if each != name)
+    with pytest.raises(DataError, match=f"have {WIDTHS[name]} numbers; {WIDTHS[other]} are due"):
+        rows(folder, morphology=other, split="test", seed=0)
+
+
+def test_members_of_other_names_give_the_names(tmp_path: Path) -> None:
+    step = {"action": members(turn=tensor(), speed=tensor(1))}
+    made = {"steps/action/turn": [1.0], "steps/action/speed": [2.0]}
+    shown = wheeled(rlds(tmp_path, {"train": [[made] * 2]}, step))
+    assert motion(next(iter(shown))).names == ("speed", "turn")
+    assert any("not the published data set" in note for note in shown.notes)
+
+
+def test_bad_actions_are_told_all_at_once(tmp_path: Path) -> None:
+    bad = {"steps/action": [1.0, math.nan, 2.0, 2.0, -math.inf, math.nan]}
+    shards = [[drive(0), {**drive(1), **bad}], [{**drive(2), **bad}]]
+    with pytest.raises(DataError) as told:
+        wheeled(rlds(tmp_path, {"train": shards}, STEP))
+    lines = str(told.value).splitlines()
+    assert "4 bad rows" in lines[0]
+    assert "robots-train.tfrecord-00000-of-00002: byte " in lines[1]
+    assert lines[1].endswith("step 0: the action holds nan")
+    assert lines[2].endswith("step 2: the action holds -inf, nan")
+    assert "00001-of-00002: byte 0: step 0" in lines[3]
+    rlds(tmp_path, {"train": [[bad | {"steps/language_instruction": [b""] * 3}] * 30]}, STEP)
+    with pytest.raises(DataError, match="60 bad rows") as told:
+        wheeled(tmp_path)
+    assert str(told.value).endswith("and 40 more")
+
+
+def test_bad_files_are_told_with_all_others(tmp_path: Path) -> None:
+    folder = rlds(tmp_path, {"train": [[drive(k)] for k in range(3)]}, STEP)
+    for k, data in ((0, b"torn"), (2, b"x" * 40)):
+        (folder / f"robots-train.tfrecord-{k:05}-of-00003").write_bytes(data)
+    with pytest.raises(DataError, match="2 bad rows") as told:
+        wheeled(folder)
+    assert "00000-of-00003: byte 0: the file ends" in str(told.value)
+    assert "00002-of-00003: byte 0: no TFRecord" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("groups", "changed", "why"),
+    [
+        ([0], {"action": [1.0]}, "step 0: an action of 1 numbers; 2 are due"),
+        ([0], {"action": None}, "step 2: an action of 0 numbers"),
+        ([0], {"action": [math.inf, 1.0]}, "step 1: the action holds inf"),
+        ([0], {"step": 1}, "row 0: step 1 of e0 where 0 is due"),
+        ([0, 1, 0], {}, "row 6: the steps of e0 do not lie together"),
+        ([0], {"group": "e" * 300}, "more than 200 characters"),
+        ([0], {"extras": '{"members": 3}'}, "members is no list"),
+    ],
+)
+def test_bad_parquet_is_told(
+    tmp_path: Path, groups: list[int], changed: dict[str, Any], why: str
+) -> None:
+    parquet(tmp_path / "test.parquet", groups, **changed)
+    with pytest.raises(DataError, match=why):
+        wheeled(tmp_path)
+
+
+def test_an_episode_in_two_files_is_told(tmp_path: Path) -> None:
+    for name in "ab":
+        parquet(tmp_path / f"{name}.parquet", [1])
+    with pytest.raises(DataError, match="a second episode 'e1'"):
+        wheeled(tmp_path)
+
+
+def test_what_cannot_be_asked_is_told(tmp_path: Path, many: Path) -> None:
+    for more in ({"morphology": "wheled"}, {"split": "dev"}, {"history": -1}):
+        with pytest.raises(UsageError):
+            rows(many, **{"morphology": "wheeled", "split": "test", "seed": 0, **more})  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no such folder"):
+        wheeled(tmp_path / "nothing")
+    for name in ("0.1.0", "0.2.0"):
+        rlds(tmp_path / "robots" / name, {"train": [[drive(0)]]}, STEP)
+    with pytest.raises(UsageError, match=r"name one of 0\.1\.0, 0\.2\.0"):
+        wheeled(tmp_path / "robots")
+    (tmp_path / "shards" / "translated_shard_0").mkdir(parents=True)
+    with pytest.raises(DataError, match=r"openx\.export"):
+        wheeled(tmp_path / "shards")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="neither"):
+        wheeled(tmp_path / "empty")
+    parquet(tmp_path / "mixed" / "test.parquet", [0])
+    parquet(tmp_path / "mixed" / "other.parquet", [1])
+    with pytest.raises(DataError, match="of no split"):
+        wheeled(tmp_path / "mixed")
+    rlds(tmp_path / "none", {"train": [[{"steps/action": []}]]}, {"action": tensor(2)})
+    with pytest.raises(DataError, match="hold no step"):
+        wheeled(tmp_path / "none")
+
+
+values = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def test_large_data_are_read_on_all_cores_alike(
+    many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = list(wheeled(many))
+    monkeypatch.setattr(rows_module, "_LARGE", 0)
+    rows_module._read.cache_clear()
+    assert list(wheeled(many)) == alone
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    first = wheeled(rlds(tmp_path, {"train": [[drive(0), drive(1)]]}, STEP))
+    second = wheeled(rlds(tmp_path, {"train": [[drive(2), drive(3, 4)]]}, STEP))
+    assert first.hashes != second.hashes
+    assert {frame.truth for frame in wheeled(tmp_path)} == {frame.truth for frame in second}
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.lists(st.tuples(values, values), min_size=1, max_size=4), min_size=2, max_size=5)
+)
+def test_streamed_statistics_are_those_of_all_together(
+    episodes: list[list[tuple[float, float]]],
+) -> None:
+    ranges = [statistics.of(np.array(each)) for each in episodes]
+    _same(statistics.together(ranges), [step for each in episodes for step in each])
+    for k, found in enumerate(statistics.others(ranges)):
+        _same(found, [step for n, each in enumerate(episodes) if n != k for step in each])
+
+
+def _same(found: statistics.Range, steps: list[tuple[float, float]]) -> None:
+    held = np.array(steps)
+    assert found.n == len(steps)
+    assert found.low.tolist() == held.min(axis=0).tolist()
+    assert found.high.tolist() == held.max(axis=0).tolist()
+    for k in range(2):
+        exact = math.fsum(x / len(steps) for x in held[:, k].tolist())
+        size = max(abs(held[:, k]).max(), 1e-300)
+        assert abs(found.mean[k] - exact) <= 1e-9 * size

@@ -1,0 +1,146 @@
+"""BFCL's conversations: what is told never hangs on the calls that the author had in mind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.suites.multinet.published import laid
+
+from toolmark import codec
+from toolmark.errors import DataError, UsageError
+from toolmark.suites.bfcl import data
+from toolmark.suites.multinet.published import bfcl
+from toolmark.suites.multinet.published.held import Held
+
+Rows = list[dict[str, Any]]
+
+
+def folder(home: Path, asked: Rows, told: Rows) -> Path:
+    laid.lines(home / "bfcl_v3/public/questions.jsonl", asked)
+    laid.lines(home / "bfcl_v3/public/answers.jsonl", told)
+    return home
+
+
+def read(home: Path | None, split: Any = "test", seed: int = 0, **options: Any) -> Held:
+    return bfcl.rows(home, split=split, seed=seed, **options)
+
+
+def test_turns_are_the_last_message_of_each(tmp_path: Path) -> None:
+    held = read(folder(tmp_path, *laid.bfcl()))
+    frame = list(held)[3]
+    assert len(held) == 6 and frame.id == "multi_turn_base_3"
+    assert frame.turns == ("Go to folder 3.", "Now list what is there.")
+    assert frame.truth == (("cd(folder='3')",), ("ls(a=True)", "pwd()"))
+    assert set(frame.fields) == {"initial_config", "classes", "functions"}
+    assert frame.fields["classes"] == "GorillaFileSystem"
+    docs = [json.loads(line) for line in frame.fields["functions"].splitlines()]
+    assert {"cd", "ls", "pwd", "mv"} <= {doc["name"] for doc in docs}
+    assert all(set(doc) == {"name", "description", "parameters"} for doc in docs)
+    assert list(laid.travelled(held)) == list(held) and held.pictures(frame.id) == ()
+
+
+@given(st.lists(st.one_of(st.none(), st.lists(st.text(), max_size=3)), min_size=6, max_size=6))
+def test_nothing_told_hangs_on_the_path(
+    tmp_path_factory: pytest.TempPathFactory, paths: list[Any]
+) -> None:
+    asked, told = laid.bfcl()
+    home = tmp_path_factory.mktemp("paths")
+    plain = list(read(folder(home, asked, told)))
+    for row, path in zip(asked, paths, strict=True):
+        if path is None:
+            row.pop("path")
+        else:
+            row["path"] = path
+    assert list(read(folder(home, asked, told))) == plain
+    assert not any("Leak" in repr(frame) for frame in plain)
+
+
+def test_no_official_path_is_told() -> None:
+    root = data.fetch() / "bfcl_eval/data"
+    lines = (root / "BFCL_v4_multi_turn_base.json").read_text().splitlines()
+    paths = {row["id"]: row["path"] for row in map(json.loads, lines)}
+    frames = [*read(None, sample="all")]
+    assert len(frames) == 200 == len(paths)
+    for frame in frames:
+        told = "\n".join((*frame.fields.values(), *frame.turns))
+        assert paths[frame.id] and not any(call in told for call in paths[frame.id])
+        order = [call.partition(".")[2] for call in paths[frame.id]]
+        listed = [json.loads(line)["name"] for line in frame.fields["functions"].splitlines()]
+        assert len(listed) > len(set(order))
+        codec.encode(frame)
+
+
+def test_a_fifth_of_the_official_rows_is_asked_by_id() -> None:
+    everything = [frame.id for frame in read(None, sample="all")]
+    assert everything == [f"multi_turn_base_{k}" for k in range(200)]
+    parts = {split: [frame.id for frame in read(None, split, 7)] for split in ("test", "train")}
+    assert sorted(parts["test"] + parts["train"]) == sorted(everything)
+    assert 20 < len(parts["test"]) < 60
+    assert [frame.id for frame in read(None, "test", 8)] != parts["test"]
+    assert "release of V4" in read(None).notes[1]
+
+
+def test_the_share_hangs_on_no_order_and_no_other_row(tmp_path: Path) -> None:
+    asked, told = laid.bfcl(40)
+    drawn = {f.id for f in read(folder(tmp_path / "a", asked, told), sample="seeded")}
+    again = {f.id for f in read(folder(tmp_path / "b", asked[::-1], told), sample="seeded")}
+    half = {f.id for f in read(folder(tmp_path / "c", asked[20:], told[20:]), sample="seeded")}
+    assert drawn == again and half == {id for id in drawn if int(id.rpartition("_")[2]) >= 20}
+    assert len(read(folder(tmp_path / "a", asked, told))) == 40
+    assert len(read(tmp_path / "a", "train")) == 0
+
+
+def test_a_folder_of_training_rows_is_the_training_split(tmp_path: Path) -> None:
+    asked, told = laid.bfcl()
+    folder(tmp_path, asked[:2], told[:2])
+    laid.lines(tmp_path / "bfcl_v3/train/questions.jsonl", asked[2:])
+    laid.lines(tmp_path / "bfcl_v3/train/answers.jsonl", told[2:])
+    assert len(read(tmp_path)) == 2 and len(read(tmp_path, "train")) == 4
+
+
+@pytest.mark.parametrize("odd", [10**30, -(10**30), "é\u2028", [[]], None])
+def test_any_configuration_is_told_as_it_is(tmp_path: Path, odd: Any) -> None:
+    asked, told = laid.bfcl(1)
+    asked[0]["initial_config"]["GorillaFileSystem"]["odd"] = odd
+    (frame,) = read(folder(tmp_path, asked, told))
+    kept = json.loads(frame.fields["initial_config"])["GorillaFileSystem"]["odd"]
+    assert kept == odd
+
+
+def test_bad_entries_are_told_at_once(tmp_path: Path) -> None:
+    asked, told = laid.bfcl(8)
+    asked[1]["question"][1] = []
+    asked[2]["involved_classes"] = ["NoSuchClass"]
+    asked[3].pop("initial_config")
+    asked[4]["id"] = asked[0]["id"]
+    asked[5]["question"].append([{"role": "user", "content": "more"}])
+    told.pop(7)
+    with pytest.raises(DataError) as error:
+        read(folder(tmp_path, asked, told))
+    for want in ("6 bad rows", "line 2: a turn in which nothing is said",
+                 "line 3: no docs for class 'NoSuchClass'", "line 4: Object missing",
+                 "line 5: id 'multi_turn_base_0' stands there twice",
+                 "line 6: 3 turns, 2 answered", "has no answer"):  # fmt: skip
+        assert want in str(error.value), want
+
+
+def test_answers_are_checked_too(tmp_path: Path) -> None:
+    asked, told = laid.bfcl()
+    with pytest.raises(
+        DataError, match="answers without a question: 1, such as 'multi_turn_base_5'"
+    ):
+        read(folder(tmp_path, asked[:-1], told))
+    with pytest.raises(DataError, match=r"answers.jsonl: 1 bad row:\n  line 7: id"):
+        read(folder(tmp_path, asked, [*told, told[0]]))
+    told[0]["ground_truth"] = "eval('no')"
+    with pytest.raises(DataError, match=r"answers.jsonl: 1 bad row:\n  line 1: Expected `array`"):
+        read(folder(tmp_path, asked, told))
+    with pytest.raises(UsageError, match="no sample"):
+        read(tmp_path, sample="some")
+    with pytest.raises(UsageError, match="no split"):
+        read(None, "dev")

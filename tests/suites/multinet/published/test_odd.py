@@ -1,0 +1,86 @@
+"""Whatever stands in a stranger's row: it is a row that can be kept, or a bad row."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.suites.multinet.published import laid
+
+from toolmark import codec
+from toolmark.errors import DataError
+from toolmark.suites.multinet.published import bfcl, odinw, piqa, sqa3d
+from toolmark.suites.multinet.published.held import Held, order
+
+LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+VALUE = st.recursive(
+    LEAF, lambda part: st.lists(part, max_size=3) | st.dictionaries(st.text(max_size=4), part),
+    max_leaves=6,
+)  # fmt: skip
+
+
+def _piqa(home: Path, change: Callable[[Any], None]) -> Held:
+    rows = laid.piqa(4)
+    change(rows)
+    laid.lines(home / "x.jsonl", rows)
+    return piqa.rows(home, split="test", seed=0)
+
+
+def _sqa3d(home: Path, change: Callable[[Any], None]) -> Held:
+    laid.sqa3d(home)
+    path = home / "sqa3d/public/v1_balanced_questions_test_scannetv2.json"
+    held = codec.loads(path.read_text())
+    change(held["questions"])
+    laid.value(path, held)
+    return sqa3d.rows(home, split="test", seed=0)
+
+
+def _odinw(home: Path, change: Callable[[Any], None]) -> Held:
+    rows = laid.subset(home / "mine")
+    change(rows)
+    laid.value(home / "mine/object_caption_pairs.json", rows)
+    return odinw.rows(home, split="test", seed=0)
+
+
+def _bfcl(home: Path, change: Callable[[Any], None]) -> Held:
+    asked, told = laid.bfcl(4)
+    change(asked)
+    laid.lines(home / "questions.jsonl", asked)
+    laid.lines(home / "answers.jsonl", told)
+    return bfcl.rows(home, split="test", seed=0)
+
+
+@pytest.mark.parametrize("read", [_piqa, _sqa3d, _odinw, _bfcl])
+@settings(max_examples=40, deadline=None)
+@given(at=st.integers(0, 3), field=st.integers(0, 20), value=VALUE)
+def test_a_row_is_kept_or_told(
+    tmp_path_factory: pytest.TempPathFactory,
+    read: Callable[[Path, Callable[[Any], None]], Held],
+    at: int,
+    field: int,
+    value: Any,
+) -> None:
+    def change(rows: Any) -> None:
+        row = rows[at] = copy.deepcopy(rows[at])
+        row[sorted(row)[field % len(row)]] = value
+
+    try:
+        held = read(tmp_path_factory.mktemp("odd"), change)
+    except DataError as error:
+        assert any(word in str(error) for word in ("bad row", "without a question", "JSON"))
+        return
+    assert len(held) in (4, 5)
+    for frame in held:
+        codec.encode(frame)
+
+
+@given(st.lists(st.text(max_size=6), max_size=8))
+def test_ids_have_one_order(ids: list[str]) -> None:
+    assert sorted(ids, key=order) == sorted(ids[::-1], key=order)
+    numbers = [str(k) for k in range(0, 200, 7)]
+    assert sorted(sorted(numbers), key=order) == numbers

@@ -1,0 +1,108 @@
+"""Scores made by hand: answers of every kind, as the suites judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from toolmark.stats.columns import Columns, columns
+from toolmark.suites.multinet.wording import ACTIONS
+from toolmark.types import Chart, Label, Score, Table, Verdict
+
+READINGS = ("paper", "reference")
+LABEL = Label(cause="wrong_answer", native="wrong", primary=True)
+
+
+def answer(
+    item: str,
+    parts: Mapping[str, float],
+    right: bool,
+    *,
+    category: str = "piqa",
+    form: str = "text",
+    **axes: str,
+) -> Score:
+    """One answer, judged alike in both readings."""
+    verdict = Verdict(
+        outcome="correct" if right else "incorrect", value=float(right), parts=dict(parts),
+        labels=() if right else (LABEL,),
+    )  # fmt: skip
+    return Score(
+        task=f"{item}@{form}", item=item, category=category,
+        axes={"form": form, "family": "piqa", **axes}, readings=dict.fromkeys(READINGS, verdict),
+    )  # fmt: skip
+
+
+def chosen(
+    truth: Sequence[int], said: Sequence[int], n: int, *, raw: Mapping[int, int] | None = None,
+    guesses: Mapping[str, Sequence[int]] | None = None, **about: str,
+) -> list[Score]:  # fmt: skip
+    """Answers by an index; -1 is invalid, `raw` are the numbers said there by row."""
+    made = []
+    for row, (right, told) in enumerate(zip(truth, said, strict=True)):
+        parts = {"valid": float(told >= 0), "truth": float(right), "said": float(told),
+                 "classes": float(n)}  # fmt: skip
+        if raw and row in raw:
+            parts["raw"] = float(raw[row])
+        parts |= {f"guess.{name}": float(x[row]) for name, x in (guesses or {}).items()}
+        prefix = about.get("category", "piqa")
+        made.append(answer(f"{prefix}-{row}", parts, right == told, **about))
+    return made
+
+
+def played(truth: Sequence[int], said: Sequence[int], **about: str) -> list[Score]:
+    """Joint actions of Overcooked; every hundred rows are a game."""
+    made = []
+    n = len(ACTIONS)
+    for row, (right, told) in enumerate(zip(truth, said, strict=True)):
+        inside = 0 <= told < n * n
+        parts = {
+            "valid": float(inside),
+            "truth": right,
+            "said": told if inside else -1,
+            "classes": n * n,
+            "guess.stay": 28,
+            "guess.previous": truth[max(0, row - 1)],
+        }
+        if not inside and told != -1:
+            parts["raw"] = told
+        for player in (0, 1):
+            parts[f"truth_{player}"] = divmod(right, n)[player]
+            parts[f"said_{player}"] = divmod(told, n)[player] if inside else -1
+        axes = {"family": "overcooked", "group": f"g{row // 100}", **about}
+        axes.setdefault("category", f"kitchen {row % 2}")
+        made.append(answer(f"o-{row}", {k: float(x) for k, x in parts.items()}, right == told,
+                           **axes))  # fmt: skip
+    return made
+
+
+def rows(scores: Iterable[Score]) -> dict[str, Columns]:
+    """The columns by reading."""
+    kept = list(scores)
+    return {name: columns(kept, name) for name in READINGS}
+
+
+def titled(made: Iterable[Table | Chart]) -> dict[str, Table | Chart]:
+    """Tables and charts by their titles, each of which is there once."""
+    found: dict[str, Table | Chart] = {}
+    for each in made:
+        assert each.title not in found
+        found[each.title] = each
+    return found
+
+
+def cells(table: Table | Chart, *keys: int) -> dict[tuple[str, ...] | str, dict[str, object]]:
+    """A table's rows by their first cells."""
+    assert isinstance(table, Table)
+    at = keys or (0,)
+    found: dict[tuple[str, ...] | str, dict[str, object]] = {}
+    for row in table.rows:
+        key = tuple(str(row[i]) for i in at)
+        found[key if len(key) > 1 else key[0]] = dict(zip(table.head, row, strict=False))
+    return found
+
+
+def draws(seed: int) -> np.random.Generator:
+    """Numbers for hand-made answers."""
+    return np.random.default_rng(seed)

@@ -1,0 +1,209 @@
+"""Laws of all stand-ins: labelled, the same for a seed, splits apart, nothing told in advance."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from math import log
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from toolmark.errors import DataError, UsageError
+from toolmark.suites.multinet.frame import Frame, Words
+from toolmark.suites.multinet.synthetic import odinw, openx, overcooked, piqa, robovqa, sqa3d
+from toolmark.suites.multinet.synthetic.motion import EPISODES
+from toolmark.suites.multinet.synthetic.stand import Split, Stand
+
+Make = Callable[..., Stand]
+SETS: dict[str, Make] = {
+    "piqa": piqa.rows,
+    "sqa3d": sqa3d.rows,
+    "robovqa": robovqa.rows,
+    "odinw": odinw.rows,
+    "overcooked": partial(overcooked.rows, history=2),
+    "overcooked-probs": partial(overcooked.rows, mode="probs", pictures=3),
+    **{f"openx-{name}": partial(openx.rows, morphology=name, history=2) for name in EPISODES},
+}
+_ODD_SPLIT: dict[str, Any] = {"split": "valid"}
+_ODD_MODE: dict[str, Any] = {"mode": "odds"}
+each = pytest.mark.parametrize("make", SETS.values(), ids=SETS)
+
+
+@each
+def test_rows_and_notes_say_synthetic(make: Make) -> None:
+    rows = make(n=30, split="test", seed=1)
+    assert {frame.source for frame in rows} == {"synthetic"} and rows.hashes == {}
+    assert all("SYNTHETIC" in note for note in rows.notes) and rows.notes
+    assert all("synthetic" in frame.id and frame.family == rows.family for frame in rows)
+
+
+@each
+def test_a_longer_set_begins_with_the_shorter(make: Make) -> None:
+    short, long = make(n=25, split="train", seed=2), make(n=90, split="train", seed=2)
+    assert len(short) == 25 and [*short] == [*long][:25]
+    assert short.pictures([*short][7].id) == long.pictures([*short][7].id)
+    assert len({frame.id for frame in long}) == 90
+
+
+@each
+def test_rows_travel(make: Make) -> None:
+    rows = make(n=12, split="test", seed=3)
+    again = pickle.loads(pickle.dumps(rows))  # noqa: S301
+    assert [*again] == [*rows] and again == rows
+    assert [*again] == [*again]
+
+
+@each
+def test_splits_and_seeds_are_other_rows(make: Make) -> None:
+    train, test = ([*make(n=240, split=split, seed=4)] for split in ("train", "test"))
+    other = [*make(n=240, split="test", seed=5)]
+    assert not {frame.group for frame in train} & {frame.group for frame in test}
+    assert _told(train) != _told(test) != _told(other)
+
+
+def _told(frames: Iterable[Frame]) -> list[object]:
+    return [(frame.fields, frame.truth) for frame in frames]
+
+
+@each
+def test_pictures_can_be_read_and_are_bounded(make: Make) -> None:
+    rows = make(n=40, split="test", seed=6)
+    for frame in [*rows][::13]:
+        for picture in rows.pictures(frame.id):
+            with Image.open(io.BytesIO(picture.data)) as image:
+                assert (image.format, picture.mime, image.mode) == ("PNG", "image/png", "RGB")
+                assert min(image.size) >= 48 and max(image.size) <= 800
+    for wrong in ("", "x", f"{rows.stem}-000040", f"{rows.stem}-7", next(iter(rows)).group):
+        with pytest.raises(DataError, match="no row"):
+            rows.pictures(wrong)
+
+
+def test_bytes_are_the_same_in_another_process() -> None:
+    code = f"from {__name__} import digest; print(digest())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == digest()
+
+
+def digest() -> str:
+    """Return one hash over rows and pictures of all sets."""
+    made = hashlib.sha256()
+    for make in SETS.values():
+        rows = make(n=30, split="test", seed=11)
+        frames = [*rows]
+        made.update(repr(frames).encode())
+        for frame in frames[3::14]:
+            made.update(b"".join(picture.data for picture in rows.pictures(frame.id)))
+    return made.hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (partial(piqa.rows, n=1, seed=0, **_ODD_SPLIT), "split"),
+        (partial(piqa.rows, n=-1, seed=0, split="test"), "rows"),
+        (partial(piqa.rows, n=10_000, seed=0, split="test"), "6912"),
+        (partial(odinw.rows, n=1, seed=0, split="test", subset=("Dice",)), "DiceFaces"),
+        (partial(odinw.rows, n=1, seed=0, split="test", subset=()), "at least one"),
+        (partial(openx.rows, n=1, seed=0, split="test", morphology="legs"), "quadrupedal"),
+        (partial(openx.rows, n=1, seed=0, split="test", morphology="mobile", history=-1), "hist"),
+        (partial(overcooked.rows, n=1, seed=0, split="test", **_ODD_MODE), "probs"),
+        (partial(overcooked.rows, n=1, seed=0, split="test", pictures=0), "pictures"),
+    ],
+)
+def test_what_there_is_not_is_refused(make: Make, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        make()
+
+
+# --- words alone do not tell --------------------------------------------------------------
+
+Labelled = tuple[list[str], str]
+
+
+def _guessed(train: list[Labelled], test: list[Labelled]) -> float:
+    """Return how often naive Bayes over words is right about rows that it has not seen."""
+    classes = Counter(label for _, label in train)
+    words: dict[str, Counter[str]] = {label: Counter() for label in classes}
+    for told, label in train:
+        words[label].update(told)
+    size = len({word for counts in words.values() for word in counts})
+    sums = {label: sum(counts.values()) + size for label, counts in words.items()}
+
+    def score(told: list[str], label: str) -> float:
+        seen = (log((words[label][word] + 1) / sums[label]) for word in told)
+        return log(classes[label]) + sum(seen)
+
+    right = sum(max(classes, key=lambda c: score(told, c)) == label for told, label in test)
+    return right / len(test)
+
+
+def _piqa(frame: Frame) -> Labelled:
+    first, second = frame.space.options  # type: ignore[union-attr]
+    marked = [f"{k}:{w}" for k, text in enumerate((first, second)) for w in text.split()]
+    return [*marked, *frame.fields["goal"].split(), f"longer {len(first) > len(second)}"], str(
+        frame.truth
+    )
+
+
+def _asked(frame: Frame) -> Labelled:
+    return " ".join(frame.fields.values()).split(), str(frame.truth)
+
+
+@cache
+def _frames(make: Make, split: Split) -> list[Frame]:
+    """Return training rows of two seeds, or test rows of another."""
+    own = (20, 21) if split == "train" else (30,)
+    return [frame for seed in own for frame in make(n=720, split=split, seed=seed)]
+
+
+def _seen(make: Make, kind: str, read: Callable[[Frame], Labelled], split: Split) -> list[Labelled]:
+    frames = _frames(make, split)
+    return [read(frame) for frame in frames if not kind or frame.slices["type"] == kind]
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "read", "chance"),
+    [
+        (piqa.rows, "", _piqa, 0.5),
+        (sqa3d.rows, "is", _asked, 0.5),
+        (sqa3d.rows, "can", _asked, 0.5),
+        (sqa3d.rows, "how", _asked, 1 / 3),
+        (sqa3d.rows, "others", _asked, 0.25),
+        (robovqa.rows, "success", _asked, 0.5),
+        (robovqa.rows, "possible", _asked, 0.5),
+    ],
+)
+def test_words_learned_on_other_seeds_do_not_tell(
+    make: Make, kind: str, read: Callable[[Frame], Labelled], chance: float
+) -> None:
+    train, test = (_seen(make, kind, read, split) for split in ("train", "test"))
+    assert len(test) >= 100
+    assert _guessed(train, test) < chance + 0.1
+
+
+@pytest.mark.parametrize("make", [*SETS.values()][:4], ids=[*SETS][:4])
+def test_no_constant_answer_is_often_right(make: Make) -> None:
+    """A constant is right by chance and five points, by type where few answers are known."""
+    groups: dict[tuple[str, ...], Counter[object]] = {}
+    frames = _frames(make, "test")
+    for frame in frames:
+        groups.setdefault(tuple(frame.slices.values()), Counter())[frame.truth] += 1
+    for (*_, kind), counts in ((key or ("",), value) for key, value in groups.items()):
+        few = {"how": 3, "which": 4, "what": 8, "next": 8, "past": 20}.get(kind, len(counts))
+        (_, most), *_ = counts.most_common(1)
+        assert most / counts.total() <= 1 / few + (0.05 if counts.total() > 150 else 0.12), kind
+
+
+def test_answers_in_words_are_short_and_lower_case() -> None:
+    for make in (sqa3d.rows, robovqa.rows):
+        for frame in make(n=200, split="test", seed=9):
+            assert isinstance(frame.space, Words) and isinstance(frame.truth, str)
+            assert frame.truth == frame.truth.lower() and 0 < len(frame.truth.split()) <= 8

@@ -1,0 +1,121 @@
+"""Baselines as players: what they say is read as what they guessed, in both forms."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from toolmark.errors import UsageError
+from toolmark.models import resolve as models
+from toolmark.suites.multinet import guesses, parse, players
+from toolmark.suites.multinet.frame import (
+    FAMILIES,
+    Calls,
+    Choice,
+    Family,
+    Form,
+    Motion,
+    Odds,
+    Space,
+    Truth,
+    Words,
+)
+from toolmark.types import Message, Model, Reply, Request, Task, Text, Tool
+
+JOINT = tuple(map(str, range(36)))
+CASES: dict[str, tuple[Family, Space, Any, Any]] = {
+    "choice": ("piqa", Choice(options=("a", "b")), 1, 1),
+    "joint action": ("overcooked", Choice(options=JOINT), 33, 33),
+    "sure odds": ("overcooked", Odds(options=JOINT), 3, (0.0,) * 3 + (1.0,) + (0.0,) * 32),
+    "even odds": ("overcooked", Odds(options=JOINT), (1 / 36,) * 36, (1 / 36,) * 36),
+    "motion": (
+        "openx", Motion(names=("x", "y"), low=(0.0, 0.0), high=(1.0, 1.0), mean=(0.5, 0.5)),
+        (0.1, -1e-17), (0.1, -1e-17),
+    ),
+    "words": ("sqa3d", Words(), 'a "quoted" answer', 'a "quoted" answer'),
+}  # fmt: skip
+
+
+def truth(family: Family, space: Space, form: Form, known: Any, right: Any = None) -> Truth:
+    usual: dict[type, Any] = {Calls: (), Motion: (0.0, 0.0), Words: "right"}
+    right = usual.get(type(space), 0) if right is None else right
+    return Truth(family=family, source="synthetic", form=form, space=space, group="g",
+                 guesses=known, truth=right)  # fmt: skip
+
+
+def task(known: Truth, tools: tuple[Tool, ...] = ()) -> Task:
+    return Task(id="t", suite=f"multinet-{known.family}", turns=(), tools=tools,
+                reference=msgspec.to_builtins(known))  # fmt: skip
+
+
+def play(model: Model, said: list[str]) -> Reply:
+    return asyncio.run(
+        model(Request(messages=tuple(Message(role=role, parts=(Text("x"),)) for role in said)))  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("reading", parse.READINGS)
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_player_says_is_read_as_its_guess(name: str, reading: parse.Reading) -> None:
+    family, space, answer, read = CASES[name]
+    known = guesses.NAMES[family][0]
+    text = truth(family, space, "text", {known: answer})
+    model = players.Guess(known).bind(task(text), 0)
+    assert parse.text(text, play(model, ["system", "user"]).text, reading).value == read
+    tool = truth(family, space, "tool", {known: answer})
+    model = players.Guess(known).bind(task(tool), 0)
+    reply = play(model, ["system", "user"])
+    assert not reply.text and parse.call(tool, reply.calls, reading).value == read
+
+
+def test_calls_are_said_turn_by_turn() -> None:
+    said = (("cd('docs')", "mv(source='a', to='b')"), (), ("nonsense",))
+    text = truth("bfcl", Calls(), "text", {"majority": said})
+    model = players.Guess("majority").bind(task(text), 0)
+    talk = ["system", "user"]
+    for calls in said:
+        reply = play(model, talk)
+        assert parse.calls(reply.text, "paper") == (calls if calls != ("nonsense",) else ())
+        talk += ["assistant", "user"]
+    assert play(model, talk) == Reply(), "nothing is left to say"
+
+
+def test_calls_of_tools_name_what_stands_at_a_place() -> None:
+    shape = {"type": "object", "properties": {"folder": {"type": "string"}}}
+    known = truth("bfcl", Calls(), "tool", {"majority": (("cd('docs')",), ("1 + ",))})
+    offered = (Tool(name="cd", parameters=shape),)
+    model = players.Guess("majority").bind(task(known, offered), 0)
+    (call,) = play(model, ["user"]).calls
+    assert call.name == "cd" and json.loads(call.arguments) == {"folder": "docs"}
+    assert play(model, ["user", "assistant", "tool"]) == Reply(), "a result calls for no answer"
+    spoilt = play(model, ["user", "assistant", "tool", "user"])
+    assert spoilt.text == "[1 + ]" and not spoilt.calls
+
+
+def test_a_player_never_looks_at_the_truth() -> None:
+    for name, (family, space, answer, _) in CASES.items():
+        known = guesses.NAMES[family][0]
+        truths = ("a", "b") if isinstance(space, Words | Motion) else (1, 0)
+        asked = [task(truth(family, space, "text", {known: answer}, right)) for right in truths]
+        played = [play(players.Guess(known).bind(each, 0), ["user"]) for each in asked]
+        assert played[0] == played[1], name
+
+
+def test_every_baseline_can_be_named_and_others_get_a_clear_error() -> None:
+    everyone = {name for family in FAMILIES for name in guesses.NAMES[family]}
+    assert set(models._GUESSES) == everyone
+    for name in everyone:
+        assert models.resolve(f"baseline/{name}").name == f"baseline/{name}"  # type: ignore[union-attr]
+    with pytest.raises(UsageError, match=r"no baseline 'majorty'; did you mean: majority"):
+        models.resolve("baseline/majorty")
+    piqa = task(truth("piqa", Choice(options=("a", "b")), "text", {"uniform": 1}))
+    with pytest.raises(UsageError, match=r"multinet-piqa has no baseline 'stay'.*uniform"):
+        players.Guess("stay").bind(piqa, 0)
+    with pytest.raises(UsageError, match="plays MultiNet's suites and nothing else"):
+        players.Guess("stay").bind(Task(id="t", suite="funcbench", turns=()), 0)
+    nothing = players.Guess("majority").bind(piqa, 0)
+    assert play(nothing, ["user"]) == Reply(), "where there was nothing to learn"
