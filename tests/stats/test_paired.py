@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy import stats
 
 from toolmark.stats.columns import Columns
 from toolmark.stats.paired import mcnemar, paired
+from toolmark.stats.summary import mean
 
 Builder = Callable[..., Columns]
 Values = NDArray[np.float64]
@@ -129,3 +131,17 @@ def test_a_difference_of_the_detectable_size_is_found_about_four_times_in_five(
         result = paired(table(a.tolist()), table(b.tolist()))
         found += result.p is not None and result.p <= 0.05
     assert 0.62 <= found / 60 <= 0.96  # 0.8 give or take three standard errors
+
+
+def test_rows_that_hang_together_count_as_one_item_would(table: Builder) -> None:
+    rng = np.random.default_rng(3)
+    a, b = (table((rng.random((24, 1)) > 0.5).astype(float).tolist()) for _ in "ab")
+    group = np.array([f"g{row // 6}" for row in range(24)], dtype=object)
+    named = [replace(each, axes={"group": group}) for each in (a, b)]
+    merged = [replace(each, item=group) for each in (a, b)]
+    found, expected = paired(*named), paired(*merged)
+    assert (found.difference, found.p) == (expected.difference, expected.p)
+    assert (found.n_items, found.n_groups, expected.n_items, expected.n_groups) == (24, 4, 4, 0)
+    assert set(found.only_a) <= set(a.item) and found.method != paired(a, b).method
+    one = [mean(each, "x") for each in (named[0], merged[0])]
+    assert one[0] == one[1] != mean(a, "x")

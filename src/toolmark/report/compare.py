@@ -163,6 +163,7 @@ def summary(comparison: Comparison) -> Table:
     """Return the table of the headline, the difference and how it was tested."""
     found = comparison.paired
     seen = f"{tables.plural(found.n_pairs, 'pair')}, {tables.plural(found.n_items, 'item')}"
+    seen += f" in {tables.plural(found.n_groups, 'group')}" if found.n_groups else ""
     rows: list[tuple[str, str, str]] = [
         (f"A: {comparison.a}", figures.share(comparison.score_a), f"n = {comparison.score_a.n}"),
         (f"B: {comparison.b}", figures.share(comparison.score_b), f"n = {comparison.score_b.n}"),

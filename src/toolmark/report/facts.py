@@ -365,7 +365,8 @@ def _site(run: Run) -> Grid:
         rows += [(name, "noted", note) for note in notes[:NOTED]]
     told = tuple((name, what, text[:NOTE_CHARS]) for name, what, text in sorted(rows, key=_first))
     note = f"{tables.plural(cut, 'further note')} in run.json" if cut else ""
-    title = "What could not run, or had trouble"
+    lone = all(name == "data" and what == "noted" for name, what, _ in rows)
+    title = "Of the data" if lone else "What could not run, or had trouble"
     head = ("part", "", "what is known")
     return tables.grid(Table(title=title, head=head, rows=told, note=note))
 

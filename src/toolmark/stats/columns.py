@@ -57,6 +57,15 @@ class Columns:
             {name: column[mask] for name, column in self.parts.items()},
         )
 
+    @property
+    def cluster(self) -> Names:
+        """What intervals and tests count: the axis `group` of rows that hang together, else items.
+
+        Steps of one game and questions on one room are alike, as repeats of one item are.
+        """
+        group = self.axis("group")
+        return np.where(group != "", group, self.item)
+
     def part(self, name: str) -> Numbers:
         """Return a part's column; all nan where no score has it."""
         return self.parts.get(name, np.full(len(self), np.nan))

@@ -25,7 +25,8 @@ POWER = 0.8
 class Paired(Record, frozen=True, kw_only=True):
     """How run A differs from run B on what both ran; every difference is A minus B.
 
-    `difference.n` and `n_pairs` count pairs that ran on both sides, `n_items` their items. `p` is
+    `difference.n` and `n_pairs` count pairs that ran on both sides, `n_items` their items,
+    `n_groups` what hangs together (`Columns.cluster`), 0 where that is the items. `p` is
     two-sided. `only_a` and `only_b` name the items that one run alone got right (in more than
     half of its pairs). `detectable` is the true difference that a comparison of this size finds
     at the 5 % level in four of five cases. `unpaired_*` rows have no partner in the other run,
@@ -37,6 +38,7 @@ class Paired(Record, frozen=True, kw_only=True):
     method: Method = "none"
     n_pairs: int = 0
     n_items: int = 0
+    n_groups: int = 0
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
     detectable: float | None = None
@@ -55,6 +57,7 @@ class _Pairs:
     right_a: Mask
     right_b: Mask
     item: Names
+    cluster: Names
     left_a: int
     left_b: int
 
@@ -80,19 +83,20 @@ def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0) -> Pai
     )
     if n == 0:
         return bare
-    item = pairs.item[ran]
-    group = codes(item)
+    item, group = pairs.item[ran], codes(pairs.cluster[ran])
     delta = pairs.a[ran] - pairs.b[ran]
     low, high, error = _spread(delta, group)
     p, method = _test(pairs.a[ran], pairs.b[ran], group, seed)
-    only_a, only_b = _flips(pairs.right_a[ran], pairs.right_b[ran], item, group)
+    only_a, only_b = _flips(pairs.right_a[ran], pairs.right_b[ran], item)
+    n_items, n_groups = len(set(item)), int(group.max()) + 1
     return structs.replace(
         bare,
         difference=_estimate(name, pairs, delta, (low, high)),
         p=p,
         method=method,
         n_pairs=n,
-        n_items=int(group.max()) + 1,
+        n_items=n_items,
+        n_groups=0 if n_groups == n_items else n_groups,
         only_a=only_a,
         only_b=only_b,
         detectable=min(1.0, float(ndtri(0.975) + ndtri(POWER)) * error),
@@ -107,12 +111,14 @@ def _match(a: Columns, b: Columns) -> _Pairs:
     keys = [key for key in rows_a if key in rows_b]
     value_a, right_a = _gather(a, [rows_a[key] for key in keys])
     value_b, right_b = _gather(b, [rows_b[key] for key in keys])
+    cluster = a.cluster
     return _Pairs(
         a=value_a,
         b=value_b,
         right_a=right_a,
         right_b=right_b,
         item=np.array([a.item[rows_a[key][0]] for key in keys], dtype=object),
+        cluster=np.array([cluster[rows_a[key][0]] for key in keys], dtype=object),
         left_a=len(a) - sum(len(rows_a[key]) for key in keys),
         left_b=len(b) - sum(len(rows_b[key]) for key in keys),
     )
@@ -205,10 +211,9 @@ def _permute(total: Numbers, seed: int) -> tuple[float, Method]:
     return (1 + extreme) / (1 + DRAWS), "sign-flip permutation"
 
 
-def _flips(
-    right_a: Mask, right_b: Mask, item: Names, group: NDArray[np.int64]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _flips(right_a: Mask, right_b: Mask, item: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Name the items that only A, and only B, got right in more than half of their pairs."""
+    group = codes(item)
     count = np.bincount(group)
     mostly_a = np.bincount(group, right_a) > count / 2
     mostly_b = np.bincount(group, right_b) > count / 2

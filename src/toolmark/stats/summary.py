@@ -15,8 +15,9 @@ from toolmark.types import Estimate
 def mean(columns: Columns, name: str) -> Estimate:
     """Return the mean value over the rows that ran, with a 95 % interval.
 
-    Wilson's interval where values are 0 or 1 and no item occurs twice; else rows of one item
-    are alike and `interval.ratio` counts items (its docstring says why that method). `worst` and
+    Wilson's interval where values are 0 or 1 and no item occurs twice; else rows of one item, or
+    of one group (`Columns.cluster`), are alike and `interval.ratio` counts these (its docstring
+    says why that method). `worst` and
     `best` count what was not run as 0 and as 1. Nothing ran: all None.
     """
     ran = columns.value[columns.run]
@@ -24,7 +25,7 @@ def mean(columns: Columns, name: str) -> Estimate:
     if n == 0:
         return Estimate(name=name)
     total = float(ran.sum())
-    low, high = _interval(ran, columns.item[columns.run])
+    low, high = _interval(ran, columns.cluster[columns.run])
     missing = len(columns) - n
     return Estimate(
         name=name,
@@ -46,7 +47,7 @@ def average(columns: Columns, part: str) -> Estimate:
     known = ~np.isnan(values)
     if not known.any():
         return Estimate(name=part)
-    low, high = bootstrap(values[known], columns.item[known])
+    low, high = bootstrap(values[known], columns.cluster[known])
     ends = (None, None) if np.isnan(low) else (low, high)
     return Estimate(name=part, value=float(values[known].mean()), low=ends[0], high=ends[1],
                     n=int(known.sum()))  # fmt: skip
@@ -85,7 +86,7 @@ def noise(columns: Columns, name: str = "within-task standard deviation") -> Est
     if not repeated.any():
         return Estimate(name=name)
     first = np.unique(task, return_index=True)[1]
-    items = columns.item[columns.run][first][repeated]
+    items = columns.cluster[columns.run][first][repeated]
     low, high = _scatter(square[repeated], count[repeated] - 1, items)
     return Estimate(
         name=name,

@@ -66,7 +66,7 @@ def _both(columns: Columns) -> tuple[str | None, ...]:
 
 
 def _mean(columns: Columns, part: str) -> str | None:
-    found = average(scored.grouped(columns), part)
+    found = average(columns, part)
     return None if found.value is None else number(found)
 
 
@@ -87,7 +87,7 @@ def _sure(name: str, columns: Columns, of: Sequence[str]) -> tuple[Cell, ...]:
 
     def wrong(right: np.typing.NDArray[np.bool_]) -> str:
         cost = np.where(right, 0.0, 2.0)
-        low, high = bootstrap(cost, scored.grouped(columns).item)
+        low, high = bootstrap(cost, columns.cluster)
         ends = (None, None) if np.isnan(low) else (low, high)
         mean = float(cost.mean())
         return number(Estimate(name=name, value=mean, low=ends[0], high=ends[1], n=len(cost)))

@@ -38,7 +38,7 @@ def tables(readings: Mapping[str, Columns], right: str) -> Iterator[Table]:
 
 def _keyed(columns: Columns) -> Columns:
     """Let rows of both forms meet by their row, and count by their group."""
-    return replace(scored.grouped(columns), task=columns.item)
+    return replace(columns, task=columns.item)
 
 
 def _pair(text: Columns, tool: Columns) -> Paired:

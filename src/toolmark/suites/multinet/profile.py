@@ -145,5 +145,4 @@ def _points(columns: Columns) -> str | None:
     known = best(columns)
     if known is None:
         return None
-    mine, other = (scored.grouped(rows) for rows in (columns, known[1]))
-    return figures.points(paired(mine, other).difference)
+    return figures.points(paired(columns, known[1]).difference)

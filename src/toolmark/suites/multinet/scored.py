@@ -47,12 +47,6 @@ def known(columns: Columns, part: str) -> Mask:
     return ~np.isnan(columns.part(part))
 
 
-def grouped(columns: Columns) -> Columns:
-    """Let rows of one group count as one item, so that intervals go by groups where there are."""
-    group = columns.axis("group")
-    return replace(columns, item=np.where(group != "", group, columns.item))
-
-
 def clustered(columns: Columns) -> bool:
     """Tell whether rows hang together by group."""
     return bool((columns.axis("group") != "").any())
@@ -70,12 +64,12 @@ def valued(columns: Columns, values: Numbers) -> Columns:
 
 def share(columns: Columns, part: str, name: str = "") -> Estimate:
     """Return the mean of a part that lies in [0, 1], over all rows, by groups."""
-    return mean(grouped(valued(columns, columns.part(part))), name or part)
+    return mean(valued(columns, columns.part(part)), name or part)
 
 
 def exact(columns: Columns, name: str = "") -> Estimate:
     """Return the mean value: what cannot be read counts as wrong."""
-    return mean(grouped(columns), name)
+    return mean(columns, name)
 
 
 def readable(columns: Columns) -> Columns:

@@ -73,7 +73,7 @@ def _text(name: str, columns: Columns, *, own: bool = True) -> tuple[Cell, ...]:
         figures.share(scored.exact(columns)),
         figures.share(scored.exact(scored.readable(ran))),
         scored.invalid(ran),
-        number(average(scored.grouped(ran), "similarity")) if told else None,
+        number(average(ran, "similarity")) if told else None,
         figures.percent(float((alike[~np.isnan(alike)] >= ALIKE).mean())) if told else None,
     )
 
@@ -140,5 +140,5 @@ def _guessed(name: str, columns: Columns) -> tuple[Cell, ...]:
 
 
 def _average(columns: Columns, part: str) -> str | None:
-    found = average(scored.grouped(columns), part)
+    found = average(columns, part)
     return None if found.value is None else f"{found.value:.2f}"
