@@ -97,7 +97,7 @@ fi
 # what the tests read and start: fetched here, so that no test stands still for it
 if [ "$kind" = dev ]; then
     say "fetching published data and the MCP servers of m3-local (1.1 GB, a minute or two)"
-    for data in bfcl m3-servers; do
+    for data in bfcl overcooked m3-servers; do
         .venv/bin/toolmark fetch "$data" >/dev/null 2>&1 || say "$data: not yet; the tests try again"
     done
 fi

@@ -370,7 +370,7 @@ def test_an_instrument_names_the_faults_that_there_are(tmp_path: Path) -> None:
         ("odinw", {"subset": "Nowhere"}, "no synthetic sub-set 'Nowhere'.*DiceFaces"),
         ("piqa", {"data": "official"}, "no data called 'official'; name a folder"),
         ("bfcl", {"data": "synthetic"}, "needs no stand-in"),
-        ("overcooked", {"data": "/nowhere"}, r"real \| synthetic"),
+        ("overcooked", {"data": "/nowhere"}, "no such folder"),
         ("overcooked", {"mode": "guess"}, r"action \| probs"),
     ],
 )  # fmt: skip

@@ -7,20 +7,25 @@ from collections.abc import Mapping
 from toolmark.runs.suite import Publisher
 from toolmark.suites.bfcl import data as official
 from toolmark.suites.multinet.frame import Family
-from toolmark.suites.multinet.source import SYNTHETIC
+from toolmark.suites.multinet.source import REAL, SYNTHETIC
 
 
 def publisher(family: Family, source: str) -> Publisher:
     """Return what is told of a family's data."""
     if source == SYNTHETIC:
         return Publisher(sources=(_GENERATED,), limits=(_STAND_IN, _ENGLISH))
-    return Publisher(sources=(f"From {_LICENCES[family]}.",), limits=(_PUBLIC, _ENGLISH))
+    told = _LATER if family == "overcooked" and source != REAL else _LICENCES[family]
+    return Publisher(sources=(f"From {told}.",), limits=(_PUBLIC, _ENGLISH))
 
 
 _STAND_IN = "A stand-in: figures on it say nothing of the published set."
 _PUBLIC = "The data are public: a model may have seen them."
 _ENGLISH = "English only."
 _GENERATED = "SYNTHETIC: rows and pictures are generated here; nothing of them is published data."
+_LATER = (
+    "MultiNet's rows of games that people played in 2020, which HumanCompatibleAI/overcooked_ai "
+    "holds (MIT); ids of people are not kept"
+)
 _LICENCES: Mapping[Family, str] = {
     "piqa": "PIQA (https://huggingface.co/datasets/ybisk/piqa), under its own licence",
     "sqa3d": "SQA3D, questions CC BY 4.0, scenes of ScanNet under its terms of use",

@@ -66,8 +66,8 @@ def _rows(
         test = make(n=pool, split="test", seed=seed, **options)
         train = make(n=max(n, _TRAIN), split="train", seed=seed, **options)
         return Drawn(guessed(test, train, seed), n, seed, told=False)
-    read: Reader = plugin.attribute(_READERS[family])
-    given = {**options} if family == "overcooked" else {**options, "seed": seed}
+    read: Reader = plugin.attribute(_GAMES if source == REAL else _READERS[family])
+    given = {**options} if source == REAL else {**options, "seed": seed}
     folder = None if source in PACKAGED.values() else Path(source)
     test = read(folder, split="test", **given)
     return Drawn(guessed(test, read(folder, split="train", **given), seed), n, seed)
@@ -75,10 +75,12 @@ def _rows(
 
 _READERS: Mapping[Family, str] = {
     **{name: f"{_HOME}.published.{name}:rows"
-       for name in ("piqa", "sqa3d", "robovqa", "odinw", "bfcl")},
-    "overcooked": f"{_HOME}.overcooked.rows:rows",
+       for name in ("piqa", "sqa3d", "robovqa", "odinw", "bfcl", "overcooked")},
     "openx": f"{_HOME}.openx.rows:rows",
 }  # fmt: skip
+
+
+_GAMES = f"{_HOME}.overcooked.rows:rows"
 
 
 def seed(source: str, knobs: dict[str, Any]) -> int:

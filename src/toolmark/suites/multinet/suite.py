@@ -30,7 +30,7 @@ from toolmark.suites.multinet import (
 )
 from toolmark.suites.multinet import source as sources
 from toolmark.suites.multinet.frame import Family, Form, Frame
-from toolmark.suites.multinet.source import ALL, OFFICIAL, SYNTHETIC
+from toolmark.suites.multinet.source import ALL, OFFICIAL, REAL, SYNTHETIC
 from toolmark.types import Tool
 
 SCORER = Scorer(
@@ -186,7 +186,7 @@ def bfcl(
 
 def overcooked(
     *,
-    data: Literal["real", "synthetic"] = "real",
+    data: str = REAL,
     items: int | Literal["all"] = 200,
     form: Literal["text", "tool", "both"] = "text",
     mode: Literal["action", "probs"] = "action",
@@ -198,12 +198,13 @@ def overcooked(
     """Ask what two cooks do next in a game that people played (Overcooked), in MultiNet's way.
 
     Args:
-        data: real (games of 2019, fetched on first use), or synthetic (generated, offline).
-        items: How many steps are asked, drawn by the seed; all: every step of the real games.
+        data: real (games of 2019, fetched on first use), synthetic (generated, offline), or a
+            folder in the published layout.
+        items: How many steps are asked, drawn by the seed; all: every step that people played.
         form: text (a reply in the published form), tool (a tool call), or both, paired.
         mode: action (the joint action) or probs (a probability for each of the 36).
         history: So many joint actions before the step are told.
-        pictures: Whether frames are sent; else the kitchen is told in words.
+        pictures: Whether frames are sent; else the kitchen is told in words, where data have any.
         frames: So many frames up to the step are sent, oldest first.
         seed: Same seed and knobs, same tasks. Default a fresh one where rows are generated, else 0.
 

@@ -12,7 +12,7 @@ import os
 import pickletools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -164,7 +164,7 @@ def _followed(data: bytes | _Bounded, kept: Callable[[Any, int], Any]) -> Any:
     memo: list[Any] = []
     marks: list[int] = []
     given: Any
-    for n, (step, given, place) in enumerate(pickletools.genops(data), 1):
+    for n, (step, given, place) in enumerate(pickletools.genops(cast("BinaryIO", data)), 1):
         if n > MAX_STEPS:
             raise _Odd(f"refused: more than {MAX_STEPS:,} instructions")
         match step.name:
@@ -181,7 +181,7 @@ def _followed(data: bytes | _Bounded, kept: Callable[[Any, int], Any]) -> Any:
             case "PROTO" | "FRAME":
                 pass
             case name if name in _PLAIN:
-                stack.append(kept(_PLAIN[name](given), place + _WIDTH.get(name, 0)))
+                stack.append(kept(_PLAIN[name](given), (place or 0) + _WIDTH.get(name, 0)))
             case name if name in _OF_MARK:
                 start = marks.pop()
                 parts = stack[start:]

@@ -3,12 +3,12 @@
 A row is a dictionary, its numbers may be texts: `state` is the picture of the kitchen before the
 step (base64), `joint_action` what both then did, as the text of a list of two: a direction [x, y],
 [0, 0] to stay, or "interact", large or small. `layout_name`, `time_left`, `time_elapsed`, `score`,
-`reward`, `cur_gameloop` (the order of the steps) and `trial_id` are needed too, others are let be;
-`trial_id`, which names people, is hashed and shown nowhere. Steps of a trial on a layout are a game.
+`reward`, `cur_gameloop` (the order of the steps) and `trial_id` are needed too, others are let be.
+`trial_id`, which names people, is hashed and shown nowhere; its steps on a layout are a game.
 
 Pictures stay in the file until they are asked for. The score that is told is that before the step:
-as in the games of 2019, the row's own counts its `reward`. A row whose action is none of the 36 is
-bad; MultiNet's loader takes such a row as STAY, STAY.
+a row's own, in games of 2020 as in those of 2019, counts its `reward`. A row whose action is none
+of the 36 is bad; the reference takes it as STAY, STAY, and INTERACT in large letters too.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _NUMBERS = ("cur_gameloop", "time_left", "time_elapsed", "score", "reward")
 _TEXTS = ("layout_name", "joint_action", "trial_id")
 _PICTURE = "state"
 _UNTOLD = (
-    "Overcooked: the rows tell no state of the kitchen in words; where no pictures are sent, layout, "
-    "times, score and history are all that is known"
+    "Overcooked: the rows tell no kitchen in words; where no pictures are sent, layout, times, "
+    "score and history are all that is known"
 )
 
 Key: TypeAlias = tuple[str, str]
@@ -179,7 +179,7 @@ def _games(path: Path) -> tuple[dict[str, Game], int]:
 
 def _row(row: Mapping[str, Any]) -> tuple[Key, float, Step]:
     """Read one row. Raises ValueError for what is wrong with it."""
-    if lost := [name for name in (_PICTURE, *_TEXTS, *_NUMBERS) if row.get(name) is None]:
+    if lost := [name for name in (_PICTURE, *_TEXTS, *_NUMBERS) if row.get(name) in (None, "")]:
         raise ValueError(f"no {', '.join(lost)}")
     loop, left, elapsed, score, reward = (_number(name, row[name]) for name in _NUMBERS)
     for name in _TEXTS:
