@@ -187,7 +187,7 @@ def test_the_hub_is_asked_once_for_what_is_not_here(
 def real(cache: Path) -> encoder.Encoder:
     """Return the published encoder, from the package that carries it."""
     pytest.importorskip("sentence_transformers", reason="needs toolmark[embed]")
-    if encoder._folder(PACKAGE) is None:
+    if encoder.here(PACKAGE) is None:
         pytest.skip(f"needs the package {PACKAGE}")
     return encoder.load(PACKAGE, cache=cache)
 

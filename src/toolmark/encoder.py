@@ -49,7 +49,7 @@ def load(name: str, cache: Path | None = None) -> Encoder:
     """
     if not installed():
         raise UsageError(f"encoder {name!r} needs: {plugin.install('embed')}")
-    folder = _folder(name) or _fetched(name)
+    folder = here(name) or _fetched(name)
     if not (folder / "modules.json").is_file() and not (folder / "config.json").is_file():
         raise UsageError(_absent(name, f"{folder} holds neither modules.json nor config.json"))
     home = fetch.cache() / "vectors" if cache is None else cache
@@ -184,7 +184,7 @@ def _opened(name: str, folder: Path) -> Encoder:
     return encode
 
 
-def _folder(name: str) -> Path | None:
+def here(name: str) -> Path | None:
     """Return the folder of an encoder that is on this machine: its own, or inside a package."""
     if Path(name).is_dir():
         return Path(name)

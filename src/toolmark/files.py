@@ -36,7 +36,10 @@ def below(folder: Path, suffixes: Collection[str]) -> list[Path]:
 def head(path: Path, most: int) -> bytes:
     """Return the first bytes of a file. Raises DataError for what is none, or cannot be read."""
     with opened(path) as file:
-        return file.read(most)
+        try:
+            return file.read(most)
+        except OSError as error:
+            raise DataError(f"{path}: cannot read: {error.strerror}") from None
 
 
 @contextmanager
@@ -44,12 +47,13 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file to be read. Raises DataError for what is none, or cannot be read."""
     try:
         place = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait
-        with open(place, "rb") as file:
-            if not stat.S_ISREG(os.fstat(place).st_mode):
-                raise DataError(f"{path}: not a file")
-            yield file
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(place).st_mode):
+        os.close(place)
+        raise DataError(f"{path}: not a file")
+    with open(place, "rb") as file:
+        yield file
 
 
 def digest(folder: Path, suffixes: Collection[str], most: int) -> str:

