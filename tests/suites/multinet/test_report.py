@@ -20,18 +20,10 @@ from toolmark.runs.suite import Ran
 from toolmark.score import labels
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
-from toolmark.suites.multinet import (
-    calibrated,
-    forms,
-    labelled,
-    moved,
-    paper,
-    profile,
-    report,
-    scored,
-)
+from toolmark.suites.multinet import paper, profile, report
 from toolmark.suites.multinet.frame import Form
 from toolmark.suites.multinet.suite import SCORER
+from toolmark.suites.multinet.tables import choices, measure, odds, pairs, vectors
 from toolmark.types import Chart, Estimate, Score, Table
 
 RECORDED = Path(__file__).parents[4] / "shared" / "data" / "multinet" / "recorded_predictions.json"
@@ -70,7 +62,7 @@ def test_recorded_answers_give_the_published_figures(model: str) -> None:
     names += ["player 0", "player 1"] if model == "Pi0" else []  # GPT-5's are of probabilities
     assert [ours[x] for x in names] == pytest.approx([theirs[x] for x in names], abs=6e-5)
     if model == "Pi0":
-        near = cells(labelled.main({"": ("paper", readings["paper"])}, ""))[""]
+        near = cells(choices.main({"": ("paper", readings["paper"])}, ""))[""]
         clipped = held["pi0_expected"]["avg_clipped_emr"]
         assert near["clipped"] == figures.percent(clipped)
 
@@ -125,8 +117,8 @@ def test_a_baseline_is_measured_as_a_model_that_answers_so(
     sure = [max(0, x) for x in said]
     own = columns(hand.chosen(truth, sure, 4), "paper")
     guessed = columns(hand.chosen(truth, said, 4, guesses={"other": sure}), "paper")
-    theirs = scored.guess(guessed, "other")
-    assert labelled.line("x", "paper", own) == labelled.line("x", "paper", theirs)
+    theirs = measure.guess(guessed, "other")
+    assert choices.line("x", "paper", own) == choices.line("x", "paper", theirs)
 
 
 def test_intervals_go_by_group_where_rows_hang_together() -> None:
@@ -136,15 +128,15 @@ def test_intervals_go_by_group_where_rows_hang_together() -> None:
     group = np.array([f"g{i // 25}" for i in range(100)], dtype=object)
     grouped = replace(alone, axes={**alone.axes, "group": group},
                       value=np.array([1.0] * 50 + [0.0] * 50))  # fmt: skip
-    single, several = scored.exact(alone), scored.exact(grouped)
+    single, several = measure.exact(alone), measure.exact(grouped)
     assert single.value == several.value == 0.5
     assert single.low is not None and several.low is not None and several.low < single.low - 0.1
 
 
 def test_invalid_answers_are_wrong_out_of_range_is_clipped_and_no_number_stays() -> None:
     made = hand.chosen([3, 3, 1, 0, 1], [3, -1, -1, 0, -1], 4, raw={1: 9})
-    row = cells(labelled.main({"x": ("paper", columns(made, "paper"))}, ""))["x"]
-    assert row["exact match"] == figures.share(scored.exact(columns(made, "paper")))
+    row = cells(choices.main({"x": ("paper", columns(made, "paper"))}, ""))["x"]
+    assert row["exact match"] == figures.share(measure.exact(columns(made, "paper")))
     assert str(row["exact match"]).startswith(figures.percent(0.4))
     assert str(row["exact of valid"]).startswith(figures.percent(1))
     assert (row["invalid"], row["clipped"]) == (figures.percent(0.6), figures.percent(0.6))
@@ -154,9 +146,9 @@ def test_where_options_differ_macro_means_are_over_the_sets() -> None:
     one = hand.chosen([0, 1], [0, 0], 2, category="A")
     two = hand.chosen([0, 1, 2], [0, 1, 2], 3, category="B")
     made = columns([*one, *two], "paper")
-    assert [name for name, _ in scored.sets(made)] == ["A", "B"]
-    found = [labels.measures(labelled.tally(part, "paper")) for _, part in scored.sets(made)]
-    row = cells(labelled.main({"x": ("paper", made)}, "sub-set"))["x"]
+    assert [name for name, _ in measure.sets(made)] == ["A", "B"]
+    found = [labels.measures(choices.tally(part, "paper")) for _, part in measure.sets(made)]
+    row = cells(choices.main({"x": ("paper", made)}, "sub-set"))["x"]
     assert row["macro F1"] == figures.percent((found[0]["macro_f1"] + 1) / 2)
 
 
@@ -202,9 +194,9 @@ def test_each_player_is_measured_by_itself() -> None:
 
 def test_readings_stand_beside_each_other_where_they_differ_and_once_where_not() -> None:
     same = hand.rows(hand.chosen([0, 1], [0, 0], 2))
-    assert list(scored.variants(same)) == [""]
+    assert list(measure.variants(same)) == [""]
     told = {"paper": same["paper"], "reference": columns(hand.chosen([0, 1], [0, 1], 2), "paper")}
-    assert list(scored.variants(told)) == ["paper reading", "reference reading"]
+    assert list(measure.variants(told)) == ["paper reading", "reference reading"]
     row = cells(titled(report.tables(told))["Exact match and classes"])
     assert set(row) == {"this run: paper reading", "this run: reference reading"}
 
@@ -220,7 +212,7 @@ def test_a_stand_in_is_named_before_any_number() -> None:
 
 def test_forms_are_paired_and_every_row_has_one_fate() -> None:
     readings = hand.rows(ran("overcooked", 120, BOTH))
-    shares, fates = forms.tables(readings, "exact match")
+    shares, fates = pairs.tables(readings, "exact match")
     rows = cells(shares)
     table = [row[1:] for row in fates.rows]
     assert sum(sum(int(str(x)) for x in row) for row in table) == 120
@@ -230,13 +222,13 @@ def test_forms_are_paired_and_every_row_has_one_fate() -> None:
     assert str(valid["text"]).startswith(
         figures.percent(1 - sum(map(int, map(str, table[2]))) / 120)
     )
-    assert not list(forms.tables(hand.rows(ran("overcooked", 12)), "x"))
+    assert not list(pairs.tables(hand.rows(ran("overcooked", 12)), "x"))
 
 
 def test_who_cannot_format_is_told_from_who_cannot_act() -> None:
     text = hand.chosen([0, 1] * 20, [0, 1] * 20, 2)
     tool = hand.chosen([0, 1] * 20, [0, 1] * 10 + [-1] * 20, 2, form="tool")
-    rows = cells(next(forms.tables(hand.rows([*text, *tool]), "exact match")))
+    rows = cells(next(pairs.tables(hand.rows([*text, *tool]), "exact match")))
     assert str(rows["valid: it can be read"]["text minus tool"]).startswith("+50.0")
     assert str(rows["exact match, of what is valid in both forms"]["text minus tool"]).startswith(
         "0.0"
@@ -259,26 +251,26 @@ def odd(top: Sequence[float], right: Sequence[bool]) -> Columns:
 
 def test_probabilities_that_hold_what_they_promise_have_no_gap() -> None:
     kept = odd([0.75] * 40, [True] * 30 + [False] * 10)
-    assert calibrated.gap(calibrated.reliability(kept)) == pytest.approx(0)
+    assert odds.gap(odds.reliability(kept)) == pytest.approx(0)
     bold = odd([1.0] * 40, [True] * 30 + [False] * 10)
-    ((low, high, n, top, right),) = calibrated.reliability(bold)
+    ((low, high, n, top, right),) = odds.reliability(bold)
     assert (low, high, n, top, right.value) == (0.9, 1.0, 40, 1.0, 0.75)
-    assert calibrated.gap(calibrated.reliability(bold)) == pytest.approx(0.25)
+    assert odds.gap(odds.reliability(bold)) == pytest.approx(0.25)
 
 
 def test_the_linear_brier_rewards_the_bold_and_the_quadratic_one_the_honest() -> None:
     right = [True] * 30 + [False] * 10
     costs = {}
     for name, top in (("honest", 0.75), ("bold", 1.0)):
-        row, *_ = calibrated.briers({name: ("paper", odd([top] * 40, right))}).rows
+        row, *_ = odds.briers({name: ("paper", odd([top] * 40, right))}).rows
         costs[name] = [float(str(cell).partition(" ")[0]) for cell in row[2:4]]
     assert costs["bold"][0] < costs["honest"][0] and costs["bold"][1] > costs["honest"][1]
 
 
 def test_a_baseline_that_is_sure_has_the_brier_of_one_option() -> None:
     made = hand.rows(ran("odds", 60))["paper"]
-    rows = cells(calibrated.briers({"x": ("paper", made)}))
-    right = float(scored.guess(made, "stay").value.mean())
+    rows = cells(odds.briers({"x": ("paper", made)}))
+    right = float(measure.guess(made, "stay").value.mean())
     assert str(rows["stay"]["Brier, linear"]).startswith(f"{2 * (1 - right):.3f}")
     assert rows["even odds for all options"]["Brier, linear"] == f"{2 * (1 - 1 / 36):.3f}"
     assert "uniform" not in rows
@@ -295,9 +287,9 @@ def test_the_mean_itself_has_relative_errors_of_one_and_readings_differ_where_in
     mine = [table["bimanual", f"this run: tool, {name} reading"] for name in hand.READINGS]
     assert mine[0]["n"] == mine[1]["n"] == 40 and mine[0]["MAE"] != mine[1]["MAE"]
     part = readings["paper"].where(readings["paper"].category == "bimanual")
-    found = moved.errors(part)
+    found = vectors.errors(part)
     assert found.rel_mae == pytest.approx(part.part("mae").sum() / part.part("base_mae").sum())
-    halves = [moved.errors(part, f".arm{i}").mae for i in (1, 2)]
+    halves = [vectors.errors(part, f".arm{i}").mae for i in (1, 2)]
     assert np.mean(halves) == pytest.approx(found.mae)
 
 
@@ -345,7 +337,7 @@ def test_the_profile_has_a_row_per_model_and_what_is_above_the_best_baseline() -
     assert shares["w"]["overcooked"] is None
     assert {"best baseline", "GPT-5 (paper)", "Pi0 (paper)"} <= set(shares)
     mine = runs[1].readings["paper"]
-    floors = [float(scored.guess(mine, name).value.mean()) for name in scored.guesses(mine)]
+    floors = [float(measure.guess(mine, name).value.mean()) for name in measure.guesses(mine)]
     assert shares["best baseline"]["overcooked"] == max(floors)
     above = cells(made["Above the best baseline, in points"])
     assert str(above["m"]["overcooked"]).startswith("+")

@@ -22,9 +22,9 @@ from toolmark.media import Media
 from toolmark.runs import dataset
 from toolmark.suites.bfcl import data as official
 from toolmark.suites.multinet import instruments, making, play
-from toolmark.suites.multinet.drawn import Drawn, Joined
 from toolmark.suites.multinet.frame import FAMILIES, Choice, Frame, Picture
 from toolmark.suites.multinet.openx import export
+from toolmark.suites.multinet.sample import Drawn, Joined
 from toolmark.suites.multinet.score import READINGS, truth_of
 from toolmark.types import Call, Image, Message, Reply, Request, Task
 

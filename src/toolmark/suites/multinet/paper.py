@@ -14,8 +14,9 @@ import numpy as np
 from toolmark.score import labels
 from toolmark.stats.columns import Columns
 from toolmark.suites import beside
-from toolmark.suites.multinet import labelled, moved, report, scored
-from toolmark.suites.multinet.scored import Cell
+from toolmark.suites.multinet import report
+from toolmark.suites.multinet.tables import choices, measure, vectors
+from toolmark.suites.multinet.tables.measure import Cell
 from toolmark.types import Chart, Table
 
 Share: TypeAlias = Callable[[Columns], float | None]
@@ -71,20 +72,20 @@ _OPENX = "reference"
 
 
 def _exact(columns: Columns) -> float | None:
-    return scored.exact(columns).value
+    return measure.exact(columns).value
 
 
 def _of_valid(columns: Columns) -> float | None:
-    return scored.exact(scored.readable(columns)).value
+    return measure.exact(measure.readable(columns)).value
 
 
 def _macro(columns: Columns) -> float | None:
     ran = columns.where(columns.run)
-    return float(labels.measures(labelled.tally(ran, "paper"))["macro_f1"]) if len(ran) else None
+    return float(labels.measures(choices.tally(ran, "paper"))["macro_f1"]) if len(ran) else None
 
 
 def _player(player: str) -> Share:
-    return lambda columns: labelled.exact_of(columns, player).value
+    return lambda columns: choices.exact_of(columns, player).value
 
 
 KNOWN: Mapping[str, Figures] = {
@@ -112,7 +113,7 @@ def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     """Return the tables of a run, the paper's figures after the first."""
     made = report.tables(readings)
     name = _comparable(readings, next(iter(readings.values())))
-    own = scored.named(scored.variants({name: readings[name]}))
+    own = measure.named(measure.variants({name: readings[name]}))
     found = _beside({name: columns for name, (_, columns) in own.items()}) if made else []
     return [*made[:1], *found, *made[1:]]
 
@@ -132,7 +133,7 @@ def _comparable(readings: Collection[str], rows: Columns) -> str:
 
 def family(columns: Columns) -> str:
     """Return the family of rows."""
-    return next(iter(scored.levels(columns.axis("family"))), "")
+    return next(iter(measure.levels(columns.axis("family"))), "")
 
 
 def _beside(runs: Mapping[str, Columns]) -> list[Table]:
@@ -164,19 +165,19 @@ def _odinw(runs: Mapping[str, Columns]) -> list[Table]:
 
 
 def _subsets(columns: Columns) -> dict[str, float]:
-    names = scored.levels(columns.category)
+    names = measure.levels(columns.category)
     parts = {name: columns.where((columns.category == name) & columns.run) for name in names}
     return {name: float(part.value.mean()) for name, part in parts.items() if len(part)}
 
 
 def _openx(runs: Mapping[str, Columns]) -> list[Table]:
     """Return RelMAE and RelMSE by morphology."""
-    present = {level for columns in runs.values() for level in scored.levels(columns.category)}
+    present = {level for columns in runs.values() for level in measure.levels(columns.category)}
     names = [name for name in OPENX["GPT-5"] if name in present]
     own = {run: {name: _relative(columns, name) for name in names} for run, columns in runs.items()}
     told = {**own, **{f"{model} (paper)": found for model, found in OPENX.items()}}
     rows = tuple(
-        (run, *(moved.decimal(x) for name in names for x in found[name]))
+        (run, *(vectors.decimal(x) for name in names for x in found[name]))
         for run, found in told.items()
     )
     head = ("run", *(f"{name}: {what}" for name in names for what in ("RelMAE", "RelMSE")))
@@ -189,5 +190,5 @@ def _openx(runs: Mapping[str, Columns]) -> list[Table]:
 
 def _relative(columns: Columns, level: str) -> tuple[float, float]:
     part = columns.where((columns.category == level) & columns.run)
-    found = moved.errors(part) if len(part) else None
+    found = vectors.errors(part) if len(part) else None
     return (found.rel_mae, found.rel_mse) if found else (np.nan, np.nan)

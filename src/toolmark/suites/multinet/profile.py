@@ -9,9 +9,10 @@ from toolmark.runs.suite import Ran
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.stats.paired import paired
-from toolmark.suites.multinet import paper, scored
+from toolmark.suites.multinet import paper
 from toolmark.suites.multinet.frame import FAMILIES
-from toolmark.suites.multinet.scored import Cell
+from toolmark.suites.multinet.tables import measure
+from toolmark.suites.multinet.tables.measure import Cell
 from toolmark.types import Chart, Series, Table
 
 _BEST = "best baseline"
@@ -52,7 +53,7 @@ def _gathered(runs: Sequence[Ran]) -> dict[str, dict[str, Columns]]:
 
 
 def _share(columns: Columns | None) -> float | None:
-    return None if columns is None else scored.exact(columns).value
+    return None if columns is None else measure.exact(columns).value
 
 
 def best(columns: Columns) -> tuple[str, Columns] | None:
@@ -61,8 +62,8 @@ def best(columns: Columns) -> tuple[str, Columns] | None:
     Of openx none is better than the training mean by definition: those that move are compared.
     """
     found = {}
-    for name in scored.guesses(columns):
-        own = scored.moved if scored.kind(columns) == "motion" else scored.guess
+    for name in measure.guesses(columns):
+        own = measure.moved if measure.kind(columns) == "motion" else measure.guess
         rows = own(columns, name)
         if len(rows):
             found[name] = rows
@@ -116,7 +117,7 @@ def _chart(
     nan = float("nan")
     series = []
     for name, each in found.items():
-        seen = [scored.exact(each[family]) if family in each else None for family in families]
+        seen = [measure.exact(each[family]) if family in each else None for family in families]
         ends = [(x.value, x.low, x.high) if x else (nan, nan, nan) for x in seen]
         lines = [tuple(nan if x is None else x for x in line) for line in zip(*ends, strict=True)]
         x = tuple(map(float, range(len(families))))

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from toolmark.runs.suite import Metric
 from toolmark.stats.columns import Columns
-from toolmark.suites.multinet import calibrated, forms, labelled, moved, scored, worded
-from toolmark.suites.multinet.scored import Kind, Measure
+from toolmark.suites.multinet.tables import choices, measure, odds, pairs, texts, vectors
+from toolmark.suites.multinet.tables.measure import Kind, Measure
 from toolmark.types import Chart, Estimate, Table
 
 SYNTHETIC = (
@@ -37,37 +37,37 @@ class _Told(NamedTuple):
 
 def caution(columns: Columns) -> str:
     """Say that rows are stand-ins, "" where they are not."""
-    return SYNTHETIC if scored.synthetic(columns) else ""
+    return SYNTHETIC if measure.synthetic(columns) else ""
 
 
 def metrics(columns: Columns) -> Sequence[Metric]:
     """Return the shares of a suite: the headline first, then what it hangs on."""
-    found = _NUMBERS.get(scored.kind(columns), _NUMBERS[""])
-    players = scored.known(columns, "truth_0").any()
+    found = _NUMBERS.get(measure.kind(columns), _NUMBERS[""])
+    players = measure.known(columns, "truth_0").any()
     told = [*found, *(_PLAYERS if players else ())]
     return [Metric(each.name, each.measure, each.told, "answers") for each in told]
 
 
 def _valid(columns: Columns) -> Estimate:
-    return scored.share(columns, "valid", "valid")
+    return measure.share(columns, "valid", "valid")
 
 
 def _of_valid(columns: Columns) -> Estimate:
-    return scored.exact(scored.readable(columns), "exact_of_valid")
+    return measure.exact(measure.readable(columns), "exact_of_valid")
 
 
-_HEAD = _Told("exact", "exact match", partial(scored.exact, name="exact"))
+_HEAD = _Told("exact", "exact match", partial(measure.exact, name="exact"))
 _READ = (
     _Told("valid", "valid answers", _valid),
     _Told("exact_of_valid", "exact match of valid answers", _of_valid),
 )
 _PLAYERS = tuple(
     _Told(f"player_{i}", f"action of player {i}",
-          partial(labelled.exact_of, player=f"_{i}", name=f"player_{i}"))
+          partial(choices.exact_of, player=f"_{i}", name=f"player_{i}"))
     for i in (0, 1)
 )  # fmt: skip
-_CLOSER = _Told("closer", "closer than the training mean", partial(scored.exact, name="closer"))
-_AST = _Told("ast", "equal by structure", partial(scored.share, part="ast", name="ast"))
+_CLOSER = _Told("closer", "closer than the training mean", partial(measure.exact, name="closer"))
+_AST = _Told("ast", "equal by structure", partial(measure.share, part="ast", name="ast"))
 _NUMBERS: Mapping[Kind, tuple[_Told, ...]] = {
     "": (_HEAD, *_READ), "choice": (_HEAD, *_READ), "odds": (_HEAD, *_READ),
     "words": (_HEAD, *_READ), "calls": (_HEAD, *_READ, _AST), "motion": (_CLOSER, _READ[0]),
@@ -89,19 +89,19 @@ def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     columns = next(iter(readings.values()))
     if not columns.run.any():
         return ()
-    kind, level = scored.kind(columns), by(columns)
+    kind, level = measure.kind(columns), by(columns)
     made: list[Table | Chart] = []
     if kind == "motion":
-        made += moved.tables(readings, level)
+        made += vectors.tables(readings, level)
     elif kind == "words":
-        made += worded.texts(readings, level)
+        made += texts.texts(readings, level)
     elif kind == "calls":
-        made += worded.calls(readings, level)
+        made += texts.calls(readings, level)
     else:
-        made += labelled.tables(readings, level)
-    compared = list(forms.tables(readings, _RIGHT.get(kind, "exact match")))
+        made += choices.tables(readings, level)
+    compared = list(pairs.tables(readings, _RIGHT.get(kind, "exact match")))
     made[1:1] = compared
-    return [*made, *(calibrated.tables(readings) if kind == "odds" else ())]
+    return [*made, *(odds.tables(readings) if kind == "odds" else ())]
 
 
 def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
@@ -114,14 +114,14 @@ def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Ch
         for run, columns in next(iter(readings.values())).items()
         if columns.run.any()
     }
-    kinds = {run: scored.kind(next(iter(found.values()))) for run, found in runs.items()}
+    kinds = {run: measure.kind(next(iter(found.values()))) for run, found in runs.items()}
     made: list[Table | Chart] = []
     for each in _together(kinds.values()):
-        rows: scored.Variants = {}
+        rows: measure.Variants = {}
         for run, found in runs.items():
             if each == _WIDER.get(kinds[run], kinds[run]) or each == kinds[run]:
-                told = scored.variants(found)
-                rows |= scored.named(told, run)
+                told = measure.variants(found)
+                rows |= measure.named(told, run)
         if len(rows) > 1:
             made += _board(each, rows)
     return made
@@ -136,16 +136,16 @@ def _together(kinds: Iterable[Kind]) -> list[Kind]:
     return list(dict.fromkeys([*(_WIDER.get(kind, kind) for kind in found), *found]))
 
 
-def _board(kind: Kind, rows: scored.Variants) -> Iterator[Table | Chart]:
-    level = by(scored.first(rows)[1])
+def _board(kind: Kind, rows: measure.Variants) -> Iterator[Table | Chart]:
+    level = by(measure.first(rows)[1])
     match kind:
         case "motion":
-            yield moved.main(rows, level)
+            yield vectors.main(rows, level)
         case "words":
-            yield worded.answers(rows)
+            yield texts.answers(rows)
         case "calls":
-            yield from worded.conversations(rows)
+            yield from texts.conversations(rows)
         case "odds":
-            yield calibrated.briers(rows)
+            yield odds.briers(rows)
         case _:
-            yield labelled.main(rows, level)
+            yield choices.main(rows, level)

@@ -18,7 +18,7 @@ from toolmark import codec, encoder
 from toolmark.errors import UsageError
 from toolmark.runs.suite import Scoring
 from toolmark.score import control, labels, similarity, turns
-from toolmark.suites.multinet import conversation, parse
+from toolmark.suites.multinet import calls, parse
 from toolmark.suites.multinet.frame import Calls, Choice, Motion, Odds, Truth, Words
 from toolmark.suites.multinet.making import SIMILARITY
 from toolmark.suites.multinet.parse import READINGS as READINGS
@@ -217,7 +217,7 @@ _JUDGED = {Choice: _choice, Odds: _odds, Motion: _motion, Words: _words}
 
 
 def _called(task: Task, truth: Truth, trajectory: Trajectory, reading: Reading) -> Found:
-    sides = conversation.sides(task, truth, trajectory, reading)
+    sides = calls.sides(task, truth, trajectory, reading)
     judged = turns.conversation(sides.truth, sides.made, reading)
     read = turns.conversation(sides.truth_read, sides.made_read, reading)
     parts = {
@@ -230,10 +230,10 @@ def _called(task: Task, truth: Truth, trajectory: Trajectory, reading: Reading) 
     recalls = enumerate(judged.recalls, 1)
     parts |= {f"recall.{at}": recall for at, recall in recalls if recall is not None}
     for name, guess in truth.guesses.items():
-        parts[f"guess.{name}"] = float(conversation.guessed(truth, guess))
+        parts[f"guess.{name}"] = float(calls.guessed(truth, guess))
     if judged.exact:
         return Found(True, parts)
-    cause, why = conversation.fault(sides)
+    cause, why = calls.fault(sides)
     return Found(False, parts, why, cause, INVALID if judged.invalid else WRONG)
 
 
@@ -284,8 +284,8 @@ def _pairs(task: Task, trajectory: Trajectory) -> dict[Reading, tuple[str, str]]
     """Return truth and answer as each reading compares them; "" for what is invalid."""
     truth = truth_of(task)
     if isinstance(truth.space, Calls):
-        sides = conversation.sides(task, truth, trajectory, "paper")
-        pair = "\n".join(conversation.flat(sides.truth)), sides.said
+        sides = calls.sides(task, truth, trajectory, "paper")
+        pair = "\n".join(calls.flat(sides.truth)), sides.said
         return dict.fromkeys(READINGS, pair)
     said = said_of(truth, trajectory, "paper").value or ""
     right = str(truth.truth)

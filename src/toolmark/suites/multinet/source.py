@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 from toolmark import plugin
 from toolmark.errors import UsageError, near
-from toolmark.suites.multinet.drawn import Drawn, Joined
 from toolmark.suites.multinet.frame import Family, Rows
 from toolmark.suites.multinet.guesses import guessed
 from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES
+from toolmark.suites.multinet.sample import Drawn, Joined
 
 Reader: TypeAlias = Callable[..., Rows]
 

@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 
 from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet.openx import export, parquet
+from toolmark.suites.multinet import parquet
+from toolmark.suites.multinet.openx import export
 
 PIXELS = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolmark.errors import DataError
-from toolmark.suites.multinet.openx import parquet
+from toolmark.suites.multinet import parquet
 
 ROWS: dict[str, list[Any]] = {
     "id": ["a", "b"], "group": ["g", "g"], "step": [0, 1], "image": [b"x", None],

@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image
 
-from toolmark.suites.multinet.published.held import Held
+from toolmark.suites.multinet.held import Held
 from toolmark.suites.multinet.published.odinw import CLASSES
 
 

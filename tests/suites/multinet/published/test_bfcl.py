@@ -14,8 +14,8 @@ from tests.suites.multinet.published import laid
 from toolmark import codec
 from toolmark.errors import DataError, UsageError
 from toolmark.suites.bfcl import data
+from toolmark.suites.multinet.held import Held
 from toolmark.suites.multinet.published import bfcl
-from toolmark.suites.multinet.published.held import Held
 
 Rows = list[dict[str, Any]]
 

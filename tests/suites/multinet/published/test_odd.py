@@ -14,8 +14,8 @@ from tests.suites.multinet.published import laid
 
 from toolmark import codec
 from toolmark.errors import DataError
+from toolmark.suites.multinet.held import Held, order
 from toolmark.suites.multinet.published import bfcl, odinw, piqa, sqa3d
-from toolmark.suites.multinet.published.held import Held, order
 
 LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
 VALUE = st.recursive(

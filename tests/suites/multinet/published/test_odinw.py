@@ -11,8 +11,8 @@ from tests.suites.multinet.published import laid
 
 from toolmark.errors import DataError, UsageError
 from toolmark.suites.multinet.frame import Choice
+from toolmark.suites.multinet.held import Held
 from toolmark.suites.multinet.published import odinw
-from toolmark.suites.multinet.published.held import Held
 
 
 def read(folder: Path, split: Any = "test", **options: Any) -> Held:

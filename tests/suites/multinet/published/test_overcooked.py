@@ -19,12 +19,12 @@ from tests.suites.multinet.published import laid
 import toolmark as tm
 from toolmark.errors import DataError, UsageError
 from toolmark.suites.multinet.bare import bare
-from toolmark.suites.multinet.drawn import Drawn
 from toolmark.suites.multinet.frame import Odds
 from toolmark.suites.multinet.guesses import guessed
 from toolmark.suites.multinet.overcooked import unpickle
 from toolmark.suites.multinet.overcooked.rows import OPTIONS
 from toolmark.suites.multinet.published import overcooked
+from toolmark.suites.multinet.sample import Drawn
 
 WORKER = "A1B2C3WORKER"
 

@@ -10,8 +10,8 @@ import pytest
 from tests.suites.multinet.published import laid
 
 from toolmark.errors import DataError
+from toolmark.suites.multinet.held import Held
 from toolmark.suites.multinet.published import sqa3d
-from toolmark.suites.multinet.published.held import Held
 
 
 def read(folder: Path, split: Any = "test") -> Held:

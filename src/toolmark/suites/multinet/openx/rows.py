@@ -21,12 +21,12 @@ import numpy as np
 from toolmark import fetch, seeds, workers
 from toolmark.errors import DataError, UsageError, near
 from toolmark.suites.multinet.frame import Frame, Motion, Picture
+from toolmark.suites.multinet.layout import Faults
 from toolmark.suites.multinet.openx import rlds, snapshots, statistics
 from toolmark.suites.multinet.openx.episode import About, Data, Episode, Place
 from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES, Morphology, named
-from toolmark.suites.multinet.openx.parquet import SUFFIX
 from toolmark.suites.multinet.openx.statistics import Range
-from toolmark.suites.multinet.published.folder import Faults
+from toolmark.suites.multinet.parquet import SUFFIX
 
 Split: TypeAlias = Literal["train", "test"]
 
@@ -139,7 +139,7 @@ class Trajectories:
 
     def pictures(self, id: str) -> tuple[Picture, ...]:
         """Return what the robot sees before the step. Raises DataError where that lacks."""
-        from toolmark.suites.multinet.published.held import shown  # Pillow is an extra
+        from toolmark.suites.multinet.held import shown  # Pillow is an extra
 
         name, _, number = id.rpartition("-")
         place, steps = self._places.get(name, (None, 0))

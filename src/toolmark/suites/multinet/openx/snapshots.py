@@ -15,9 +15,9 @@ import numpy as np
 
 from toolmark import files
 from toolmark.errors import DataError
-from toolmark.suites.multinet.openx import parquet
+from toolmark.suites.multinet import parquet
 from toolmark.suites.multinet.openx.episode import About, Episode, Place
-from toolmark.suites.multinet.openx.parquet import Row
+from toolmark.suites.multinet.parquet import Row
 from toolmark.types import Record
 
 SPLITS = ("train", "test", "val")

@@ -26,10 +26,10 @@ import msgspec
 from toolmark import seeds
 from toolmark.errors import DataError, UsageError, near
 from toolmark.suites.bfcl import data, multi_turn
+from toolmark.suites.multinet import layout as folders
 from toolmark.suites.multinet.frame import Calls, Frame
-from toolmark.suites.multinet.published import folder as folders
-from toolmark.suites.multinet.published.folder import Faults, Room, Split
-from toolmark.suites.multinet.published.held import Held, order
+from toolmark.suites.multinet.held import Held, order
+from toolmark.suites.multinet.layout import Faults, Room, Split
 
 Sample: TypeAlias = Literal["", "all", "seeded"]
 

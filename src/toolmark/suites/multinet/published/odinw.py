@@ -21,10 +21,10 @@ import msgspec
 
 from toolmark import seeds
 from toolmark.errors import DataError, UsageError, near
+from toolmark.suites.multinet import layout as folders
 from toolmark.suites.multinet.frame import Choice, Frame
-from toolmark.suites.multinet.published import folder as folders
-from toolmark.suites.multinet.published.folder import Decoder, Faults, Room, Split
-from toolmark.suites.multinet.published.held import Held, order, stepped
+from toolmark.suites.multinet.held import Held, order, stepped
+from toolmark.suites.multinet.layout import Decoder, Faults, Room, Split
 
 NAMES = ("odinw",)
 CLASSES = {

@@ -27,13 +27,13 @@ from msgspec.structs import replace
 from toolmark import files
 from toolmark.errors import DataError
 from toolmark.fetch import digest
+from toolmark.suites.multinet import layout as folders
 from toolmark.suites.multinet.frame import Frame, Picture
+from toolmark.suites.multinet.held import shown
+from toolmark.suites.multinet.layout import Faults, Split
 from toolmark.suites.multinet.overcooked import data, unpickle
 from toolmark.suites.multinet.overcooked.rows import Mode, above, before, check, space
 from toolmark.suites.multinet.overcooked.unpickle import Far
-from toolmark.suites.multinet.published import folder as folders
-from toolmark.suites.multinet.published.folder import Faults, Split
-from toolmark.suites.multinet.published.held import shown
 
 NAMES = ("overcooked_ai", "overcooked")
 _ENDINGS = ("*.pickle", "*.pkl")

@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 from toolmark.errors import DataError
 from toolmark.fetch import digest
+from toolmark.suites.multinet import layout as folders
+from toolmark.suites.multinet import parquet
 from toolmark.suites.multinet.frame import Frame, Words
-from toolmark.suites.multinet.openx import parquet
-from toolmark.suites.multinet.published import folder as folders
-from toolmark.suites.multinet.published.folder import Faults, Room, Split
-from toolmark.suites.multinet.published.held import Cell, Held, order, stepped
+from toolmark.suites.multinet.held import Cell, Held, order, stepped
+from toolmark.suites.multinet.layout import Faults, Room, Split
 
 NAMES = ("openx_multi_embodiment", "robot_vqa", "robovqa")
 _EXPORT = "python -m toolmark.suites.multinet.openx.export SNAPSHOT OUT.parquet"

@@ -25,10 +25,10 @@ import msgspec
 
 from toolmark import files
 from toolmark.errors import DataError
+from toolmark.suites.multinet import layout as folders
 from toolmark.suites.multinet.frame import Frame, Words
-from toolmark.suites.multinet.published import folder as folders
-from toolmark.suites.multinet.published.folder import Decoder, Faults, Room, Split
-from toolmark.suites.multinet.published.held import Held, order, stepped
+from toolmark.suites.multinet.held import Held, order, stepped
+from toolmark.suites.multinet.layout import Decoder, Faults, Room, Split
 
 T = TypeVar("T", bound="_Joined")
 

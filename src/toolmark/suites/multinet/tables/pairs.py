@@ -14,8 +14,8 @@ import numpy as np
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, Mask
 from toolmark.stats.paired import Paired, paired
-from toolmark.suites.multinet import scored
-from toolmark.suites.multinet.scored import FORMS, Cell
+from toolmark.suites.multinet.tables import measure
+from toolmark.suites.multinet.tables.measure import FORMS, Cell
 from toolmark.types import Table
 
 _NOTE = (
@@ -47,7 +47,7 @@ def _pair(text: Columns, tool: Columns) -> Paired:
 
 def _shares(text: Columns, tool: Columns, right: str) -> Table:
     """Return valid, right, and right of the valid, in both forms with their difference."""
-    valid = [scored.valued(part, part.part("valid")) for part in (text, tool)]
+    valid = [measure.valued(part, part.part("valid")) for part in (text, tool)]
     shared = _valid(text) & _valid(tool)
     read = [part.where(np.array([key in shared for key in _keys(part)])) for part in (text, tool)]
     rows = (
@@ -59,7 +59,7 @@ def _shares(text: Columns, tool: Columns, right: str) -> Table:
         title="Format against action: text and tool",
         head=("", "rows", "text", "tool", "text minus tool", "p"),
         rows=rows,
-        note=f"{_NOTE} Intervals count {scored.counted(text)}.",
+        note=f"{_NOTE} Intervals count {measure.counted(text)}.",
     )
 
 
@@ -68,7 +68,7 @@ def _row(name: str, text: Columns, tool: Columns) -> tuple[Cell, ...]:
         return (name, 0)
     found = _pair(text, tool)
     p = None if found.p is None else figures.chance(found.p)
-    told = (figures.share(scored.exact(part)) for part in (text, tool))
+    told = (figures.share(measure.exact(part)) for part in (text, tool))
     return (name, found.n_pairs, *told, figures.points(found.difference), p)
 
 
@@ -77,7 +77,7 @@ def _keys(columns: Columns) -> list[tuple[str, int]]:
 
 
 def _valid(columns: Columns) -> set[tuple[str, int]]:
-    return set(_keys(scored.readable(columns)))
+    return set(_keys(measure.readable(columns)))
 
 
 def _fates(text: Columns, tool: Columns) -> Table:

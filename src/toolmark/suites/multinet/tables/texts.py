@@ -9,9 +9,9 @@ import numpy as np
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.stats.summary import average
-from toolmark.suites.multinet import scored
-from toolmark.suites.multinet.calibrated import number
-from toolmark.suites.multinet.scored import Cell, Variants
+from toolmark.suites.multinet.tables import measure
+from toolmark.suites.multinet.tables.measure import Cell, Variants
+from toolmark.suites.multinet.tables.odds import number
 from toolmark.types import Chart, Series, Table
 
 ALIKE = 0.8
@@ -34,18 +34,18 @@ _CALLS = (
 
 def texts(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
     """Go through what there is to see of short texts, by category too."""
-    own = scored.named(scored.variants(readings))
+    own = measure.named(measure.variants(readings))
     yield answers(own)
-    _, first = scored.first(own)
-    names = scored.levels(first.category)
+    _, first = measure.first(own)
+    names = measure.levels(first.category)
     if len(names) > 1:
-        guesses = scored.guesses(first)
+        guesses = measure.guesses(first)
         parts = {name: first.where((first.category == name) & first.run) for name in names}
         yield Table(
             title=f"Texts by {by}",
             head=(by, *_HEAD[1:], *guesses),
             rows=tuple(
-                (*_text(name, part), *(scored.right(part, each) for each in guesses))
+                (*_text(name, part), *(measure.right(part, each) for each in guesses))
                 for name, part in parts.items() if len(part)
             ),
             note="Last the baselines' exact match on the same rows." if guesses else "",
@@ -54,10 +54,10 @@ def texts(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
 
 def answers(own: Variants) -> Table:
     """Return one's own rows and the baselines', which answered the same items."""
-    _, first = scored.first(own)
+    _, first = measure.first(own)
     rows = [_text(name, columns) for name, (_, columns) in own.items()]
-    rows += [_text(name, scored.guess(first, name), own=False) for name in scored.guesses(first)]
-    note = f"{_TEXT} In brackets 95 % intervals over {scored.counted(first)}."
+    rows += [_text(name, measure.guess(first, name), own=False) for name in measure.guesses(first)]
+    note = f"{_TEXT} In brackets 95 % intervals over {measure.counted(first)}."
     return Table(title="Texts", head=_HEAD, rows=tuple(rows), note=note)
 
 
@@ -70,9 +70,9 @@ def _text(name: str, columns: Columns, *, own: bool = True) -> tuple[Cell, ...]:
     return (
         name,
         len(ran),
-        figures.share(scored.exact(columns)),
-        figures.share(scored.exact(scored.readable(ran))),
-        scored.invalid(ran),
+        figures.share(measure.exact(columns)),
+        figures.share(measure.exact(measure.readable(ran))),
+        measure.invalid(ran),
         number(average(ran, "similarity")) if told else None,
         figures.percent(float((alike[~np.isnan(alike)] >= ALIKE).mean())) if told else None,
     )
@@ -83,14 +83,14 @@ def _text(name: str, columns: Columns, *, own: bool = True) -> tuple[Cell, ...]:
 
 def calls(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
     """Go through what there is to see of function calls, turn by turn."""
-    yield from conversations(scored.named(scored.variants(readings)))
+    yield from conversations(measure.named(measure.variants(readings)))
 
 
 def conversations(own: Variants) -> Iterator[Table | Chart]:
     """Return one's own rows and the baselines', then how far each gets."""
-    _, first = scored.first(own)
+    _, first = measure.first(own)
     rows = [_calls(name, columns) for name, (_, columns) in own.items()]
-    rows += [_guessed(name, first) for name in scored.guesses(first)]
+    rows += [_guessed(name, first) for name in measure.guesses(first)]
     head = ("", "conversations", "exact by strings", "exact by structure", "of valid", "invalid",
             "first failure", "turns")  # fmt: skip
     yield Table(title="Conversations", head=head, rows=tuple(rows), note=_CALLS)
@@ -124,10 +124,10 @@ def _calls(name: str, columns: Columns) -> tuple[Cell, ...]:
     return (
         name,
         len(ran),
-        figures.share(scored.exact(columns)),
-        figures.share(scored.share(ran, "ast")),
-        figures.share(scored.exact(scored.readable(ran))),
-        scored.invalid(ran),
+        figures.share(measure.exact(columns)),
+        figures.share(measure.share(ran, "ast")),
+        figures.share(measure.exact(measure.readable(ran))),
+        measure.invalid(ran),
         _average(ran, "first_failure"),
         _average(ran, "turns"),
     )
@@ -135,8 +135,8 @@ def _calls(name: str, columns: Columns) -> tuple[Cell, ...]:
 
 def _guessed(name: str, columns: Columns) -> tuple[Cell, ...]:
     """Return the cells of a baseline, of which only whether it was exact is known."""
-    found = scored.guess(columns, name)
-    return (name, len(found), figures.share(scored.exact(found)))
+    found = measure.guess(columns, name)
+    return (name, len(found), figures.share(measure.exact(found)))
 
 
 def _average(columns: Columns, part: str) -> str | None:

@@ -10,8 +10,8 @@ import numpy as np
 from toolmark.score import spread
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, Numbers
-from toolmark.suites.multinet import scored
-from toolmark.suites.multinet.scored import Cell, Variants
+from toolmark.suites.multinet.tables import measure
+from toolmark.suites.multinet.tables.measure import Cell, Variants
 from toolmark.types import Chart, Series, Table
 
 _HEAD = (
@@ -37,13 +37,13 @@ _WORST = 10
 
 def tables(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
     """Go through what there is to see of vectors; `by` is what a category is."""
-    variants = scored.variants(readings)
-    rows = scored.named(variants)
+    variants = measure.variants(readings)
+    rows = measure.named(variants)
     yield main(rows, by)
     yield from _slices(rows, by)
     told, (_, first) = next(iter(variants.items()))
     parts = {level: first.where((first.category == level) & first.run)
-             for level in scored.levels(first.category)}  # fmt: skip
+             for level in measure.levels(first.category)}  # fmt: skip
     of = {level: f" ({', '.join(filter(None, (level, told)))})" for level in parts}
     some = (part_of for part_of in parts.items() if len(part_of[1]))
     made = [each for level, part in some for each in _distribution(part, of[level])]
@@ -70,7 +70,7 @@ def errors(columns: Columns, part: str = "") -> Errors:
     `filtered` is the relative error between the paper's quantiles, `scaled` the normalised mean
     between those of the published code.
     """
-    kept = columns.where(columns.run & scored.known(columns, f"mae{part}"))
+    kept = columns.where(columns.run & measure.known(columns, f"mae{part}"))
     mae, mse = kept.part(f"mae{part}"), kept.part(f"mse{part}")
     base, base_sq = kept.part(f"base_mae{part}"), kept.part(f"base_mse{part}")
     tails = spread.outliers(mae, "paper", base)
@@ -91,15 +91,15 @@ def errors(columns: Columns, part: str = "") -> Errors:
 
 def main(own: Variants, by: str) -> Table:
     """Return the errors by category, the baselines' below one's own."""
-    _, first = scored.first(own)
+    _, first = measure.first(own)
     rows: list[tuple[Cell, ...]] = []
-    for level in scored.levels(first.category):
+    for level in measure.levels(first.category):
         mine = {name: _level(columns, level) for name, (_, columns) in own.items()}
         part = _level(first, level)
-        mine |= {name: scored.moved(part, name) for name in scored.guesses(first)}
+        mine |= {name: measure.moved(part, name) for name in measure.guesses(first)}
         rows += [(level, name, *line(found)) for name, found in mine.items()]
     several = len({read for read, _ in own.values()}) > 1
-    note = _NOTE.format(scored.counted(first)) + _READINGS * several
+    note = _NOTE.format(measure.counted(first)) + _READINGS * several
     head = (by, *_HEAD[1:])
     return Table(title="Errors of the vectors", head=head, rows=tuple(rows), note=note)
 
@@ -116,10 +116,10 @@ def line(columns: Columns) -> tuple[Cell, ...]:
     found = errors(ran)
     return (
         len(ran),
-        scored.invalid(ran),
+        measure.invalid(ran),
         *map(decimal, found[:-1]),
         figures.percent(found.beyond),
-        figures.share(scored.exact(columns)),
+        figures.share(measure.exact(columns)),
     )
 
 
@@ -138,7 +138,7 @@ def _slices(own: Variants, by: str) -> Iterator[Table]:
     """Return the errors of the named parts of the vectors, by category."""
     rows: list[tuple[Cell, ...]] = []
     for run, (_, columns) in own.items():
-        for level in scored.levels(columns.category):
+        for level in measure.levels(columns.category):
             part = _level(columns, level)
             for name in _named(part):
                 found = errors(part, f".{name}")
@@ -152,7 +152,7 @@ def _named(columns: Columns) -> list[str]:
     return [
         part.removeprefix("mae.")
         for part in columns.parts
-        if part.startswith("mae.") and scored.known(columns, part).any()
+        if part.startswith("mae.") and measure.known(columns, part).any()
     ]
 
 
@@ -167,13 +167,13 @@ def _distribution(columns: Columns, of: str) -> Iterator[Table | Chart]:
         names = [f"{low:.2f} to {low + 0.25:.2f}" for low in _BINS[:-2]]
         yield Chart(
             title=f"Errors: how they spread{of}", kind="bar",
-            series=(_spread(scored.OWN, own / middle), _spread("training mean", base / middle)),
+            series=(_spread(measure.OWN, own / middle), _spread("training mean", base / middle)),
             ticks=(*names, "beyond 3"), y_label="share of rows",
             note=f"By MAE in medians of this run's, {decimal(middle)}; beyond 3 are outliers.",
         )  # fmt: skip
     points = (0, 5, 25, 50, 75, 95, 99, 100)
     rows = [(name, *map(decimal, np.percentile(part, points)))
-            for name, part in ((scored.OWN, own), ("training mean", base))]  # fmt: skip
+            for name, part in ((measure.OWN, own), ("training mean", base))]  # fmt: skip
     head = ("", "least", *(f"{p} %" for p in points[1:-1]), "largest")
     yield Table(title=f"Errors: quantiles of MAE{of}", head=head, rows=tuple(rows))
     yield _worst(columns, middle, of)

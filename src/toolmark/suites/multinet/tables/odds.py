@@ -10,8 +10,8 @@ from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.stats.interval import bootstrap
 from toolmark.stats.summary import average
-from toolmark.suites.multinet import scored
-from toolmark.suites.multinet.scored import Cell, Variants
+from toolmark.suites.multinet.tables import measure
+from toolmark.suites.multinet.tables.measure import Cell, Variants
 from toolmark.types import Chart, Estimate, Series, Table
 
 BINS = 10
@@ -26,9 +26,9 @@ _BRIER = (
 
 def tables(readings: Mapping[str, Columns]) -> Iterator[Table | Chart]:
     """Go through what there is to see of probabilities."""
-    variants = scored.variants(readings)
-    yield briers(scored.named(variants))
-    _, first = scored.first(variants)
+    variants = measure.variants(readings)
+    yield briers(measure.named(variants))
+    _, first = measure.first(variants)
     made = reliability(first)
     if made:
         yield _drawn(made)
@@ -44,21 +44,21 @@ def briers(own: Variants) -> Table:
     for name, (_, columns) in own.items():
         players = [_mean(columns, f"brier_{i}") for i in (0, 1)]
         rows.append((name, int(columns.run.sum()), *_both(columns), *players))
-    _, first = scored.first(own)
-    n = scored.classes(first)
+    _, first = measure.first(own)
+    n = measure.classes(first)
     rows.append(("even odds for all options", None, _told(2 * (1 - 1 / n)), _told(1 - 1 / n),
-                 *(_told(2 * (1 - 1 / len(scored.MOVES))) for _ in _players(first))))  # fmt: skip
-    for name in scored.guesses(first):
+                 *(_told(2 * (1 - 1 / len(measure.MOVES))) for _ in _players(first))))  # fmt: skip
+    for name in measure.guesses(first):
         if name != "uniform":
-            rows.append(_sure(name, scored.guess(first, name), _players(first)))
+            rows.append(_sure(name, measure.guess(first, name), _players(first)))
     wide = 6 if _players(first) else 4
-    note = f"{_BRIER} In brackets 95 % intervals over {scored.counted(first)}."
+    note = f"{_BRIER} In brackets 95 % intervals over {measure.counted(first)}."
     return Table(title="Probabilities: Brier scores", head=_HEAD[:wide],
                  rows=tuple(row[:wide] for row in rows), note=note)  # fmt: skip
 
 
 def _players(columns: Columns) -> tuple[str, ...]:
-    return ("_0", "_1") if scored.known(columns, "brier_0").any() else ()
+    return ("_0", "_1") if measure.known(columns, "brier_0").any() else ()
 
 
 def _both(columns: Columns) -> tuple[str | None, ...]:
@@ -107,15 +107,15 @@ def reliability(columns: Columns) -> list[tuple[float, float, int, float, Estima
 
     Empty bins are left out, answers that were invalid too.
     """
-    valid = scored.readable(columns)
-    valid = valid.where(scored.known(valid, "top"))
+    valid = measure.readable(columns)
+    valid = valid.where(measure.known(valid, "top"))
     top = valid.part("top")
     at = np.minimum((top * BINS).astype(np.int64), BINS - 1)
     made = []
     for i in np.unique(at).tolist():
         part = valid.where(at == i)
         made.append((i / BINS, (i + 1) / BINS, len(part), float(part.part("top").mean()),
-                     scored.exact(part)))  # fmt: skip
+                     measure.exact(part)))  # fmt: skip
     return made
 
 
@@ -127,7 +127,7 @@ def gap(bins: list[tuple[float, float, int, float, Estimate]]) -> float:
 
 def _drawn(bins: list[tuple[float, float, int, float, Estimate]]) -> Chart:
     seen = Series(
-        name=scored.OWN,
+        name=measure.OWN,
         x=tuple(top for _, _, _, top, _ in bins),
         y=tuple(float(right.value or 0.0) for *_, right in bins),
         low=tuple(float("nan") if right.low is None else right.low for *_, right in bins),

@@ -66,7 +66,7 @@ class Held:
 
 def _data(place: Path | Cell) -> bytes:
     if isinstance(place, Cell):
-        from toolmark.suites.multinet.openx import parquet
+        from toolmark.suites.multinet import parquet
 
         return parquet.picture(place.path, place.row)
     from toolmark.perturb.image import picture

@@ -12,8 +12,8 @@ from toolmark.score import labels
 from toolmark.score.spread import Reading
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
-from toolmark.suites.multinet import scored
-from toolmark.suites.multinet.scored import Cell, Variants
+from toolmark.suites.multinet.tables import measure
+from toolmark.suites.multinet.tables.measure import Cell, Variants
 from toolmark.types import Chart, Estimate, Series, Table
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -36,15 +36,15 @@ _MEAN = " Options differ by {}: micro, macro and clipped are the plain means ove
 
 def tables(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
     """Go through what there is to see; `by` is what a category is."""
-    variants = scored.variants(readings)
-    reading, columns = scored.first(variants)
-    rows = scored.named(variants)
+    variants = measure.variants(readings)
+    reading, columns = measure.first(variants)
+    rows = measure.named(variants)
     yield main(rows, by)
     yield from _categories(variants, by)
     yield from _players(rows)
     told = next(iter(variants))
     of = f" ({told})" if told else ""
-    parts = dict(scored.sets(columns.where(columns.run)))
+    parts = dict(measure.sets(columns.where(columns.run)))
     if "" in parts:
         yield from pictured(parts[""], reading, of)
     for name, part in parts.items():
@@ -60,11 +60,11 @@ def tables(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
 
 def main(own: Variants, by: str) -> Table:
     """Return one's own rows and the baselines', which answered the same items."""
-    reading, first = scored.first(own)
+    reading, first = measure.first(own)
     rows = [line(name, *found) for name, found in own.items()]
-    rows += [line(name, reading, scored.guess(first, name)) for name in scored.guesses(first)]
-    note = f"{_NOTE}{'' if scored.one(first) else _MEAN.format(by)} In brackets 95 % intervals "
-    note += f"over {scored.counted(first)}."
+    rows += [line(name, reading, measure.guess(first, name)) for name in measure.guesses(first)]
+    note = f"{_NOTE}{'' if measure.one(first) else _MEAN.format(by)} In brackets 95 % intervals "
+    note += f"over {measure.counted(first)}."
     return Table(title="Exact match and classes", head=_HEAD, rows=tuple(rows), note=note)
 
 
@@ -73,15 +73,15 @@ def line(name: str, reading: Reading, columns: Columns) -> tuple[Cell, ...]:
     ran = columns.where(columns.run)
     if not len(ran):
         return (name, 0)
-    tallies = [tally(part, reading) for _, part in scored.sets(ran)]
+    tallies = [tally(part, reading) for _, part in measure.sets(ran)]
     found = [labels.measures(each) for each in tallies]
     near = [labels.measures(labels.clipped(each)) for each in tallies]
     return (
         name,
         len(ran),
-        figures.share(scored.exact(columns)),
-        figures.share(scored.exact(scored.readable(ran))),
-        scored.invalid(ran),
+        figures.share(measure.exact(columns)),
+        figures.share(measure.exact(measure.readable(ran))),
+        measure.invalid(ran),
         *(_mean(found, key) for key in ("micro_f1", *_MACRO)),
         _mean(near, "exact_match"),
     )
@@ -89,11 +89,11 @@ def line(name: str, reading: Reading, columns: Columns) -> tuple[Cell, ...]:
 
 def tally(columns: Columns, reading: Reading, player: str = "") -> Counts:
     """Return counts of truths by answers, of rows whose options are the same; of one player too."""
-    n = len(scored.MOVES) if player else scored.classes(columns)
+    n = len(measure.MOVES) if player else measure.classes(columns)
     truth, said = (columns.part(f"{part}{player}") for part in ("truth", "said"))
     raw = columns.part("raw") if not player else np.full(len(said), np.nan)
     told = np.where(said < 0, raw, said)
-    return labels.tally(scored.whole(truth), told, n, reading=reading)
+    return labels.tally(measure.whole(truth), told, n, reading=reading)
 
 
 def _mean(found: Sequence[Mapping[str, Any]], key: str) -> str:
@@ -102,20 +102,20 @@ def _mean(found: Sequence[Mapping[str, Any]], key: str) -> str:
 
 def _categories(variants: Variants, by: str) -> Iterator[Table]:
     """Return the shares by category, the baselines' beside one's own."""
-    reading, first = scored.first(variants)
-    names = scored.levels(first.category)
+    reading, first = measure.first(variants)
+    names = measure.levels(first.category)
     if len(names) < 2:
         return
-    guesses = scored.guesses(first)
+    guesses = measure.guesses(first)
     rows: list[tuple[Cell, ...]] = []
     for level in names:
         part = first.where((first.category == level) & first.run)
         if len(part):
             found = labels.measures(tally(part, reading))
-            rows.append((level, len(part), scored.classes(part),
-                         figures.share(scored.exact(part)), scored.invalid(part),
+            rows.append((level, len(part), measure.classes(part),
+                         figures.share(measure.exact(part)), measure.invalid(part),
                          figures.percent(found["macro_f1"]),
-                         *(scored.right(part, name) for name in guesses)))  # fmt: skip
+                         *(measure.right(part, name) for name in guesses)))  # fmt: skip
     told = next(iter(variants))
     yield Table(
         title=f"Exact match by {by}{f' ({told})' if told else ''}",
@@ -127,11 +127,11 @@ def _categories(variants: Variants, by: str) -> Iterator[Table]:
 
 def _players(own: Variants) -> Iterator[Table]:
     """Return each player's own action, told from the joint one, with the recall of each action."""
-    reading, first = scored.first(own)
-    if not scored.known(first, "truth_0").any():
+    reading, first = measure.first(own)
+    if not measure.known(first, "truth_0").any():
         return
     every = dict(own)
-    every |= {name: (reading, scored.guess(first, name)) for name in scored.guesses(first)}
+    every |= {name: (reading, measure.guess(first, name)) for name in measure.guesses(first)}
     rows: list[tuple[Cell, ...]] = []
     for player in ("_0", "_1"):
         for name, (read, columns) in every.items():
@@ -142,9 +142,9 @@ def _players(own: Variants) -> Iterator[Table]:
                          *map(_known, labels.classes(table).recall.tolist())))  # fmt: skip
     yield Table(
         title="Each player's action",
-        head=("", "", "exact match", "macro F1", *scored.MOVES),
+        head=("", "", "exact match", "macro F1", *measure.MOVES),
         rows=tuple(rows),
-        heat=len(scored.MOVES),
+        heat=len(measure.MOVES),
         note="Behind macro F1 the recall of each action. A joint action is right where both are.",
     )
 
@@ -153,7 +153,7 @@ def exact_of(columns: Columns, player: str, name: str = "") -> Estimate:
     """Return the share of rows in which a player's own action is right; `player` is _0 or _1."""
     truth, said = columns.part(f"truth{player}"), columns.part(f"said{player}")
     right = np.where(np.isnan(truth) | np.isnan(said), np.nan, truth == said)
-    return scored.exact(scored.valued(columns, right), name)
+    return measure.exact(measure.valued(columns, right), name)
 
 
 # --- classes ----------------------------------------------------------------------------
@@ -178,11 +178,11 @@ def _confusion(table: Counts) -> list[list[float]]:
 def mapped(columns: Columns, table: Counts, of: str = "") -> Chart:
     """Draw what was said (columns) by what is right (rows), each row in shares of its own."""
     shares = _confusion(table)
-    names = scored.options(columns, len(shares), short=True)
+    names = measure.options(columns, len(shares), short=True)
     places = tuple(map(float, range(len(names) + 1)))
     rows = zip(names, shares, strict=True)
     note = "Each row in shares of its own; framed: said and right are one. ×: invalid."
-    if scored.known(columns, "truth_0").any():
+    if measure.known(columns, "truth_0").any():
         note += " Letters: player 0, then player 1; N S E W move, · stay, I interact."
     return Chart(
         title=f"{_CONFUSION}{of}", kind="heat", x_label="said", y_label="right", note=note,
@@ -194,7 +194,7 @@ def mapped(columns: Columns, table: Counts, of: str = "") -> Chart:
 def listed(columns: Columns, table: Counts, of: str = "") -> Table:
     """Return the same as a table, which few classes leave room for."""
     shares = _confusion(table)
-    names = scored.options(columns, len(shares))
+    names = measure.options(columns, len(shares))
     counts = labels.classes(table).support.tolist()
     rows = tuple(
         (name, n, *map(_known, row)) for name, n, row in zip(names, counts, shares, strict=True)
@@ -207,10 +207,10 @@ def listed(columns: Columns, table: Counts, of: str = "") -> Table:
 
 def _recalls(columns: Columns, of: str) -> Chart:
     """Draw how much of each class was found; whiskers by groups where rows hang together."""
-    n, truth = scored.classes(columns), columns.part("truth")
+    n, truth = measure.classes(columns), columns.part("truth")
     there = [i for i in range(n) if (truth == i).any()]
-    found = [scored.exact(columns.where(truth == i)) for i in there]
-    names = scored.options(columns, n)
+    found = [measure.exact(columns.where(truth == i)) for i in there]
+    names = measure.options(columns, n)
     lost = f"; {n - len(there)} of {n} classes are never right here" if len(there) < n else ""
 
     def line(ends: Iterable[float | None]) -> tuple[float, ...]:
@@ -228,11 +228,11 @@ def _recalls(columns: Columns, of: str) -> Chart:
 
 def _histograms(columns: Columns, reading: Reading, table: Counts, of: str) -> Iterator[Chart]:
     """Draw how often each class is right and was said; of two players each by itself too."""
-    if scored.known(columns, "truth_0").any():
+    if measure.known(columns, "truth_0").any():
         for player in ("_0", "_1"):
             title = f"Actions of player {player[1]}: right and said{of}"
-            yield _histogram(tally(columns, reading, player), scored.MOVES, title)
-    yield _histogram(table, scored.options(columns, len(table) - 1), f"Right and said{of}")
+            yield _histogram(tally(columns, reading, player), measure.MOVES, title)
+    yield _histogram(table, measure.options(columns, len(table) - 1), f"Right and said{of}")
 
 
 def _histogram(table: Counts, names: Sequence[str], title: str) -> Chart:
@@ -252,7 +252,7 @@ def _per_class(parts: Mapping[str, tuple[Columns, Counts]], by: str, of: str) ->
     rows: list[tuple[Cell, ...]] = []
     for name, (columns, table) in parts.items():
         found = labels.classes(table)
-        options = scored.options(columns, len(found.support))
+        options = measure.options(columns, len(found.support))
         shares = zip(found.precision.tolist(), found.recall.tolist(), found.f1.tolist(),
                      strict=True)  # fmt: skip
         for i, (option, three) in enumerate(zip(options, shares, strict=True)):

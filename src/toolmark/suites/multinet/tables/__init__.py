@@ -1,0 +1,1 @@
+"""Tables of a report, by what was answered: choices, probabilities, vectors, texts."""
