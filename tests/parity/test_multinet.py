@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.parity import calculators
 
-from toolmark.score import calculators, control, labels, similarity, spread, turns
+from toolmark.score import brier, control, labels, similarity, spread, turns
 
 SHARED = Path(__file__).parents[3] / "shared"
 RECORDS = "data/multinet/recorded_predictions.json"
@@ -104,8 +105,8 @@ def test_calculator_of_overcooked(vectors: Any) -> None:
 def test_one_row_of_probabilities(vectors: Any) -> None:
     case = vectors["brier_single"]
     wanted = {"mae": case["mae"], "mse": case["mse"]}
-    meet(labels.brier(case["label"], case["p"], len(case["p"])), wanted, "array")
-    row = labels.odds(case["label"], labels.distribution(case["p"], len(case["p"])))
+    meet(brier.brier(case["label"], case["p"], len(case["p"])), wanted, "array")
+    row = brier.odds(case["label"], brier.distribution(case["p"], len(case["p"])))
     meet({"mae": row.brier, "mse": row.brier_sq}, wanted, "row")
     assert 2 * (1 - row.p) == pytest.approx(case["identity_mae"], abs=1e-9)
 

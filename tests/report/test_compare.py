@@ -201,3 +201,21 @@ def test_the_first_field_that_differs_is_named_to_its_depth(
     (b.path / "run.json").write_text(json.dumps(info))
     (warning,) = compare(a, Run(b.path), scorer).warnings
     assert warning.endswith("such as lab-0 (reference.answer)")
+
+
+def test_runs_that_differ_by_a_setting_are_named_by_it_alone(make_run: Maker) -> None:
+    runs = [make_run(n=1, model="m", knobs={"core": core, "style": "plain"}) for core in (10, 20)]
+    assert names.tell(runs) == ["m · core=10", "m · core=20"]
+    assert names.tell([*runs, make_run(n=1, model="w")]) == ["m · core=10", "m · core=20", "w"]
+    models = names.models(runs)
+    assert names.apart(runs, models) == [{"core": "10"}, {"core": "20"}]
+    twice = [make_run(n=1, model="m", knobs={"core": 10}) for _ in range(2)]
+    assert names.tell(twice) == [run.path.name for run in twice]
+    long = names.tell([make_run(n=1, knobs={"of": "x" * 90 + end}) for end in "ab"])
+    assert all(len(name) < 90 for name in long)
+
+
+def test_models_of_one_name_at_two_hosts_are_two(make_run: Maker) -> None:
+    at = [make_run(n=1, model=f"http://{host}:1/v1#m") for host in ("one", "two")]
+    assert names.models([*at, make_run(n=1, model="w")]) == ["m · one:1", "m · two:1", "w"]
+    assert names.models(at[:1]) == ["m"]

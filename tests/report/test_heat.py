@@ -48,6 +48,14 @@ def test_every_share_has_its_cell_inside_the_frame(
     assert len(cells(root, "own")) == len({*names} & {*names[: len(shares)]})
 
 
+def test_what_meets_itself_is_framed_by_place_whatever_the_names() -> None:
+    names = ["3", "same", "same", "0"]
+    root = ElementTree.fromstring(heat.draw(mapped([[0.25] * 4] * 4, names)))
+    framed, every = cells(root, "own"), cells(root, "c")
+    spots = [(cell.get("x"), cell.get("y")) for cell in framed]
+    assert spots == [(every[5 * i].get("x"), every[5 * i].get("y")) for i in range(4)]
+
+
 def test_cells_are_as_large_as_there_is_room_and_the_greatest_share_is_darkest() -> None:
     for n, size in ((4, heat.MOST), (36, heat.LEAST)):
         shares = [[float(i == j) / (1 + i) for j in range(n)] for i in range(n)]

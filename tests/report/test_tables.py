@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import math
+
 import pytest
+from msgspec.structs import replace
 
 from toolmark import codec
 from toolmark.report import tables
@@ -110,3 +113,36 @@ def test_what_cannot_be_shown_is_made_visible() -> None:
 )
 def test_p_values_keep_two_digits(p: float, shown: str) -> None:
     assert figures.chance(p) == shown
+
+
+@pytest.mark.parametrize(
+    ("three", "shown"),
+    [
+        ((0.879, 0.812, 0.951), "0.879 [0.812, 0.951]"),
+        ((1.93, 1.8, 2.0), "1.930 [1.800, 2.000]"),
+        ((12.345, 9, 14), "12.35 [9.00, 14.00]"),
+        ((1234.5, 1000, 2000), "1 234 [1 000, 2 000]"),
+        ((0.0123, 0.01, 0.02), "0.0123 [0.0100, 0.0200]"),
+        ((1.5e-5, 0, 2e-5), "1.50 × 10⁻⁵ [0, 2.00 × 10⁻⁵]"),
+        ((0.0, 0.0, 0.1), "0.000 [0.000, 0.100]"),
+        ((math.inf, 1.0, math.inf), "∞ [1.000, ∞]"),
+        ((-0.5, None, None), "−0.500"),
+        ((None, None, None), "–"),
+    ],
+)
+def test_a_number_that_is_no_share_is_never_in_per_cent(
+    three: tuple[float | None, ...], shown: str
+) -> None:
+    value, low, high = three
+    plain = Estimate(name="x", value=value, low=low, high=high, share=False)
+    assert figures.plain(figures.value(plain)) == shown
+    assert figures.value(replace(plain, share=True)) == figures.share(plain)
+    assert (
+        value is None
+        or tables.grid(Table(title="", head=("x",), rows=((figures.value(plain),),))).numeric[0]
+    )
+
+
+def test_a_partial_number_says_why() -> None:
+    partial = Estimate(name="x", value=1.0, partial="1 of 4 parts run", share=False)
+    assert figures.value(partial) == "– (1 of 4 parts run)"

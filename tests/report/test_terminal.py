@@ -17,6 +17,7 @@ from toolmark.models import resolve
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.runner import Progress
 from toolmark.runs.store import Run
+from toolmark.suites.multinet import families
 from toolmark.types import (
     Attempt,
     Audio,
@@ -128,7 +129,7 @@ def test_what_is_empty_is_not_printed() -> None:
 
 def test_the_list_names_everyone_who_can_play() -> None:
     told = " ".join(terminal.PLAYERS.values())
-    for name in (*resolve._BASELINES, *resolve._GUESSES, *resolve._TESTS):
+    for name in (*resolve._BASELINES, *families.GUESSES, *resolve._TESTS):
         assert f"/{name}" in told
 
 

@@ -198,6 +198,14 @@ def test_what_cannot_be_scored_is_refused(truth: Any, made: Any, held: Any, said
         control.errors(truth, made, **held)
 
 
+@given(PAIRS, st.sampled_from(spread.READINGS))
+def test_measures_are_plain_numbers(pairs: Pairs, reading: Any) -> None:
+    found = control.errors(*sides(pairs), **HELD, reading=reading)
+    assert {type(value) for value in found.values()} <= {int, float}
+    row = control.row([*np.array(pairs[0][0])], (0.0, 1.0, 2.0), **HELD, reading=reading)
+    assert {type(value) for value in row} == {float, bool}
+
+
 # --- spread -----------------------------------------------------------------------------
 
 ERRORS = st.lists(st.integers(0, 40).map(lambda x: x / 8), min_size=1, max_size=60)

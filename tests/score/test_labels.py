@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.parity import calculators
 
 from toolmark.errors import UsageError
-from toolmark.score import brier, calculators, labels
+from toolmark.score import brier, labels
 
 MOST = 7
 Rows = tuple[list[int], list[int | None], int]
@@ -76,7 +77,7 @@ def test_arrays_and_sequences_are_read_alike(case: Rows) -> None:
     assert np.array_equal(whole, labels.tally(np.array(truth), held, n))
     assert np.array_equal(whole, labels.tally(truth, np.array([*said, None], dtype=object)[:-1], n))
     rates = labels.rates(whole)
-    assert rates["valid"] == sum(labels.index(p, n) is not None for p in said)
+    assert rates["valid"] == sum(p is not None and 0 <= p < n for p in said)
     assert rates["clippable"] == sum(p is not None and not 0 <= p < n for p in said)
 
 
@@ -206,7 +207,7 @@ def test_rows_by_themselves_and_together_are_alike(case: tuple[list[int], list[A
     truth, given = case
     whole = brier.rows(truth, given, 4)
     for at, (t, p) in enumerate(zip(truth, given, strict=True)):
-        row = labels.odds(t, labels.distribution(p, 4))
+        row = brier.odds(t, brier.distribution(p, 4))
         assert whole.valid[at] == (row.said >= 0)
         together = [column[at] for column in whole[:5]]
         assert together == pytest.approx(list(row), nan_ok=True)
@@ -220,13 +221,13 @@ def test_rows_by_themselves_and_together_are_alike(case: tuple[list[int], list[A
 @given(odds(), st.integers(0, 20))
 def test_chunks_of_probabilities_add_up(case: tuple[list[int], list[Any]], cut: int) -> None:
     truth, given = case
-    parts = labels.Brier()
+    parts = brier.Brier()
     for side in (slice(cut), slice(cut, None)):
         parts.feed(brier.rows(truth[side], given[side], 4))
-    whole = labels.brier(truth, given, 4)
+    whole = brier.brier(truth, given, 4)
     assert parts.found() == pytest.approx(whole, nan_ok=True)
     order = slice(None, None, -1)
-    assert labels.brier(truth[order], given[order], 4) == pytest.approx(whole, nan_ok=True)
+    assert brier.brier(truth[order], given[order], 4) == pytest.approx(whole, nan_ok=True)
 
 
 @given(st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, -0.5, 1.5, nan]), min_size=4,
@@ -237,31 +238,31 @@ def test_an_array_is_read_as_its_rows(table: list[list[float]], rule: Any) -> No
     for left, right in zip(one, other, strict=True):
         assert np.array_equal(left, right, equal_nan=left.dtype.kind == "f")
     for at, row in enumerate(table):
-        found = labels.odds(truth[at], labels.distribution(row, 4, rule))
+        found = brier.odds(truth[at], brier.distribution(row, 4, rule))
         assert found == pytest.approx([column[at] for column in one[:5]], nan_ok=True)
 
 
 def test_the_lax_rule_lets_pass_what_the_first_code_did() -> None:
     odd = [[nan] * 4, [1.5, -0.5, 0, 0]]
-    assert [labels.distribution(row, 4) for row in odd] == [None, None]
-    assert all(labels.distribution(row, 4, "lax") for row in odd)
-    assert labels.distribution((1.0, 0, 0, 0), 4, "lax") is None  # a list, it says
-    assert labels.distribution((1.0, 0, 0, 0), 4) == (1, 0, 0, 0)
-    assert labels.distribution(np.array([1.0, 0, 0, 0]), 4) == (1, 0, 0, 0)
-    assert labels.brier([0], [[1.5, -0.5, 0, 0]], 4, rule="lax")["mae"] == pytest.approx(1)
-    assert isnan(labels.brier([0, 0], [odd[0], [1.0, 0, 0, 0]], 4, rule="lax")["mae"])
+    assert [brier.distribution(row, 4) for row in odd] == [None, None]
+    assert all(brier.distribution(row, 4, "lax") for row in odd)
+    assert brier.distribution((1.0, 0, 0, 0), 4, "lax") is None  # a list, it says
+    assert brier.distribution((1.0, 0, 0, 0), 4) == (1, 0, 0, 0)
+    assert brier.distribution(np.array([1.0, 0, 0, 0]), 4) == (1, 0, 0, 0)
+    assert brier.brier([0], [[1.5, -0.5, 0, 0]], 4, rule="lax")["mae"] == pytest.approx(1)
+    assert isnan(brier.brier([0, 0], [odd[0], [1.0, 0, 0, 0]], 4, rule="lax")["mae"])
 
 
 @pytest.mark.parametrize(("miss", "good"), [(0.9e-5, True), (1.1e-5, False), (-1.1e-5, False)])
 def test_a_sum_may_miss_one_by_a_little(miss: float, good: bool) -> None:
     row = [0.5, 0.25, 0.25 - miss, 0]
-    assert (labels.distribution(row, 4) is not None) == good
+    assert (brier.distribution(row, 4) is not None) == good
     assert brier.rows([0], np.array([row]), 4).valid[0] == good
 
 
 def test_the_linear_error_is_best_one_hot_and_the_quadratic_one_where_it_is_true() -> None:
     often = [0] * 7 + [1] * 3
-    table = {q: labels.brier(often, [[q, 1 - q]] * 10, 2) for q in (0.5, 0.6, 0.7, 0.8, 1.0)}
+    table = {q: brier.brier(often, [[q, 1 - q]] * 10, 2) for q in (0.5, 0.6, 0.7, 0.8, 1.0)}
     assert min(table, key=lambda q: table[q]["mae"]) == 1.0
     assert min(table, key=lambda q: table[q]["mse"]) == 0.7
 
@@ -269,7 +270,7 @@ def test_the_linear_error_is_best_one_hot_and_the_quadratic_one_where_it_is_true
 @given(st.lists(st.integers(1, 9), min_size=36, max_size=36))
 def test_a_players_odds_are_sums_over_the_other(parts: list[int]) -> None:
     joint = np.array([parts]) / sum(parts)
-    first, second = labels.marginals(joint)
+    first, second = brier.marginals(joint)
     for player in range(6):
         assert first[0, player] == pytest.approx(joint[0, 6 * player : 6 * player + 6].sum())
         assert second[0, player] == pytest.approx(joint[0, player::6].sum())
@@ -278,12 +279,12 @@ def test_a_players_odds_are_sums_over_the_other(parts: list[int]) -> None:
 def test_truths_of_probabilities_must_be_indices() -> None:
     for truth in ([4], [-1], [0.0], [0, 1], [None]):
         with pytest.raises(UsageError, match="expected"):
-            labels.brier(truth, [[1.0, 0, 0, 0]], 4)
+            brier.brier(truth, [[1.0, 0, 0, 0]], 4)
     with pytest.raises(UsageError, match="expected numbers"):
-        labels.brier([0], np.zeros((1, 1, 4)), 4)
-    assert labels.brier([0], np.ones((1, 3)) / 3, 4)["invalid"] == 1
-    assert labels.brier([], np.zeros((0, 4)), 4)["n"] == 0
-    assert isnan(labels.brier(np.zeros(0, dtype=int), [], 4)["mae"])
+        brier.brier([0], np.zeros((1, 1, 4)), 4)
+    assert brier.brier([0], np.ones((1, 3)) / 3, 4)["invalid"] == 1
+    assert brier.brier([], np.zeros((0, 4)), 4)["n"] == 0
+    assert isnan(brier.brier(np.zeros(0, dtype=int), [], 4)["mae"])
 
 
 @settings(max_examples=20)

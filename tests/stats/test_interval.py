@@ -122,3 +122,32 @@ def test_bootstrap_of_one_group_knows_nothing() -> None:
 def test_lengths_must_agree() -> None:
     with pytest.raises(ValueError, match="lengths differ"):
         bootstrap([1.0, 2.0], ["a"])
+
+
+def test_bootstrap_of_a_ratio_weighs_rows_by_what_they_are_held_to() -> None:
+    values, over = [1.0, 2.0, 3.0, 4.0] * 5, [2.0, 1.0, 5.0, 4.0] * 5
+    groups = range(20)
+    low, high = bootstrap(values, groups, over=over)
+    assert low < sum(values) / sum(over) < high
+    assert bootstrap(values, groups, over=np.ones(20)) == bootstrap(values, groups)
+    assert bootstrap([0.5 * x for x in over], groups, over=over) == pytest.approx((0.5, 0.5))
+
+
+def test_bootstrap_of_a_ratio_that_may_divide_by_nothing_has_no_interval() -> None:
+    assert all(map(math.isnan, bootstrap([1.0, 1.0], [0, 1], over=[0.0, 1.0])))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e300])
+def test_the_bootstrap_has_no_unit(scale: float) -> None:
+    values = np.random.default_rng(4).lognormal(size=30)
+    low, high = bootstrap(values, range(30))
+    assert bootstrap(values * scale, range(30)) == pytest.approx((low * scale, high * scale))
+
+
+def test_bootstrap_of_huge_numbers_is_that_of_small_ones_or_nothing() -> None:
+    values = [1.0, 2.0, 5.0, 9.0, 4.0, 7.0]
+    small = bootstrap(values, range(6))
+    assert bootstrap([1e200 * x for x in values], range(6)) == pytest.approx(
+        [1e200 * end for end in small]
+    )
+    assert all(map(math.isnan, bootstrap([1e308 * x for x in (1.0, 1.5, 1.7)], range(3))))

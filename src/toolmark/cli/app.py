@@ -39,6 +39,8 @@ from toolmark.runs import dataset
 from toolmark.runs.plan import Plan, select, task_file
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Suite
+from toolmark.suites.multinet import families
+from toolmark.suites.multinet.families import FAMILIES
 from toolmark.types import Check, Message, Task, Tool
 
 app = typer.Typer(
@@ -61,11 +63,9 @@ DATA = {
     "bfcl": "toolmark.suites.bfcl.data:fetch",
     "m3-servers": "toolmark.suites.m3.local.servers:fetch",
     "overcooked": "toolmark.suites.multinet.overcooked.data:fetch",
-    "multinet-piqa": "toolmark.suites.multinet.published.hub:piqa",
-    "multinet-sqa3d": "toolmark.suites.multinet.published.hub:sqa3d",
-    "multinet-robovqa": "toolmark.suites.multinet.published.hub:robovqa",
-    "multinet-odinw": "toolmark.suites.multinet.published.hub:odinw",
-    "multinet-openx": "toolmark.suites.multinet.published.hub:openx",
+    **{families.suite(name): f"toolmark.suites.multinet.published.hub:{name}" for name in FAMILIES},
+    "multinet-bfcl": "toolmark.suites.bfcl.data:fetch",
+    "multinet-overcooked": "toolmark.suites.multinet.overcooked.data:fetch",
 }
 
 
@@ -117,6 +117,7 @@ def run(
     as_json: o.AsJson = False,
 ) -> None:
     """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
+    suites.check(suite, model)
     loaded = o.load(suite, knob, seed, tasks)
     if dry_run:
         plan = Plan(suite=loaded.name, model="", dialect=api.dialect_of(loaded, dialect),
@@ -189,7 +190,8 @@ def _lost(loaded: Suite, done: Run) -> set[str]:
 def _finish(done: Run, found: dict[str, Any], lost: Collection[str] = ()) -> None:
     if found["n_not_run"]:
         terminal.not_run(out, done, lost)
-    terminal.parts(out, done.info.notes)
+    # what is to be known of the data was told when they were read
+    terminal.parts(out, {part: told for part, told in done.info.notes.items() if part != "data"})
     for name, lives in done.info.servers.items():
         if len(lives) > 1:
             told = f"  server {name} changed during the run: {'; then '.join(lives)}"
@@ -317,6 +319,7 @@ def list_(
     if suite in suites.SUITES and (step := suites.needs(suite)):
         out.print(f"needs: {step}", markup=False, highlight=False, soft_wrap=True)
     terminal.dialects(out, suite)
+    terminal.players(out, suite)
 
 
 @app.command(
@@ -392,7 +395,10 @@ def make(
 def fetch(
     data: Annotated[str, typer.Argument(help=f"Which data: {', '.join(DATA)}.")],
 ) -> None:
-    """Fetch published data or servers into the cache, check their sha256, say where they are."""
+    """Fetch published data or servers into the cache, and say where they are.
+
+    A package is checked by its pinned sha256; what a hub gives, which is not pinned, by its form.
+    """
     if data not in DATA:
         raise UsageError(f"no data {data!r}{near(data, DATA)}")
     get = plugin.attribute(DATA[data])

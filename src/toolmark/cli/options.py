@@ -149,7 +149,7 @@ def load(name: str, knobs: list[str] | None, seed: int | None, tasks: Path | Non
     if seed is not None and given.setdefault("seed", seed) != seed:
         raise UsageError(f"two seeds: --seed {seed} and -T seed={given['seed']}")
     loaded = api.of_set(api.load(name, **given), tasks or "")
-    for note in loaded.notes:
+    for note in () if tasks else loaded.notes:  # which are of data that a set does not ask
         err.print(visible(f"{loaded.name}: {note}"), markup=False, highlight=False, soft_wrap=True)
     return loaded
 

@@ -24,7 +24,8 @@ from toolmark.runs.store import Run
 from toolmark.stats import figures
 from toolmark.stats.interval import wilson
 from toolmark.suites import Knob, told
-from toolmark.suites.multinet.frame import FAMILIES
+from toolmark.suites import players as baselines
+from toolmark.suites.multinet import families
 from toolmark.types import (
     Attempt,
     Audio,
@@ -46,6 +47,7 @@ from toolmark.types import Text as Words
 PLAIN_EVERY_S = 10.0
 WIDTH = 2_000  # characters of one text that `show` prints
 NOT_RUN = "not run"
+NAMED = 32  # characters kept for the names of a summary's parts
 LISTED = 50  # episodes that `show` lists
 REASON = 100  # characters of one in the line of progress
 REASONS = 3  # why episodes are not run
@@ -63,15 +65,14 @@ DIALECTS = {
     "mfcl-transcripts": "native, prompt",
     "mfcl-vision": "native, prompt",
     **dict.fromkeys(
-        (f"multinet-{family}" for family in FAMILIES), "native; how answers are given: -T form"
+        map(families.suite, families.FAMILIES), "native; how answers are given: -T form"
     ),
 }
 PLAYERS = {
     "baselines": "baseline/planner, baseline/eager, baseline/lexical, baseline/desk, "
     "baseline/listener, baseline/ocr-search, baseline/blind: agents that need no key",
-    "baselines of MultiNet": "baseline/uniform, baseline/majority, baseline/majority-by-layout, "
-    "baseline/majority-by-subset, baseline/majority-by-type, baseline/stay, baseline/previous, "
-    "baseline/mean, baseline/linear: what needs no look; a suite tells those it has",
+    "baselines of MultiNet": ", ".join(f"baseline/{name}" for name in families.GUESSES)
+    + ": what needs no look; a suite tells those it has",
     "test instruments": "test/null, test/always-call, test/dead for any suite; test/oracle, "
     "test/faulty?class=... where a suite has them",
     "dialects": "--dialect native (tool calling by the endpoint) or prompt (calls as text)",
@@ -216,9 +217,9 @@ def _plain(console: Console, title: str) -> Callable[[Progress], None]:
 
 
 def estimate(fields: Mapping[str, Any]) -> str:
-    """Return `38.2 % [26.1, 52.4]` from the fields of an estimate."""
+    """Return `38.2 % [26.1, 52.4]` or `0.879 [0.81, 0.95]` from the fields of an estimate."""
     known = {name: fields[name] for name in Estimate.__struct_fields__ if name in fields}
-    return figures.plain(figures.share(Estimate(**known)))
+    return figures.plain(figures.value(Estimate(**known)))
 
 
 def _told(fields: Mapping[str, Any]) -> tuple[str, str]:
@@ -227,11 +228,12 @@ def _told(fields: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _size(fields: Mapping[str, Any]) -> str:
-    """Say how many of what a number rests on, and of how many items these are where known."""
+    """Say how many of what a number rests on, and of how many items and groups where known."""
     n, unit = fields["n"], fields.get("unit", "")
+    of = f" in {tables.plural(fields['n_groups'], 'group')}" if fields.get("n_groups") else ""
     if fields.get("n_items"):
-        return f"{n} {unit or 'answers'}, {tables.plural(fields['n_items'], 'item')}"
-    return f"n={n} {unit}".strip()
+        return f"{n} {unit or 'answers'}, {tables.plural(fields['n_items'], 'item')}{of}"
+    return f"{n} {unit or 'answers'}{of}" if of else f"n={n} {unit}".strip()
 
 
 def summary(console: Console, found: Mapping[str, Any]) -> None:
@@ -251,11 +253,14 @@ def summary(console: Console, found: Mapping[str, Any]) -> None:
     if drawn := names.sampled(found.get("sample")):
         console.print(f"  {drawn}", style="dim", highlight=False)
     parts = [part for part in found["parts"].values() if part["value"] is not None]
+    width = max((len(_told(part)[0]) for part in parts), default=0)
     for part in parts:
-        name, size = _told(part)
+        same = part.get("n_groups") == head.get("n_groups")  # told above
+        name, size = _told({**part, "n_groups": 0} if same else part)
         console.print(
-            f"  [dim]{escape(name):32}[/] {escape(estimate(part))}  {escape(size)}", highlight=False
-        )
+            f"  [dim]{escape(name.ljust(max(width, NAMED)))}[/] {escape(estimate(part))}  "
+            f"{escape(size)}", highlight=False, soft_wrap=True,
+        )  # fmt: skip
     missing = len(found["parts"]) - len(parts)
     if missing and found["n_run"]:
         told = f"  {tables.plural(missing, 'part')} without a result not shown"
@@ -300,6 +305,15 @@ def suites(console: Console, found: Mapping[str, tuple[str, str]]) -> None:
         table.add_row(f"[dim]{name}[/]", escape(about))
     console.print(table, highlight=False)
     console.print("next: toolmark list SUITE shows its knobs", highlight=False)
+
+
+def players(console: Console, suite: str) -> None:
+    """Print who plays one of MultiNet's suites without a key."""
+    if there := baselines(suite):
+        told = ", ".join(f"baseline/{name}" for name in there)
+        known = "test/oracle, test/null, test/faulty?class=..., test/always-call, test/dead"
+        for line in (f"baselines: {told}", f"test instruments: {known}"):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def dialects(console: Console, suite: str) -> None:

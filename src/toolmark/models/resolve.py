@@ -36,11 +36,8 @@ _BASELINES = {
     "ocr-search": "toolmark.suites.mfcl.vision.baselines.players:Reader",
     "blind": "toolmark.suites.mfcl.vision.baselines.players:Blind",
 }
-_GUESSES = dict.fromkeys(
-    ("uniform", "majority", "majority-by-layout", "majority-by-subset", "majority-by-type", "stay",
-     "previous", "mean", "linear"),
-    "toolmark.suites.multinet.players:Guess",
-)  # fmt: skip
+_GUESS = "toolmark.suites.multinet.players:Guess"  # plays each of MultiNet's baselines
+_GUESSES = "toolmark.suites.multinet.families:GUESSES"  # their names: known once they are needed
 _SENSES = {"listener": "sound", "ocr-search": "pictures"}  # those read the run's media
 _TESTS = {
     "null": "toolmark.models.baselines.instruments:Null",
@@ -95,7 +92,8 @@ def resolve(
     """Return the model that `spec` names; a model object is taken as it is.
 
     An endpoint gets pace, retries and, given a folder, the cache. A user's `module:attribute`
-    gets the same; baselines and test instruments get none. Sound goes to an endpoint as `audio`.
+    gets the same; baselines and test instruments get none. A user's class or factory that takes
+    `media` gets the store. Sound goes to an endpoint as `audio`.
     Raises UsageError.
     """
     sound.check(audio)
@@ -103,19 +101,12 @@ def resolve(
         return spec
     scheme, _, rest = spec.partition("/")
     if scheme == "baseline":
-        make = plugin.attribute(_pick(rest, {**_BASELINES, **_GUESSES}, "baseline"))
-        if rest in _GUESSES:
-            return cast(Instrument, make(rest))
-        if rest not in _SENSES:
-            return cast(Model, make())
-        if media is None:
-            raise UsageError(f"{spec} plays suites with {_SENSES[rest]} and nothing else")
-        return cast(Model, make(media))
+        return _baseline(rest, media)
     if scheme == "test":
         return _test(rest, suite)
     model: Model | Instrument
     if plugin.named(spec):
-        model, identity = _user(spec), spec
+        model, identity = _user(spec, media), spec
         if isinstance(model, Instrument):
             return model
     else:
@@ -213,6 +204,19 @@ def _shown(text: str) -> str:
     return _SECRET.sub("", text)
 
 
+def _baseline(name: str, media: Media | None) -> Model | Instrument:
+    guesses = () if name in _BASELINES else plugin.attribute(_GUESSES)
+    places = {**_BASELINES, **dict.fromkeys(guesses, _GUESS)}
+    make = plugin.attribute(_pick(name, places, "baseline"))
+    if name in guesses:
+        return cast(Instrument, make(name))
+    if name not in _SENSES:
+        return cast(Model, make())
+    if media is None:
+        raise UsageError(f"baseline/{name} plays suites with {_SENSES[name]} and nothing else")
+    return cast(Model, make(media))
+
+
 def _test(rest: str, suite: Instrumented | None) -> Model | Instrument:
     name, _, query = rest.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
@@ -231,17 +235,30 @@ def _pick(name: str, table: Mapping[str, str], kind: str) -> str:
     return table[name]
 
 
-def _user(spec: str) -> Model | Instrument:
-    """Return a user's own model: the object, or what a class or factory without arguments makes."""
+def _user(spec: str, media: Media | None) -> Model | Instrument:
+    """Return a user's own model: the object, or what a class or factory makes of nothing.
+
+    One that takes `media` is given the run's pictures and recordings.
+    """
     found = plugin.attribute(spec)
     if isinstance(found, Instrument) and not inspect.isclass(found):
         return found
     if not inspect.isclass(found) and _asks(found):
         return cast(Model, found)
-    made = found() if callable(found) else found
+    made = _made(spec, found, media) if callable(found) else found
     if isinstance(made, Instrument) or _asks(made):
         return cast("Model | Instrument", made)
     raise UsageError(f"{spec} is no model: a model is `async (request) -> reply`")
+
+
+def _made(spec: str, make: Callable[..., object], media: Media | None) -> object:
+    try:
+        wanted = "media" in inspect.signature(make).parameters
+    except ValueError:  # some that are written in C tell nothing
+        wanted = False
+    if wanted and media is None:
+        raise UsageError(f"{spec} wants the media of a run, and there are none here")
+    return make(media=media) if wanted else make()
 
 
 def _asks(thing: object) -> bool:

@@ -165,8 +165,8 @@ def summary(comparison: Comparison) -> Table:
     seen = f"{tables.plural(found.n_pairs, 'pair')}, {tables.plural(found.n_items, 'item')}"
     seen += f" in {tables.plural(found.n_groups, 'group')}" if found.n_groups else ""
     rows: list[tuple[str, str, str]] = [
-        (f"A: {comparison.a}", figures.share(comparison.score_a), f"n = {comparison.score_a.n}"),
-        (f"B: {comparison.b}", figures.share(comparison.score_b), f"n = {comparison.score_b.n}"),
+        (f"A: {comparison.a}", figures.value(comparison.score_a), f"n = {comparison.score_a.n}"),
+        (f"B: {comparison.b}", figures.value(comparison.score_b), f"n = {comparison.score_b.n}"),
         ("A minus B, paired", figures.points(found.difference), seen),
     ]
     rows += _tested(found)

@@ -19,7 +19,7 @@ from toolmark.runs.store import Run
 from toolmark.runs.suite import Ran, Scorer
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
-from toolmark.stats.summary import noise
+from toolmark.stats.summary import groups, noise
 from toolmark.svg import Markup
 from toolmark.types import Chart, Estimate, Label, Score, Table
 
@@ -59,12 +59,14 @@ class Causes:
 class Read:
     """One reading's numbers: the headline first, then its parts.
 
-    `units` are what n counts; `words` are what readers are told for names of parts.
+    `units` are what n counts, `groups` of how many groups these are where they hang together;
+    `words` are what readers are told for names of parts.
     """
 
     name: str
     estimates: list[Estimate]
     units: Mapping[str, str]
+    groups: Mapping[str, int]
     words: Mapping[str, str]
 
 
@@ -98,6 +100,12 @@ class Side:
     causes: list[Causes]
     reasons: Grid
     absent: Grid
+
+    @property
+    def grouped(self) -> str:
+        """Say behind the headline's n of how many groups that is, where rows hang together."""
+        n = self.readings[0].groups.get(self.head.name, 0)
+        return f" in {tables.plural(n, 'group')}" if 0 < n < self.head.n else ""
 
 
 def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, dict[str, Columns]]:
@@ -144,7 +152,9 @@ def _read(reading: str, table: Columns, scorer: Scorer) -> Read:
     metrics = scorer.metrics(table)
     found = [replace(m.measure(table), name=m.told or m.name) for m in metrics]
     units = {m.told or m.name: m.unit for m in metrics}
-    return Read(reading, found, units, {m.name: m.told for m in metrics if m.told})
+    hung = {m.told or m.name: groups(m.rows(table) if m.rows else table) for m in metrics}
+    words = {m.name: m.told for m in metrics if m.told}
+    return Read(reading, found, units, {name: n for name, n in hung.items() if n}, words)
 
 
 def across(
@@ -164,18 +174,24 @@ def across(
 
 
 def profiles(
-    sides: Sequence[Side], scorers: Sequence[Scorer], tables: Sequence[Mapping[str, Columns]]
+    runs: Sequence[Run],
+    sides: Sequence[Side],
+    scorers: Sequence[Scorer],
+    tables: Sequence[Mapping[str, Columns]],
 ) -> dict[str, list[Group]]:
     """Return what suites that belong together show of their runs; nothing of a single suite."""
     made: dict[str, list[Group]] = {}
+    models = names.models(runs)
     for profile in dict.fromkeys(scorer.profile for scorer in scorers):
-        runs = [
-            Ran(side.suite, side.model, side.name, found)
-            for side, scorer, found in zip(sides, scorers, tables, strict=True)
+        ran = [
+            Ran(side.suite, model, side.name, found, asked, run.info.created)
+            for run, model, asked, side, scorer, found in zip(
+                runs, models, names.apart(runs, models), sides, scorers, tables, strict=True
+            )
             if scorer.profile == profile
         ]
-        suites = dict.fromkeys(run.suite for run in runs)
-        if len(suites) > 1 and (found := list(_groups(profile(runs)))):
+        suites = dict.fromkeys(each.suite for each in ran)
+        if len(suites) > 1 and (found := list(_groups(profile(ran)))):
             made[", ".join(suites)] = found
     return made
 
@@ -209,9 +225,9 @@ def _numbers(
     if len(every) < 2 and len(reads) < 2:
         return
     by_name = [{estimate.name: estimate for estimate in read.estimates} for _, read in reads]
-    units = {name: unit for _, read in reads for name, unit in read.units.items()}
+    sized = [read for _, read in reads]
     told = [name for name in every if any(_known(name, found) for found in by_name)] or [*every]
-    rows = tuple(tuple(_across(name, by_name, units.get(name, ""))) for name in told)
+    rows = tuple(tuple(_across(name, by_name, sized)) for name in told)
     head = ("", *(name for name, _ in reads), "n")
     notes = [SPREAD, *_noted(sides)]
     if len(told) < len(every):
@@ -256,13 +272,21 @@ def _repeats(table: Table, reads: Sequence[Read]) -> bool:
     return False
 
 
-def _across(name: str, by_name: Sequence[Mapping[str, Estimate]], unit: str) -> Iterator[str]:
+def _across(
+    name: str, by_name: Sequence[Mapping[str, Estimate]], reads: Sequence[Read]
+) -> Iterator[str]:
     found = [estimates.get(name, Estimate(name=name)) for estimates in by_name]
     yield name
-    yield from map(figures.share, found)
+    yield from map(figures.value, found)
+    unit = next((read.units[name] for read in reads if name in read.units), "")
     sizes = [figures.count(estimate.n) for estimate in found]
-    size = sizes[0] if len(set(sizes)) == 1 else " / ".join(sizes)
-    yield f"{size} {unit}".strip()
+    hung = [read.groups.get(name, 0) for read in reads]
+    of = [
+        tables.plural(n, "group") if n and n < x.n else "" for n, x in zip(hung, found, strict=True)
+    ]
+    alike = len(set(zip(sizes, of, strict=True))) == 1
+    told = f"{sizes[0] if len(set(sizes)) == 1 else ' / '.join(sizes)} {unit}".strip()
+    yield " in ".join(filter(None, (told, of[0] if alike else " / ".join(filter(None, of)))))
 
 
 def _about(run: Run) -> str:

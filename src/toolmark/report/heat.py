@@ -94,11 +94,10 @@ def _guides(frame: _Frame) -> Iterator[Markup]:
 
 
 def _diagonal(chart: Chart, rows: Sequence[str], frame: _Frame) -> Iterator[Markup]:
-    """Frame the cells whose two names are one: there truth and answer meet."""
-    place = {name: at for at, name in enumerate(chart.ticks)}
-    for row, name in enumerate(rows):
-        if name in place:
-            yield svg.tag("rect", x=frame.x(place[name]), y=frame.y(row), width=frame.cell - 1,
+    """Frame the cells where a name meets itself, by place: two classes may have one name."""
+    for at, (name, other) in enumerate(zip(rows, chart.ticks, strict=False)):
+        if name == other:
+            yield svg.tag("rect", x=frame.x(at), y=frame.y(at), width=frame.cell - 1,
                           height=frame.cell - 1, class_="own")  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def write(
     sides = [made for made, _ in gathered]
     columns = [found for _, found in gathered]
     beside = {
-        "profiles": facts.profiles(sides, scorers, columns),
+        "profiles": facts.profiles(runs, sides, scorers, columns),
         "across": facts.across(sides, scorers, columns),
     }
     shelves = _Shelves(
@@ -213,7 +213,7 @@ def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) ->
         "style": Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
         "version": metadata.version("toolmark"),
         "dash": figures.DASH,
-        "share": figures.share,
+        "share": figures.value,
         "percent": figures.percent,
         "interval": figures.interval,
         "count": figures.count,

@@ -45,6 +45,7 @@ class Grid:
     numeric: tuple[bool, ...]
     note: str = ""
     heat: Heat | None = None
+    fold: bool = False
 
 
 def grid(table: Table) -> Grid:
@@ -68,6 +69,7 @@ def grid(table: Table) -> Grid:
         numeric=tuple(_numeric(cells) for cells in columns),
         note=visible(table.note),
         heat=_heat([cells for _, cells in hot], len(kept) - len(hot)),
+        fold=table.fold,
     )
 
 
@@ -166,7 +168,7 @@ def _dashed(cell: Cell) -> bool:
     return isinstance(cell, str) and (cell == DASH or cell.startswith(f"{DASH} ("))
 
 
-_LEADING = re.compile(r"[<+\-−]?\s?\d[\d,.\u202f]*(\s?%|\s?\[|\s?/|\s?\(|\s?×|\s±|$)")
+_LEADING = re.compile(r"[<+\-−]?\s?(\d[\d,.\u202f]*|∞)(\s?%|\s?\[|\s?/|\s?\(|\s?×|\s±|$)")
 
 
 def _cell(value: Cell, places: int) -> str:

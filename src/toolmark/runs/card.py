@@ -18,6 +18,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 _PLACE = re.compile(r"((?:[a-z]+:)?)((?:/(?!/)|~|\.{1,2}/).*)", re.DOTALL)
 _SPECIAL = re.compile(r"([\\`*\[\]<>|#&])")
 
+_LEVELS = 40  # of a factor that are listed
+
 
 class Tally:
     """Counts tasks as they go by: what a card says of any suite."""
@@ -45,13 +47,20 @@ class Tally:
 
     def tables(self) -> list[Table]:
         """Return the counts, and the check of sensitive words."""
-        rows = tuple(
-            (factor, level or "-", n, len(self._items[f"{factor} {level}"]))
-            for factor, levels in self._n.items()
-            for level, n in levels.items()
-        )
+        rows = tuple(row for factor in self._n for row in self._counts(factor))
         counts = Table(title="Tasks", head=("by", "", "tasks", "items"), rows=rows)
         return [counts, terms.table(self._queries, self._schemas)]
+
+    def _counts(self, factor: str) -> Iterator[tuple[str, str, int, int]]:
+        """Go through the levels of a factor; of many, such as groups, only how many there are."""
+        levels = self._n[factor]
+        sets = {level: self._items[f"{factor} {level}"] for level in levels}
+        if len(levels) > _LEVELS:
+            n = len(set[str]().union(*sets.values()))
+            yield factor, f"{len(levels):,} of them", levels.total(), n
+            return
+        for level, n in levels.items():
+            yield factor, level or "-", n, len(sets[level])
 
 
 def text(

@@ -15,6 +15,7 @@ from toolmark.runs.jsonl import Lines, locked, write
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Metric, Scorer
 from toolmark.stats.columns import Columns, columns
+from toolmark.stats.summary import groups
 from toolmark.types import Cause, Score, Task, Trajectory, Verdict
 
 CAUSES = get_args(Cause)
@@ -129,16 +130,21 @@ def missing(run: Run, done: set[tuple[str, int]]) -> Iterator[tuple[Task, int]]:
 
 
 def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
-    """Compute the summary from the scores, write and return it."""
+    """Compute the summary from the scores, write and return it; `run.json` gets its caution."""
     table = columns(run.scores(), scorer.readings[0])
     head, *parts = [_fields(metric, table) for metric in scorer.metrics(table)]
     n_run = int(table.run.sum())
     plan = run.info.plan
+    caution = scorer.caution(table)
+    if caution != run.info.caution:
+        run.info = structs.replace(run.info, caution=caution)
+        write(Path(run.path) / "run.json", run.info)
     summary = {
         "suite": plan.suite,
         "model": plan.model,
         "dialect": plan.dialect,
         **({"sample": plan.sample} if plan.sample and plan.limit is None else {}),
+        **({"caution": caution} if caution else {}),
         "n_planned": run.info.n_planned,
         "n_run": n_run,
         "n_not_run": run.info.n_planned - n_run,
@@ -155,13 +161,15 @@ def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
 def _fields(metric: Metric, table: Columns) -> dict[str, Any]:
     estimate = metric.measure(table)
     rows = metric.rows(table) if metric.rows else table
-    n_items = len(set(rows.item[rows.run]))
+    n_items, n_groups = len(set(rows.item[rows.run])), groups(rows)
+    whole = estimate.n == rows.run.sum()
     told = {
         "partial": estimate.partial,
         "told": metric.told,
         "unit": metric.unit,
-        # the interval is as wide as the items make it: told where answers share them
-        "n_items": n_items if n_items < estimate.n == rows.run.sum() else 0,
+        # the interval is as wide as the items or groups make it: told where answers share them
+        "n_items": n_items if n_items < estimate.n and whole else 0,
+        "n_groups": n_groups if n_groups < estimate.n and whole else 0,
     }
     return {
         "name": estimate.name,
@@ -172,4 +180,5 @@ def _fields(metric: Metric, table: Columns) -> dict[str, Any]:
         "worst": estimate.worst,
         "best": estimate.best,
         **{name: value for name, value in told.items() if value},
+        **({} if estimate.share else {"share": False}),
     }

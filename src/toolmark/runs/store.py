@@ -48,7 +48,8 @@ class RunInfo(Record, frozen=True, kw_only=True):
     `created` is UTC; `served` are the models' names by the server, `dropped` the settings that it
     refused and that were left out. Of each part of the site, by name: `missing` is what it lacked
     when the run was last begun or continued, `notes` what happened to it, `servers` what it said
-    it is, a line for each that was met: name, version, hash of its tools.
+    it is, a line for each that was met: name, version, hash of its tools. `caution` is what readers
+    of its scores must know first.
     """
 
     format: int
@@ -66,6 +67,7 @@ class RunInfo(Record, frozen=True, kw_only=True):
     missing: dict[str, str] = {}
     notes: dict[str, tuple[str, ...]] = {}
     servers: dict[str, tuple[str, ...]] = {}
+    caution: str = ""
 
     @property
     def n_planned(self) -> int:

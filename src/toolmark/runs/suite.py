@@ -88,12 +88,18 @@ class Metric:
 
 
 class Ran(NamedTuple):
-    """A run among others: its suite and model, its name among them, its columns by reading."""
+    """A run among others: its suite and model, its name among them, its columns by reading.
+
+    `asked` are the settings that tell it from others of its model and suite; `created` is when it
+    was, in a form that sorts.
+    """
 
     suite: str
     model: str
     name: str
     readings: Mapping[str, Columns]
+    asked: Mapping[str, str] = {}
+    created: str = ""
 
 
 def _unrelated(runs: Sequence[Ran]) -> Sequence[Table | Chart]:

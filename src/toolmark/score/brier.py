@@ -6,7 +6,7 @@ class. The quadratic one, the sum of (p - y)^2, is proper. Both are 2 where a ro
 
 Validity is `strict` (the paper, and the public harness: C numbers in [0, 1] whose sum misses 1 by
 less than 1e-5) or `lax` (the code of the paper's own runs: a list, C numbers, the sum; so nan and
-negative numbers pass, and a nan makes errors nan).
+negative numbers pass, and a nan makes errors nan; a verdict, whose numbers are finite, counts 2).
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def row(
 def _apart(one: Vector, other: Vector) -> tuple[float, float]:
     apart = [x - y for x, y in zip(one, other, strict=True)]
     mae, mse = sum(map(abs, apart)) / len(apart), sum(x * x for x in apart) / len(apart)
-    return min(mae, LARGEST), min(mse, LARGEST)
+    return min(float(mae), LARGEST), min(float(mse), LARGEST)
 
 
 def _needed(penalty: Any, reading: Reading) -> Any:

@@ -26,14 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolmark.errors import UsageError
-from toolmark.score.brier import Brier, Odds, brier, distribution, marginals, odds
 from toolmark.score.spread import Numbers, Reading, check
-
-__all__ = [
-    "NONE", "Brier", "Classes", "Odds", "Whole", "brier", "classes", "classify", "clipped",
-    "confusion", "distribution", "index", "marginals", "measures", "odds", "players", "rates",
-    "said", "tally", "whole",
-]  # fmt: skip
 
 Whole: TypeAlias = NDArray[np.int64]
 NONE = int(np.iinfo(np.int64).min)
@@ -55,12 +48,6 @@ def said(value: Any, reading: Reading = "paper") -> int | None:
     if isinstance(value, bool):
         return int(value) if reading == "reference" else None
     return int(value) if isinstance(value, (int, np.integer)) else None
-
-
-def index(value: Any, n_classes: int, reading: Reading = "paper") -> int | None:
-    """Return the class that a prediction names, None where it is invalid."""
-    found = said(value, reading)
-    return found if found is not None and 0 <= found < n_classes else None
 
 
 # --- arrays -----------------------------------------------------------------------------

@@ -85,14 +85,17 @@ class Texts:
         """Take more texts. Raises UsageError for sides of different length."""
         if len(truths) != len(predicted):
             raise UsageError(f"{len(truths)} truths and {len(predicted)} predictions")
-        self.n += len(truths)
-        for truth, text in zip(truths, predicted, strict=True):
-            if not valid(text):
-                self.invalid += 1
-            elif exact(truth, text, self.reading):
-                self.right += 1
+        read = [valid(text) for text in predicted]
+        pairs = zip(truths, predicted, strict=True)
+        self.mark([exact(truth, text, self.reading) for truth, text in pairs], read)
         if self.encode is not None:
             self.add(cosines(truths, predicted, self.encode))
+
+    def mark(self, exact: Sequence[bool], valid: Sequence[bool]) -> None:
+        """Take more texts that were compared already: which are exact, and which valid."""
+        self.n += len(valid)
+        self.right += sum(map(bool, exact))
+        self.invalid += len(valid) - sum(map(bool, valid))
 
     def add(self, found: Numbers) -> None:
         """Take cosines (N,) that were made elsewhere."""

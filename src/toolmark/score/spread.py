@@ -136,7 +136,7 @@ def outliers(errors: Numbers, reading: Reading = "paper", base: Numbers | None =
         inside = Moments()
         inside.feed(errors[kept])
         below = nan if base is None else float(np.sum(base, where=kept))
-        beyond = np.count_nonzero(errors > BEYOND * median) / len(errors)
+        beyond = int(np.count_nonzero(errors > BEYOND * median)) / len(errors)
     middle = _MEDIAN if median == 0 and reading == "reference" else median
     return Outliers(
         kept=inside.n,

@@ -93,13 +93,16 @@ class Conversations:
 
     def feed(self, truth: Calls, predicted: Any) -> None:
         """Take one more."""
-        found = conversation(truth, predicted, self.reading)
+        self.add(conversation(truth, predicted, self.reading), len(truth))
+
+    def add(self, found: Turns, n_turns: int) -> None:
+        """Take one that was compared already; the truth has so many turns."""
         self.n += 1
         self.right += found.exact
         self.failure += found.first_failure
         self.invalid += found.invalid
         self.spoilt += found.invalid > 0
-        self.turns += len(truth)
+        self.turns += n_turns
         self.predicted += found.n_predicted
         self.truth += found.n_truth
         while len(self._matches) < len(found.matches):
@@ -112,17 +115,23 @@ class Conversations:
                 self._recalls[at][0] += recall
                 self._recalls[at][1] += 1
 
+    def accuracies(self) -> dict[int, float]:
+        """Return the share of conversations whose calls of a turn are the truth's, from turn 1."""
+        return {at: right / of for at, (right, of) in enumerate(self._matches, 1)}
+
+    def recalls(self) -> dict[int, float]:
+        """Return the mean recall by turn, of turns that have any."""
+        return {at: total / of for at, (total, of) in enumerate(self._recalls, 1) if of}
+
     def found(self) -> dict[str, Any]:
         """Return the measures under the reference's names; nan of nothing."""
         n, turns = self.n or nan, self.turns or nan
         return {
             "turn_level_accuracy": {
-                f"turn_{at}_accuracy": right / of for at, (right, of) in enumerate(self._matches, 1)
+                f"turn_{at}_accuracy": share for at, share in self.accuracies().items()
             },
             "turn_level_recalls_until_failure": {
-                f"turn_{at}_recall_until_failure": total / of
-                for at, (total, of) in enumerate(self._recalls, 1)
-                if of
+                f"turn_{at}_recall_until_failure": share for at, share in self.recalls().items()
             },
             "avg_turn_of_first_failure": self.failure / n,
             "total_invalid_turns": self.invalid,

@@ -1,12 +1,54 @@
-"""Numbers as a reader sees them: shares in per cent, differences in points."""
+"""Numbers as a reader sees them: shares in per cent, differences in points, others as they are."""
 
 from __future__ import annotations
+
+import math
 
 from toolmark.types import Estimate
 
 DASH = "–"
 SPACE = "\u00a0"
+_LARGE, _SMALL = 1e6, 1e-4  # beyond, numbers are told by powers of ten
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 EVEN = 0.01  # by which an end of an interval may miss the half-width that stands for both
+
+
+def value(estimate: Estimate) -> str:
+    """Return a share in per cent, any other number plain; each with its interval."""
+    return share(estimate) if estimate.share else number(estimate)
+
+
+def number(estimate: Estimate) -> str:
+    """Return "0.879 [0.812, 0.951]": a number that is no share, its interval in the same decimals.
+
+    Dashes stand where they stand for a share.
+    """
+    if estimate.value is None:
+        return DASH
+    if estimate.partial:
+        return f"{DASH} ({estimate.partial})"
+    told = decimal(estimate.value)
+    if estimate.low is None or estimate.high is None:
+        return told
+    low, high = (decimal(end, like=estimate.value) for end in (estimate.low, estimate.high))
+    return f"{told} [{low},{SPACE}{high}]"
+
+
+def decimal(value: float, *, like: float | None = None) -> str:
+    """Return 12.35, 1.235, 0.0123, 1.23 × 10⁻⁵, ∞: no less than three significant digits.
+
+    `like` is the number whose decimals it takes.
+    """
+    if not math.isfinite(value):
+        return DASH if math.isnan(value) else "∞" if value > 0 else "−∞"
+    size = abs(value if like is None or not math.isfinite(like) else like)
+    if size >= _LARGE or 0 < size < _SMALL:
+        digits, _, power = f"{value:.2e}".partition("e")
+        raised = str(int(power)).translate(_RAISED)
+        return f"{digits}{SPACE}×{SPACE}10{raised}".replace("-", "−") if value else "0"
+    places = 3 if size == 0 else max(0, min(3, 3 - math.floor(math.log10(size))))
+    places = max(places, 2 - math.floor(math.log10(size))) if 0 < size < 1 else places
+    return f"{value:,.{places}f}".replace(",", "\u202f").replace("-", "−")
 
 
 def share(estimate: Estimate) -> str:

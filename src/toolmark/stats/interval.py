@@ -61,22 +61,33 @@ def ratio(
 
 
 def bootstrap(
-    values: Vector, groups: Groups, *, level: float = 0.95, draws: int = 2000, seed: int = 0
+    values: Vector,
+    groups: Groups,
+    *,
+    over: Vector | None = None,
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
 ) -> tuple[float, float]:
     """Return the cluster bootstrap interval of the mean, bias-corrected and accelerated (BCa).
 
     Whole groups are resampled (Efron 1987, acceleration by leaving groups out), for numbers of
-    any range; shares are better served by `ratio`. Fewer than two groups have nothing to
-    resample: (nan, nan). Values that are all alike give an interval of no width.
+    any range; shares are better served by `ratio`. `over`: of sum(values) / sum(over) instead.
+    Fewer than two groups have nothing to resample: (nan, nan), as where a draw of groups divides
+    by nothing. Values that are all alike give an interval of no width.
     """
-    total, count, n_groups = _sums(values, np.ones(len(values)), groups)
+    total, count, n_groups = _sums(values, np.ones(len(values)) if over is None else over, groups)
     if n_groups < 2:
         return math.nan, math.nan
-    mean = float(total.sum() / count.sum())
-    if np.ptp(np.asarray(values, dtype=float)) == 0:
-        return mean, mean
-    means = _resample(total, count, draws, seed)
-    left_out = (total.sum() - total) / (count.sum() - count)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        mean = float(total.sum() / count.sum())
+        if over is None and np.ptp(np.asarray(values, dtype=float)) == 0:
+            return mean, mean
+        means = _resample(total, count, draws, seed)
+        left_out = (total.sum() - total) / (count.sum() - count)
+        wide = np.abs(left_out).sum()  # not even a sum may be beyond all numbers
+    if not (np.isfinite(means).all() and np.isfinite(wide)):
+        return math.nan, math.nan
     low, high = _bca(mean, means, left_out, level)
     return float(low), float(high)
 
@@ -137,7 +148,13 @@ def _bca(
     """Read the two ends off the draws, at ranks corrected for bias and skewness."""
     below = (np.mean(means < mean) + np.mean(means <= mean)) / 2
     bias = ndtri(np.clip(below, 1 / (len(means) + 1), len(means) / (len(means) + 1)))
+    # skewness has no unit: of huge numbers the cubes would overflow
+    left_out = left_out / (np.abs(left_out).max() or 1.0)
     pull = left_out.mean() - left_out
+    largest = float(np.abs(pull).max())
+    pull = (
+        pull / largest if largest > 0 else pull
+    )  # its powers stay in range; the ratio is the same
     acceleration = np.sum(pull**3) / (6 * max(np.sum(pull**2) ** 1.5, 1e-300))
     z = bias + ndtri(np.array([0.5 - level / 2, 0.5 + level / 2]))
     ranks = ndtr(bias + z / (1 - acceleration * z))

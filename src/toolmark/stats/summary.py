@@ -53,6 +53,13 @@ def average(columns: Columns, part: str) -> Estimate:
                     n=int(known.sum()))  # fmt: skip
 
 
+def groups(columns: Columns) -> int:
+    """Return of how many groups the rows that ran are, 0 where none hang together."""
+    if not (columns.axis("group") != "").any():
+        return 0
+    return len(set(columns.cluster[columns.run]))
+
+
 def share(name: str, hits: Vector, totals: Vector, groups: Groups) -> Estimate:
     """Return sum(hits) / sum(totals), pooled over rows; rows of one group are alike.
 

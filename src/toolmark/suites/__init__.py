@@ -18,6 +18,8 @@ import msgspec
 from toolmark import plugin
 from toolmark.errors import UsageError, near
 from toolmark.runs.suite import Scorer, Suite
+from toolmark.suites.multinet import families
+from toolmark.suites.multinet.families import FAMILIES
 
 SUITES = {
     "bfcl": "toolmark.suites.bfcl.suite:load",
@@ -27,10 +29,7 @@ SUITES = {
     "mfcl-speech": "toolmark.suites.mfcl.speech:load",
     "mfcl-transcripts": "toolmark.suites.mfcl.transcripts:load",
     "mfcl-vision": "toolmark.suites.mfcl.vision.suite:load",
-    **{
-        f"multinet-{family}": f"toolmark.suites.multinet.suite:{family}"
-        for family in ("piqa", "sqa3d", "robovqa", "odinw", "bfcl", "overcooked", "openx")
-    },
+    **{families.suite(name): f"toolmark.suites.multinet.suite:{name}" for name in FAMILIES},
 }
 
 _SWITCH = {"yes": True, "on": True, "no": False, "off": False}  # beside true and false
@@ -66,6 +65,24 @@ def settled(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:
     make = _maker(name)
     known = inspect.signature(make).parameters
     return _settle(name, make, {knob: knobs[knob] for knob in knobs if knob in known})
+
+
+def check(name: str, model: str) -> None:
+    """Raise UsageError for a baseline of MultiNet that a suite has not, before data are read."""
+    scheme, _, player = model.partition("/")
+    if scheme != "baseline" or player not in families.GUESSES or name not in SUITES:
+        return
+    there = players(name)
+    if not there:
+        raise UsageError(f"{model} plays MultiNet's suites and nothing else")
+    if player not in there:
+        raise UsageError(f"{name} has no baseline {player!r}{near(player, there)}")
+
+
+def players(name: str) -> tuple[str, ...]:
+    """Return the baselines of one of MultiNet's suites, none of any other."""
+    known = {families.suite(family): names for family, names in families.BASELINES.items()}
+    return known.get(name, ())
 
 
 def scorer(name: str) -> Scorer:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from toolmark.errors import WorldError
 from toolmark.media import Media
 from toolmark.types import Call, Result, Task, Tool
 
+NOTHING = Result()
+
 
 class Silent:
-    """Offers the task's own tools; every call returns an empty result."""
+    """Offers the task's own tools; every call returns the same result, an empty one if not told."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, result: Result = NOTHING) -> None:
         self._task = task
+        self._result = result
 
     async def tools(self) -> tuple[Tool, ...]:
         """Return the task's tools."""
         return self._task.tools
 
     async def call(self, call: Call, /) -> Result:
-        """Do nothing and say nothing, whatever the call."""
-        return Result()
+        """Do nothing, whatever the call."""
+        return self._result
 
     async def final_state(self) -> Any:
         """Return None: there is no state."""
@@ -30,15 +34,28 @@ class Silent:
 
 
 class SilentSite:
-    """Gives each episode its silent world; holds nothing open."""
+    """Gives each episode its silent world; holds nothing open.
+
+    `broken` says why a task cannot be asked, "" of one that can.
+    """
+
+    def __init__(
+        self, result: Result = NOTHING, broken: Callable[[Task], str] | None = None
+    ) -> None:
+        self._result = result
+        self._broken = broken
 
     @asynccontextmanager
     async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Silent]:
-        """Return a silent world for the task."""
-        yield Silent(task)
+        """Return a silent world. Raises WorldError with the reason for a task that is broken."""
+        if self._broken and (why := self._broken(task)):
+            raise WorldError(why)
+        yield Silent(task, self._result)
 
 
 @asynccontextmanager
-async def site(media: Media) -> AsyncIterator[SilentSite]:
+async def site(
+    media: Media, *, result: Result = NOTHING, broken: Callable[[Task], str] | None = None
+) -> AsyncIterator[SilentSite]:
     """Open the site."""
-    yield SilentSite()
+    yield SilentSite(result, broken)

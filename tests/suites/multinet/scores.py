@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from toolmark.stats.columns import Columns, columns
-from toolmark.suites.multinet.wording import ACTIONS
+from toolmark.suites.multinet.frame import ACTIONS
 from toolmark.types import Chart, Label, Score, Table, Verdict
 
 READINGS = ("paper", "reference")

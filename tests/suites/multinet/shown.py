@@ -17,12 +17,13 @@ from toolmark.runs import scoring, store
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
-from toolmark.suites.multinet import making, wording
+from toolmark.suites.multinet import making
+from toolmark.suites.multinet.families import Family
 from toolmark.suites.multinet.frame import (
+    ACTIONS,
     Answer,
     Calls,
     Choice,
-    Family,
     Form,
     Frame,
     Motion,
@@ -36,7 +37,7 @@ from toolmark.suites.multinet.players import replies
 from toolmark.suites.multinet.suite import SCORER
 from toolmark.types import Call, Reply, Step, Task, Trajectory
 
-JOINT = tuple(f"{a}, {b}" for a in wording.ACTIONS for b in wording.ACTIONS)
+JOINT = tuple(f"{a}, {b}" for a in ACTIONS for b in ACTIONS)
 PETS = tuple(f"animal number {i}" for i in range(26))
 SETS = {"Letters": PETS, "Dice": ("one", "two", "three"), "Boards": PETS[:12]}
 ARMS = Motion(

@@ -17,18 +17,10 @@ import pytest
 import toolmark as tm
 from toolmark import codec, workers
 from toolmark.errors import DataError
-from toolmark.score import control, labels
+from toolmark.score import brier, control, labels
 from toolmark.suites.multinet import parse
-from toolmark.suites.multinet.frame import (
-    FAMILIES,
-    Choice,
-    Family,
-    Motion,
-    Odds,
-    Space,
-    Truth,
-    Words,
-)
+from toolmark.suites.multinet.families import FAMILIES, Family
+from toolmark.suites.multinet.frame import Choice, Motion, Odds, Space, Truth, Words
 from toolmark.suites.multinet.overcooked import data
 from toolmark.types import Call, Reply, Request
 
@@ -55,6 +47,12 @@ CHOICES: dict[str, tuple[Any, Any]] = {  # what `paper` and `reference` make of 
     " 3\n": (3, 3),
     "Option 1": (INVALID, 1),
     "2.0": (INVALID, 2),
+    "+3": (3, 3),
+    "0_1": (1, 0),  # as Python's int reads it; the reference takes the first digits
+    "\uff12": (2, 2),
+    "1__0": (INVALID, 1),
+    "- 1": (INVALID, 1),
+    "0" * 9_000 + "3": (3, 3),
     "1 or 2": (INVALID, 1),
     "-1": (INVALID, 1),
     "4": (INVALID, INVALID),
@@ -105,6 +103,7 @@ MOVES: dict[str, tuple[Any, Any]] = {
     "[nan, 0, 0, 0]": (INVALID, INVALID),
     "[Infinity, 0, 0, 0]": (INVALID, INVALID),
     "[-1e999, 0, 0, 0]": (INVALID, INVALID),
+    "[true, false, 0, 1]": ((1.0, 0.0, 0.0, 1.0),) * 2,  # a tool's schema asks for numbers
     "[0, 0, 0]": (INVALID, INVALID),
     "[0, 0, 0, 0, 0]": (INVALID, INVALID),
     "[[0, 0], [0, 0]]": (INVALID, INVALID),
@@ -158,7 +157,12 @@ ARGUMENTS: dict[str, tuple[Space, str, str]] = {
     "no object": (CHOICE, "[1]", "format"),
     "nothing": (CHOICE, "", "format"),
     "too deep": (CHOICE, DEEP, "format"),
-    "huge": (CHOICE, f'{{"option": {HUGE}}}', "format"),
+    "huge": (CHOICE, f'{{"option": {HUGE}}}', "wrong_value"),
+    "huge and below": (CHOICE, f'{{"option": -{HUGE}}}', "wrong_value"),
+    "huge in a list": (MOTION, f'{{"vector": [{HUGE}, 0, 0, 0]}}', "wrong_value"),
+    "bools": (ODDS, '{"probabilities": [true, false, false, false]}', "wrong_type"),
+    "a bool among numbers": (MOTION, '{"vector": [0, 0, 0, true]}', "wrong_type"),
+    "megabytes": (MOTION, f'{{"vector": [{"1, " * 2**19}1]}}', "format"),
     "out of range": (CHOICE, '{"option": 4}', "wrong_value"),
     "below": (CHOICE, '{"option": -1}', "wrong_value"),
     "text": (CHOICE, '{"option": "1"}', "wrong_type"),
@@ -268,7 +272,7 @@ def test_a_bad_class_is_wrong_and_no_class(bad: Any) -> None:
     [2.0, -1.0, 0.0, 0.0], ["1", 0, 0, 0], [[1.0, 0, 0, 0]], 1.0,
 ])  # fmt: skip
 def test_bad_probabilities_cost_two(bad: Any) -> None:
-    found = labels.brier([0, 0], [bad, [1.0, 0.0, 0.0, 0.0]], N)
+    found = brier.brier([0, 0], [bad, [1.0, 0.0, 0.0, 0.0]], N)
     assert (found["invalid"], found["mae"], found["mse"]) == (1, 1.0, 1.0)
 
 

@@ -16,10 +16,9 @@ from toolmark.cli import app
 from toolmark.errors import UsageError
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Suite
-from toolmark.suites.multinet import guesses
-from toolmark.suites.multinet.frame import FAMILIES, Family, Truth
+from toolmark.suites.multinet.families import BASELINES, FAMILIES, Family
+from toolmark.suites.multinet.frame import Truth, truth_of
 from toolmark.suites.multinet.parse import READINGS
-from toolmark.suites.multinet.score import truth_of
 
 SYNTHETIC = tuple(family for family in FAMILIES if family != "bfcl")
 FEW: dict[Family, str] = {"odinw": "12", "bfcl": "6"}
@@ -58,14 +57,14 @@ def test_a_baseline_that_plays_is_worth_what_its_guesses_are(
     truths = {task.id: truth_of(task) for task in oracle.tasks()}
     parts = {each.task: each.readings["paper"].parts for each in oracle.scores()}
     assert {each.form for each in truths.values()} == {"text", "tool"}
-    for name in guesses.NAMES[family]:
+    for name in BASELINES[family]:
         run = tm.run(suite, f"baseline/{name}", log_dir=tmp_path)
         assert run.summary()["n_not_run"] == 0
         found = {each.task: each.readings["paper"] for each in run.scores()}
         assert found.keys() == truths.keys()
         for id, truth in truths.items():
             assert found[id].value == value(truth, name, parts[id]), (name, id)
-            assert found[id].parts["valid"] == 1 or family == "bfcl", (name, id)
+            assert found[id].parts["valid"] == 1, (name, id)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -75,7 +74,7 @@ def test_the_oracle_is_always_right_and_silence_never(family: Family, tmp_path: 
         run = tm.run(suite, model, log_dir=tmp_path)
         for reading in READINGS:
             values = {each.readings[reading].value for each in run.scores()}
-            assert values == {worth} or (family == "bfcl" and worth == 1), (model, reading)
+            assert values == {worth}, (model, reading)
         assert run.summary()["n_run"] == len(suite)
 
 
@@ -107,7 +106,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Family],
     def run(family: Family) -> Run:
         if family not in made:
             home = tmp_path_factory.mktemp("runs")
-            name = guesses.NAMES[family][0]
+            name = BASELINES[family][0]
             made[family] = tm.run(load(family), f"baseline/{name}", log_dir=home)
         return made[family]
 
@@ -138,7 +137,7 @@ def test_the_terminal_says_what_is_synthetic(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     data = [] if family == "bfcl" else ["-T", "data=synthetic", "--seed", "7"]
-    words = ["run", f"multinet-{family}", "-m", f"baseline/{guesses.NAMES[family][0]}", *data,
+    words = ["run", f"multinet-{family}", "-m", f"baseline/{BASELINES[family][0]}", *data,
              "-T", "items=5", "--log-dir", str(tmp_path)]  # fmt: skip
     words += [] if family in ("piqa", "bfcl") else ["-T", "pictures=no"]
     words += [word for knob, told in SHAPES.get(family, {}).items()

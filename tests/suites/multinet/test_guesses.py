@@ -13,18 +13,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from toolmark.suites.multinet import guesses
-from toolmark.suites.multinet.frame import (
-    FAMILIES,
-    Calls,
-    Choice,
-    Family,
-    Frame,
-    Motion,
-    Odds,
-    Picture,
-    Space,
-    Words,
-)
+from toolmark.suites.multinet.families import BASELINES, FAMILIES, Family
+from toolmark.suites.multinet.frame import Calls, Choice, Frame, Motion, Odds, Picture, Space, Words
 
 JOINT = tuple(f"joint {k}" for k in range(36))
 SPACES: dict[str, Space] = {
@@ -135,7 +125,7 @@ def test_every_family_has_its_baselines_and_they_answer_in_the_terms_of_its_spac
     truths = {"bfcl": (("a()",), ()), "openx": (0.5, 1.0), "sqa3d": "yes", "robovqa": "no"}
     rows = [frame(family, n, truths.get(family, 1), str(n)) for n in range(4)]
     for found in answers(rows):
-        assert tuple(found) == guesses.NAMES[family]
+        assert tuple(found) == BASELINES[family]
         for answer in found.values():
             match SPACES[family]:
                 case Choice(options=options):
@@ -159,17 +149,45 @@ def test_majority_is_that_of_the_training_split_and_by_level_of_its_level() -> N
     assert {each["stay"] for each in found} == {28}
 
 
-def test_without_a_training_split_other_groups_teach_and_this_is_said() -> None:
-    seen = [("a", 0), ("a", 0), ("a", 0), ("b", 1), ("b", 2)]
-    rows = [frame("odinw", n, truth, at, level=at) for n, (at, truth) in enumerate(seen)]
-    found = answers(rows)
-    assert [each["majority"] for each in found] == [1, 1, 1, 0, 0]
-    by = [each["majority-by-subset"] for each in found]
-    assert by == [0, 0, 0, 2, 1], "a level that is one group is taught by its other rows"
+def test_without_a_training_split_one_half_of_the_groups_teaches_the_other() -> None:
+    rows = [frame("odinw", n, n % 2, f"g{n}", level="ab"[n % 2]) for n in range(40)]
+    known = {each["majority"]: n for n, each in enumerate(answers(rows))}
+    assert len(rows) == 40 and set(known) <= {0, 1}
+    changed = [replace(each, truth=2) for each in rows]
+    for at in range(0, 40, 7):  # who is in the other half hangs on names alone
+        twin = answers([*rows[:at], changed[at], *rows[at + 1 :]])
+        assert twin[at] == answers(rows)[at]
+    by = [each["majority-by-subset"] for each in answers(rows)]
+    assert by == [n % 2 for n in range(40)]
     alone = guesses.guessed(Held(rows), None, 0)
     assert alone.notes[0] == "held in memory" and "no training split" in alone.notes[1]
     taught = guesses.guessed(Held(rows), Held(rows, "taught"), 0)
-    assert taught.notes == ("held in memory",) and set(taught.hashes) == {"held", "taught"}
+    assert taught.notes == ("held in memory",) and set(taught.hashes) == {"held", "train/taught"}
+    moves = [frame("openx", n, (0.0, 0.0)) for n in range(3)]
+    assert guesses.guessed(Held(moves), None, 0).notes == ("held in memory",), "none is learned"
+
+
+def test_a_level_that_is_one_group_is_taught_by_its_other_rows() -> None:
+    rows = [frame("odinw", n, 2, "a", n) for n in range(6)]
+    assert {each["majority-by-subset"] for each in answers(rows)} == {2}
+    assert answers(rows[:1])[0].get("majority") is None
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 400])
+def test_two_groups_are_enough_to_be_taught_by_another(n_groups: int) -> None:
+    rows = [frame("overcooked", n, n % n_groups, f"g{n % n_groups}", n) for n in range(1200)]
+    for each, found in zip(rows, answers(rows), strict=True):
+        assert found["majority"] != each.truth, "a group that has an answer of its own never helps"
+
+
+def test_where_answers_are_equally_common_majority_is_right_in_half_of_them() -> None:
+    for apart in (True, False):
+        truths = [n % 2 for n in range(2000)]
+        rows = [frame("piqa", n, truth, f"{n}" if apart else "one", n)
+                for n, truth in enumerate(truths)]  # fmt: skip
+        found = answers(rows)
+        right = sum(each["majority"] == truth for each, truth in zip(found, truths, strict=True))
+        assert 0.45 < right / 2000 <= 0.5  # a half that has more of one teaches it to the other
 
 
 def test_an_answer_that_is_not_possible_here_is_never_guessed() -> None:

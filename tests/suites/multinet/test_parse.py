@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolmark.suites.multinet import parse
-from toolmark.suites.multinet.frame import Choice, Family, Form, Motion, Odds, Space, Truth, Words
+from toolmark.suites.multinet.families import Family
+from toolmark.suites.multinet.frame import Choice, Form, Motion, Odds, Space, Truth, Words
 from toolmark.suites.multinet.parse import READINGS, Reading
 from toolmark.suites.multinet.players import replies
 from toolmark.types import Call
@@ -75,9 +76,31 @@ def test_only_a_whole_number_out_of_range_can_be_clipped() -> None:
     known = truth(Choice(options=("a", "b", "c")), 0)
     assert parse.text(known, "7", "paper").raw == 7
     assert parse.text(known, "-2", "paper").raw == -2
-    assert parse.text(known, "9" * 400, "paper").raw == 2**53
+    for digits in (400, 4_300, 4_301, 100_000):
+        assert parse.text(known, "9" * digits, "paper").raw == 2**53
+        assert parse.text(known, "-" + "9" * digits, "paper").raw == -(2**53)
+        tool = truth(Choice(options=("a", "b", "c")), 0, "tool")
+        made = [Call(name="choose", arguments=f'{{"option": {"9" * digits}}}')]
+        assert parse.call(tool, made, "paper").raw == 2**53
     assert parse.text(known, "seven", "paper").raw is None
     assert parse.text(known, "1", "paper").raw is None
+
+
+@settings(max_examples=300)
+@given(st.text(alphabet="01_+- x\u0663\uff13", max_size=8))
+def test_a_whole_number_is_what_int_takes(words: str) -> None:
+    try:
+        wanted = int(words.strip())
+    except ValueError:
+        wanted = None
+    assert parse.whole(words.strip()) == wanted
+
+
+@given(st.integers(3_990, 4_010), st.integers(0, 9), st.sampled_from(["", "+", "-"]))
+def test_digits_are_counted_by_what_they_say(zeros: int, last: int, sign: str) -> None:
+    assert parse.whole(f"{sign}{'0' * zeros}{last}") == int(f"{sign}{last}")
+    far = parse.whole(f"{sign}1{'0' * zeros}{last}")
+    assert far is not None and abs(far) > 2**53 and (far < 0) == (sign == "-")
 
 
 CALLS: dict[str, tuple[list[Call], str]] = {
@@ -146,9 +169,61 @@ def test_any_text_is_read(said: str, reading: Reading) -> None:
         assert call.endswith(")") and "(" in call
 
 
-@pytest.mark.parametrize("said", ["a(" * 50_000, "a" * 600_000, "(" * 600_000, "a('" * 50_000])
-def test_hostile_text_is_read_in_time(said: str) -> None:
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("say(it's fine) ls()", ("ls()",)), ("a(b] ls()", ("ls()",)), ("a([ls()", ("ls()",)),
+        ("a(b(c), '", ("b(c)",)), ("a(b(c)] d()", ("b(c)", "d()")), ("a(\\'b(\\'ls()", ("ls()",)),
+        ("say('ls()'", ()), ("1) ls()", ("ls()",)), ("(ls())", ("ls()",)),
+    ],
+)  # fmt: skip
+def test_what_does_not_close_costs_no_other_call(said: str, found: tuple[str, ...]) -> None:
+    assert parse.calls(said, "paper") == found
+
+
+@given(st.lists(st.sampled_from(["f()", "g(a='(')", "h([1, {2: ')'}])", "p.q(r(s), \"]\")"])),
+       st.sampled_from([" ", ", ", "] and [", "\n", ") "]))  # fmt: skip
+def test_calls_are_found_whatever_stands_between_them(calls: list[str], between: str) -> None:
+    assert parse.calls(f"So: {between.join(calls)}.", "paper") == tuple(calls)
+
+
+HOSTILE = {
+    "openings": "a(" * 2**19, "one word": "a" * 2**20, "brackets": "(" * 2**20,
+    "quotes": "a('" * 2**18, "marks": r"a(\'" * 2**18, "numbers": f"[{'1,' * 2**19}]",
+    "digits": "9" * 2**20, "calls": "f()" * 2**18, "blanks": " " * 2**20 + "x",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_megabyte_is_no_list_and_no_turn_of_calls(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(said: str) -> Any:
+        raise AssertionError("it is refused before anything is made of it")
+
+    monkeypatch.setattr(parse, "_literal", fail)
+    monkeypatch.setattr(parse, "_closed", fail)
+    said = HOSTILE[name]
+    motion = Motion(names=("x", "y"), low=(0.0,) * 2, high=(1.0,) * 2, mean=(0.5,) * 2)
     for reading in READINGS:
-        parse.calls(said, reading)
-    for space in (Choice(options=JOINT), Odds(options=JOINT), Words()):
-        parse.text(truth(space, 0), said, "paper")
+        assert parse.calls(said, reading) == ()
+        for space in (Odds(options=JOINT), motion, Words()):
+            assert "at most" in parse.text(truth(space, 0), said, reading).fault
+        assert parse.text(truth(Choice(options=JOINT), 0), said, reading).value is None
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_longest_text_that_is_read_is_read_once(name: str) -> None:
+    """Each opening looked for its own end once, and a turn cost the square of its length."""
+    said = HOSTILE[name][: parse.MAX_WORDS - 1] + ")"
+    steps = sum(1 for _ in parse._TOKEN.finditer(said))
+    seen = 0
+
+    class Counted(str):
+        def __getitem__(self, at: Any) -> str:
+            nonlocal seen
+            seen += 1
+            return super().__getitem__(at)
+
+    list(parse._whole(Counted(said)))
+    assert seen <= 2 * steps

@@ -11,19 +11,9 @@ import pytest
 
 from toolmark.errors import UsageError
 from toolmark.models import resolve as models
-from toolmark.suites.multinet import guesses, parse, players
-from toolmark.suites.multinet.frame import (
-    FAMILIES,
-    Calls,
-    Choice,
-    Family,
-    Form,
-    Motion,
-    Odds,
-    Space,
-    Truth,
-    Words,
-)
+from toolmark.suites.multinet import parse, players
+from toolmark.suites.multinet.families import BASELINES, FAMILIES, GUESSES, Family
+from toolmark.suites.multinet.frame import Calls, Choice, Form, Motion, Odds, Space, Truth, Words
 from toolmark.types import Message, Model, Reply, Request, Task, Text, Tool
 
 JOINT = tuple(map(str, range(36)))
@@ -62,7 +52,7 @@ def play(model: Model, said: list[str]) -> Reply:
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_player_says_is_read_as_its_guess(name: str, reading: parse.Reading) -> None:
     family, space, answer, read = CASES[name]
-    known = guesses.NAMES[family][0]
+    known = BASELINES[family][0]
     text = truth(family, space, "text", {known: answer})
     model = players.Guess(known).bind(task(text), 0)
     assert parse.text(text, play(model, ["system", "user"]).text, reading).value == read
@@ -98,7 +88,7 @@ def test_calls_of_tools_name_what_stands_at_a_place() -> None:
 
 def test_a_player_never_looks_at_the_truth() -> None:
     for name, (family, space, answer, _) in CASES.items():
-        known = guesses.NAMES[family][0]
+        known = BASELINES[family][0]
         truths = ("a", "b") if isinstance(space, Words | Motion) else (1, 0)
         asked = [task(truth(family, space, "text", {known: answer}, right)) for right in truths]
         played = [play(players.Guess(known).bind(each, 0), ["user"]) for each in asked]
@@ -106,9 +96,8 @@ def test_a_player_never_looks_at_the_truth() -> None:
 
 
 def test_every_baseline_can_be_named_and_others_get_a_clear_error() -> None:
-    everyone = {name for family in FAMILIES for name in guesses.NAMES[family]}
-    assert set(models._GUESSES) == everyone
-    for name in everyone:
+    assert {name for family in FAMILIES for name in BASELINES[family]} == GUESSES.keys()
+    for name in GUESSES:
         assert models.resolve(f"baseline/{name}").name == f"baseline/{name}"  # type: ignore[union-attr]
     with pytest.raises(UsageError, match=r"no baseline 'majorty'; did you mean: majority"):
         models.resolve("baseline/majorty")

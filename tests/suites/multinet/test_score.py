@@ -9,22 +9,15 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import toolmark as tm
 from toolmark import encoder, seeds
 from toolmark.errors import UsageError
-from toolmark.suites.multinet import making, score
-from toolmark.suites.multinet.frame import (
-    Calls,
-    Choice,
-    Family,
-    Form,
-    Motion,
-    Odds,
-    Space,
-    Truth,
-    Words,
-)
+from toolmark.suites.multinet import calls as scored
+from toolmark.suites.multinet import score
+from toolmark.suites.multinet.families import Family
+from toolmark.suites.multinet.frame import Calls, Choice, Form, Motion, Odds, Space, Truth, Words
 from toolmark.suites.multinet.parse import READINGS
 from toolmark.types import Call, Cause, Reply, Step, StopReason, Task, Trajectory, Verdict
 
@@ -99,7 +92,24 @@ def test_the_reference_takes_probabilities_that_are_none() -> None:
     assert found["paper"].parts["valid"] == 0 and found["reference"].parts["valid"] == 1
     odd = judged(asked, "[NaN, 0.5, 0.5]")["reference"].parts
     assert odd["valid"] == 1 and odd["said"] == 0
-    assert not {"brier", "p", "top"} & odd.keys()  # a nan is no number
+    assert not {"p", "top"} & odd.keys()  # a nan is no number
+
+
+@pytest.mark.parametrize("said", ["[NaN, 0.5, 0.5]", "[NaN, NaN, NaN]"])
+def test_not_a_number_costs_what_an_invalid_answer_does(said: str) -> None:
+    """Without an error the row counted, and cost nothing."""
+    parts = judged(task(Odds(options=("a", "b", "c")), 2), said)["reference"].parts
+    assert parts["valid"] == 1 and (parts["brier"], parts["brier_sq"]) == (2, 2)
+
+
+def test_every_player_has_an_error_whatever_was_said() -> None:
+    asked = task(Odds(options=JOINT), 28, family="overcooked")
+    for said in (f"[NaN{', 0' * 34}, 1]", f"[1e308, -1e308, 1{', 0' * 33}]",
+                 f"[1e308, -1e308, 1e308, -1e308, 1{', 0' * 31}]"):  # fmt: skip
+        parts = judged(asked, said)["reference"].parts
+        assert parts["valid"] == 1 and np.isfinite(list(parts.values())).all()
+        for name in ("brier", "brier_sq", "brier_0", "brier_1"):
+            assert parts[name] >= 1, name
 
 
 # --- vectors ----------------------------------------------------------------------------
@@ -126,6 +136,12 @@ def test_an_invalid_vector_costs_what_its_reading_says() -> None:
     assert found["reference"].parts["mae"] == pytest.approx((2 + 4 + 2) / 3)
     assert found["reference"].parts["mse"] == pytest.approx((4 + 16 + 4) / 3)
     assert found["reference"].parts["mae.base"] == 2
+
+
+def test_a_perfect_vector_is_right_where_the_mean_is_as_good() -> None:
+    asked = task(MOTION, MOTION.mean, family="openx")
+    assert judged(asked, str(list(MOTION.mean)))["paper"].value == 1
+    assert judged(asked, "[0, 1, 1.001]")["paper"].labels[0].native == "farther"
 
 
 def test_a_huge_vector_is_only_far() -> None:
@@ -216,7 +232,55 @@ def test_a_turn_that_was_not_reached_is_empty() -> None:
 def test_how_a_reply_ended_is_why_it_is_invalid(stop: StopReason, cause: Cause) -> None:
     asked = task(Choice(options=("a", "b")), 0)
     assert judged(asked, Reply(stop=stop))["paper"].labels[0].cause == cause
-    assert judged(asked, Reply(text="0", stop=stop))["paper"].value == 1  # as it stands
+    as_it_stands = judged(asked, Reply(text="0", stop=stop))["paper"]
+    assert as_it_stands.value == (stop != "refused"), "what was refused is no answer"
+    words = judged(task(Words(), "two", family="sqa3d"), Reply(text="I am", stop=stop))["paper"]
+    assert words.labels[0].cause == (cause if stop != "stop" else "wrong_answer")
+    assert words.parts["valid"] == (stop != "refused")
+
+
+@pytest.mark.parametrize("form", ["text", "tool"])
+def test_a_refusal_is_never_correct(form: Form) -> None:
+    said = {"text": Reply(text="0", stop="refused"), "tool": replace(
+        call("choose", '{"option": 0}'), stop="refused")}[form]  # fmt: skip
+    for verdict in judged(task(Choice(options=("a", "b")), 0, form), said).values():
+        assert (verdict.value, verdict.labels[0].cause) == (0, "refused")
+        assert verdict.labels[0].native == "invalid"
+    nothing = task(Calls(), ((), ("ls()",)), "text", "bfcl")
+    assert judged(nothing, "done", "ls()")["paper"].value == 1
+    spoilt = judged(nothing, Reply(stop="refused"), "ls()")["paper"]
+    assert (spoilt.value, spoilt.parts["exact"], spoilt.labels[0].cause) == (0, 0, "refused")
+
+
+def test_how_a_turn_ended_tells_of_that_turn_alone() -> None:
+    first, cut = "cd(folder='a') ls()", Reply(text="mv(source='x'", stop="length")
+    assert judged(calls(), first, cut)["paper"].labels[0].cause == "over_limit"
+    assert judged(calls(), "ls()", cut)["paper"].labels[0].cause == "missing_call"
+    right = Reply(text=first, stop="length")
+    assert judged(calls(), right, "ls()")["paper"].labels[0].cause == "wrong_tool"
+
+
+@pytest.mark.parametrize("form", ["text", "tool"])
+def test_calls_longer_than_anyone_wants_are_not_taken_apart(
+    form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> str:
+        raise AssertionError("it is compared as it came")
+
+    if form == "tool":
+        made = tuple(Call(name="ls", arguments=f'{{"a": {i}}}') for i in range(5_000))
+        said, name = Reply(calls=made), "_called"
+    else:
+        said, name = Reply(text="f()" * 5_000), "_read"
+    right = judged(calls(form), said)["paper"]
+    assert right.value == 0 and right.labels[0].cause
+    spelt = scored._read
+    if form == "text":
+        monkeypatch.setattr(scored, name, lambda text, order: fail() if text == "f()" else
+                            spelt(text, order))  # fmt: skip
+    else:
+        monkeypatch.setattr(scored, name, fail)
+    assert judged(calls(form), said)["paper"] == right
 
 
 def test_a_call_where_none_was_offered_is_of_an_unknown_tool() -> None:
@@ -251,11 +315,11 @@ def test_similarity_is_added_where_there_is_an_encoder(
     monkeypatch.setattr(encoder, "load", lambda name: count)
     suite = tm.load("multinet-sqa3d", items=6, seed=2, pictures=False, form="both")
     run = tm.run(suite, "test/oracle", log_dir=tmp_path)
-    found = [v.parts[making.SIMILARITY] for s in run.scores() for v in s.readings.values()]
+    found = [v.parts["similarity"] for s in run.scores() for v in s.readings.values()]
     assert found == pytest.approx([1.0] * 24)
     assert len(count.seen) == len(set(count.seen)), "each text is encoded once"
     null = tm.run(suite, "test/null", log_dir=tmp_path)
-    assert {s.readings["paper"].parts[making.SIMILARITY] for s in null.scores()} == {0.0}
+    assert {s.readings["paper"].parts["similarity"] for s in null.scores()} == {0.0}
 
 
 def test_without_an_encoder_there_is_no_similarity(
@@ -266,7 +330,7 @@ def test_without_an_encoder_there_is_no_similarity(
         suite = tm.load("multinet-sqa3d", items=2, seed=2, pictures=False, similarity=name)
         run = tm.run(suite, "test/oracle", log_dir=tmp_path)
         assert run.summary()["score"]["value"] == 1
-        assert all(making.SIMILARITY not in s.readings["paper"].parts for s in run.scores())
+        assert all("similarity" not in s.readings["paper"].parts for s in run.scores())
     with pytest.raises(UsageError, match="embed"):
         tm.load("multinet-sqa3d", similarity="my-encoder")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,10 +23,11 @@ from toolmark.media import Media
 from toolmark.runs import dataset
 from toolmark.suites.bfcl import data as official
 from toolmark.suites.multinet import instruments, making, play
-from toolmark.suites.multinet.frame import FAMILIES, Choice, Frame, Picture
+from toolmark.suites.multinet.families import FAMILIES
+from toolmark.suites.multinet.frame import Choice, Frame, Picture, truth_of
 from toolmark.suites.multinet.openx import export
 from toolmark.suites.multinet.sample import Drawn, Joined
-from toolmark.suites.multinet.score import READINGS, truth_of
+from toolmark.suites.multinet.score import READINGS
 from toolmark.types import Call, Image, Message, Reply, Request, Task
 
 FEW: dict[str, dict[str, Any]] = {
@@ -127,6 +129,9 @@ def test_a_row_is_asked_in_both_forms_beside_each_other(family: str) -> None:
         assert not text.tools and tool.tools
         assert text.axes["source"] == ("published" if family == "bfcl" else "synthetic")
         assert truth_of(text).truth == truth_of(tool).truth
+        for task in (text, tool):
+            assert msgspec.to_builtins(truth_of(task)) == task.reference, "nothing but a Truth"
+        assert bool(truth_of(text).parameters) == (family == "bfcl")
     assert tasks == list(tm.load(f"multinet-{family}", form="both", **FEW[family]))
 
 
@@ -174,6 +179,8 @@ def test_a_row_whose_picture_lacks_is_not_run(tmp_path: Path) -> None:
     tasks = made(tmp_path, lost="r01")
     assert [bool(play.failed(task)) for task in tasks] == [False, False, True, True, False, False]
     assert play.failed(tasks[2]) == "r01.png: no such file"
+    for task in tasks:
+        assert msgspec.to_builtins(truth_of(task)) == task.reference, "a Truth, and nothing else"
 
 
 def test_a_run_says_which_pictures_lack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,7 +373,10 @@ def test_an_instrument_names_the_faults_that_there_are(tmp_path: Path) -> None:
         ("piqa", {"data": "/nowhere"}, "no such folder"),
         ("piqa", {"form": "speech"}, r"text \| tool \| both"),
         ("openx", {"morphology": "biped"}, "no morphology 'biped'"),
-        ("openx", {"items": 3}, "3 rows are too few for 5 sets"),
+        ("openx", {"items": 3}, "3 rows are too few for 5 morphologies"),
+        ("openx", {"morphology": "own"}, "own is of a folder: -T data=DIR"),
+        ("piqa", {"sample": "all"}, "of generated rows say how many: items"),
+        ("odinw", {"subset": "all,nonsense"}, "all is every one; leave the others out"),
         ("odinw", {"subset": "Nowhere"}, "no synthetic sub-set 'Nowhere'.*DiceFaces"),
         ("piqa", {"data": "official"}, "no data called 'official'; name a folder"),
         ("bfcl", {"data": "synthetic"}, "needs no stand-in"),
@@ -382,3 +392,30 @@ def test_what_cannot_be_asked_is_told(family: str, knobs: dict[str, Any], told: 
 def test_a_folder_of_robots_is_asked_for_those_it_holds(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no folder of a morphology; say which"):
         tm.load("multinet-openx", data=str(tmp_path))
+
+
+def test_a_robot_of_ones_own_is_asked_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[3] / "docs/multinet.md").read_text()
+    (code,) = [block.partition("```")[0] for block in page.split("```python")[1:]
+               if "write_table" in block]  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "docs/multinet.md", "exec"), {})  # noqa: S102 - our own page
+    suite = tm.load("multinet-openx", data="my-robot", morphology="own", items="all")
+    (told,) = [note for note in suite.notes if "test split" in note]
+    assert "are kept to learn from" in told and not any("dataset.json" in n for n in suite.notes)
+    task = next(iter(suite))
+    assert all(text in task.turns[0].messages[-1].text for text in ("forward", "in a kitchen"))
+    run = tm.run(suite, "baseline/previous", log_dir=tmp_path / "runs")
+    assert run.summary()["n_not_run"] == 0 and run.summary()["n_run"] >= 10
+    tm.write_report(run)
+    assert {task.item.partition(":")[0] for task in suite} == {"own"}
+
+
+def test_a_row_keeps_its_name_whatever_else_is_asked() -> None:
+    few = {**FEW["openx"], "items": 2}
+    one = {task.item for task in tm.load("multinet-openx", **few, morphology="wheeled")}
+    two = {task.item for task in tm.load("multinet-openx", **{**few, "items": 4},
+                                         morphology="wheeled,mobile")}  # fmt: skip
+    assert one < two

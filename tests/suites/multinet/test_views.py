@@ -13,7 +13,8 @@ from tests.suites.multinet import shown
 
 from toolmark.media import Media
 from toolmark.report import page
-from toolmark.suites.multinet import making, report, score, views
+from toolmark.suites.multinet import making, report, views
+from toolmark.suites.multinet.frame import truth_of
 from toolmark.suites.multinet.suite import SCORER
 from toolmark.types import Drawing, Reply, Table, Task, Trajectory
 
@@ -72,7 +73,7 @@ def test_readings_that_read_otherwise_are_told_apart() -> None:
 
 def test_probabilities_are_bars_and_the_right_one_is_there_however_small() -> None:
     (task,) = shown.tasks("odds", 1)
-    truth = score.truth_of(task)
+    truth = truth_of(task)
     shares = [0.0] * 36
     for i in range(10):
         shares[(int(str(truth.truth)) + 1 + i) % 36] = 0.1

@@ -9,10 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from toolmark.suites.multinet import tools, wording
+from toolmark.suites.multinet.families import Family
 from toolmark.suites.multinet.frame import (
+    ACTIONS,
     Calls,
     Choice,
-    Family,
     Form,
     Frame,
     Motion,
@@ -22,7 +23,7 @@ from toolmark.suites.multinet.frame import (
 )
 from toolmark.types import Turn
 
-JOINT = tuple(f"{a} and {b}" for a in wording.ACTIONS for b in wording.ACTIONS)
+JOINT = tuple(f"{a} and {b}" for a in ACTIONS for b in ACTIONS)
 MOTION = Motion(names=("hip", "knee"), low=(-1.0, 0.0), high=(1.0, 4.0), mean=(0.25, 2.5))
 PLACE = {"layout": "ring", "time_left": "61 s", "score": "20", "grid": "\nX1X", "state": "pot full"}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from toolmark.runs.suite import Publisher
 from toolmark.suites.bfcl import data as official
-from toolmark.suites.multinet.frame import Family
+from toolmark.suites.multinet.families import Family
 from toolmark.suites.multinet.source import REAL, SYNTHETIC
 
 

@@ -6,17 +6,24 @@ Truth; scoring and reports see Truths alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from toolmark.types import Record
+import msgspec
 
-Family: TypeAlias = Literal["piqa", "sqa3d", "robovqa", "odinw", "bfcl", "overcooked", "openx"]
-FAMILIES: tuple[Family, ...] = (
-    "piqa", "sqa3d", "robovqa", "odinw", "bfcl", "overcooked", "openx"
-)  # fmt: skip
+from toolmark.suites.multinet.families import Family
+from toolmark.types import Record, Task
+
 Source: TypeAlias = Literal["published", "real", "synthetic"]
 Form: TypeAlias = Literal["text", "tool"]
+
+ACTIONS = ("NORTH", "SOUTH", "EAST", "WEST", "STAY", "INTERACT")
+"""What one of Overcooked's players can do; a joint action is 6 times the first's plus the second's.
+"""
+CHOOSE, ACT, ODDS, MOVE, ANSWER = "choose", "act", "distribution", "move", "answer"
+"""The tools by which answers are given."""
+PLAYERS = ("player_0", "player_1")
+"""The arguments of `act`."""
 
 
 class Choice(Record, frozen=True, kw_only=True, tag="choice"):
@@ -89,7 +96,12 @@ class Frame(Record, frozen=True, kw_only=True):
 
 
 class Truth(Record, frozen=True, kw_only=True):
-    """The reference of a task: what a grader knows of a frame, and the form it was asked in."""
+    """The reference of a task: what a grader knows of a frame, and the form it was asked in.
+
+    `parameters` are the names of each function's, in their order, where calls are asked for;
+    `similarity` is the encoder that says how alike texts are, "" for none; `failed` is why the
+    row's pictures cannot be had.
+    """
 
     family: Family
     source: Source
@@ -99,6 +111,14 @@ class Truth(Record, frozen=True, kw_only=True):
     group: str
     step: int = 0
     guesses: dict[str, Answer] = {}
+    parameters: dict[str, tuple[str, ...]] = {}
+    similarity: str = ""
+    failed: str = ""
+
+
+def truth_of(task: Task) -> Truth:
+    """Return what is known of a task's row."""
+    return msgspec.convert(task.reference, Truth)
 
 
 class Rows(Protocol):
@@ -134,3 +154,30 @@ class Rows(Protocol):
     def pictures(self, id: str) -> tuple[Picture, ...]:
         """Return a row's pictures, oldest first. Raises DataError where one cannot be had."""
         ...
+
+
+@runtime_checkable
+class Bare(Protocol):
+    """Rows that can be had in two steps, the first without what most of their making goes into.
+
+    To draw some rows of many, and to learn what the baselines answer, nobody reads what a model is
+    told: rows that spare that can say so.
+    """
+
+    def bare(self) -> Iterator[Frame]:
+        """Go through them without fields and guesses; all else is as it is."""
+        ...
+
+    def full(self, frame: Frame) -> Frame:
+        """Return the whole of one of them."""
+        ...
+
+
+def bare(rows: Rows) -> Iterable[Frame]:
+    """Go through rows that need not be whole."""
+    return rows.bare() if isinstance(rows, Bare) else rows
+
+
+def full(rows: Rows, frame: Frame) -> Frame:
+    """Return the whole of one of those that `bare` goes through."""
+    return rows.full(frame) if isinstance(rows, Bare) else frame

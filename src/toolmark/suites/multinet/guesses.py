@@ -1,19 +1,23 @@
 """What the baselines answer: learned from the training split, or from what went before.
 
 A guess never hangs on the truth of its own row. `majority` is the commonest answer of the training
-split, `majority-by-LEVEL` that of rows of the same level; without a training split they are learned
-from the other groups of the same rows (Calls: turn by turn). `previous` is the last truth of the
-same group, `linear` carries the last two on in a straight line; both know nothing at a group's
-first row, and answer as `majority` or `mean` there. `mean` is the training mean that the space
-holds, `uniform` a seeded draw, `stay` the one constant that Overcooked's players answer most.
+split, `majority-by-LEVEL` that of rows of the same level (Calls: turn by turn). Without a training
+split the groups are put into two halves, and each is answered by what was learned from the other:
+to leave out a row's own group alone would make the other answers the commoner ones, by exactly what
+is asked, and where all answers are equally common no guess would ever be right. `previous` is the
+last truth of the same group, `linear` carries the last two on in a straight line; both know nothing
+at a group's first row, and answer as `majority` or `mean` there. `mean` is the training mean that
+the space holds, `uniform` a seeded draw, `stay` the one constant that Overcooked's players answer
+most.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -21,33 +25,26 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from toolmark import seeds
-from toolmark.suites.multinet.bare import bare, full
+from toolmark.suites.multinet.families import BASELINES
 from toolmark.suites.multinet.frame import (
     Answer,
     Calls,
     Choice,
-    Family,
     Frame,
     Motion,
     Odds,
     Picture,
     Rows,
+    bare,
+    full,
 )
 
 Level: TypeAlias = tuple[str, str]
 
 BY = "majority-by-"
 STAY = 28  # 6 * STAY + STAY of Overcooked's joint actions
-NAMES: Mapping[Family, tuple[str, ...]] = {
-    "piqa": ("uniform", "majority"),
-    "sqa3d": ("majority", "majority-by-type"),
-    "robovqa": ("majority", "majority-by-type"),
-    "odinw": ("uniform", "majority", "majority-by-subset"),
-    "bfcl": ("majority",),
-    "overcooked": ("uniform", "majority", "majority-by-layout", "stay", "previous"),
-    "openx": ("uniform", "mean", "previous", "linear"),
-}
-"""The baselines of each family, those that know least first."""
+TRAIN = "train"
+"""Before the names of files that only the training split was read from."""
 
 _WHOLE: Level = ("", "")
 _FORMER = ("previous", "linear")
@@ -56,9 +53,10 @@ _FORMER = ("previous", "linear")
 def guessed(rows: Rows, train: Rows | None, seed: int) -> Guessed:
     """Return the rows with what each baseline of their family answers.
 
-    Without a training split, or with an empty one, answers are learned from the other groups of the
-    rows; where a level has no other group, from its other rows. What nothing can be learned for is
-    left out. Guess before rows are drawn from: what was not drawn is learned from all the same.
+    Without a training split, or with an empty one, answers are learned from the other half of the
+    groups; where a level is one group, from the other half of its rows. What nothing can be learned
+    for is left out. Guess before rows are drawn from: what was not drawn is learned from all the
+    same.
     """
     return Guessed(rows, train, seed)
 
@@ -82,13 +80,18 @@ class Guessed:
 
     @property
     def hashes(self) -> Mapping[str, str]:
-        """What was read, by name; the training split's too."""
-        return {**(self.train.hashes if self.train else {}), **self.rows.hashes}
+        """What was read, by name; what the training split alone read begins with its name."""
+        own = self.rows.hashes
+        taught = self.train.hashes if self.train is not None else {}
+        apart = {file: sha for file, sha in taught.items() if own.get(file) != sha}
+        return {**own, **{f"{TRAIN}/{file}": sha for file, sha in apart.items()}}
 
     @property
     def notes(self) -> Sequence[str]:
         """What the user should know: of the rows, and what the baselines learn from."""
-        return (*self.rows.notes, *((_ALONE,) if not self.train else ()))
+        first = None if self.train else next(iter(bare(self.rows)), None)
+        learns = first is not None and "majority" in BASELINES[first.family]
+        return (*self.rows.notes, *((_ALONE,) if learns else ()))
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -104,9 +107,12 @@ class Guessed:
 
     def full(self, frame: Frame) -> Frame:
         """Return the whole of one of them."""
-        answers = ((name, self._answer(frame, name)) for name in NAMES[frame.family])
-        found = {name: answer for name, answer in answers if answer is not None}
-        return replace(full(self.rows, frame), guesses=found)
+        return replace(full(self.rows, frame), guesses=self.answers(frame))
+
+    def answers(self, frame: Frame) -> dict[str, Answer]:
+        """Return what each baseline answers to one of them, by name; it may be a bare one."""
+        found = ((name, self._answer(frame, name)) for name in BASELINES[frame.family])
+        return {name: answer for name, answer in found if answer is not None}
 
     def pictures(self, id: str) -> tuple[Picture, ...]:
         """Return a row's pictures, oldest first. Raises DataError where one cannot be had."""
@@ -152,14 +158,14 @@ class Guessed:
     def _former(self) -> Mapping[str, Past]:
         steps: dict[str, list[tuple[int, Any]]] = defaultdict(list)
         for frame in bare(self.rows):
-            if "previous" in NAMES[frame.family]:
+            if "previous" in BASELINES[frame.family]:
                 steps[frame.group].append((frame.step, frame.truth))
         return {group: _past(taken) for group, taken in steps.items()}
 
 
 _ALONE = (
-    "The baselines have no training split: the majority answers are learned from the other groups "
-    "of the same rows, and where a level is one group, from its other rows."
+    "the baselines have no training split: the majority answers of one half of the groups are "
+    "learned from the other half, and where a level is one group, so are those of its rows"
 )
 
 
@@ -181,60 +187,61 @@ def _past(taken: list[tuple[int, Any]]) -> Past:
 
 
 class Lessons:
-    """How often each truth was seen, by level; `alone`: in the rows that are guessed themselves."""
+    """How often each truth was seen, by level; `alone`: in the rows that are guessed themselves.
+
+    These are put into halves then, by the hashes of their names: each is taught by the other.
+    """
 
     def __init__(self, rows: Iterable[Frame], *, alone: bool) -> None:
-        self._alone = alone
-        self._seen: dict[Level, Counter[Any]] = defaultdict(Counter)
-        self._own: dict[tuple[Level, str], Counter[Any]] = defaultdict(Counter)
+        self._halves: dict[Level, tuple[int, Mapping[str, int]]] = {}
+        self._seen: dict[tuple[Level, int], Counter[Any]] = defaultdict(Counter)
+        self._modes: dict[Any, Any] = {}
+        seen: dict[Level, list[tuple[str, str, Any]]] = defaultdict(list)
         for frame in rows:
             for level, truth in _lessons(frame):
-                self._seen[level][truth] += 1
                 if alone:
-                    self._own[level, frame.group][truth] += 1
-        self._ranks = {level: _ranked(counts) for level, counts in self._seen.items()}
-        self._spread = Counter(level for level, _ in self._own)
-        self._modes: dict[Any, Any] = {}
+                    seen[level].append((frame.group, frame.id, truth))
+                else:
+                    self._seen[level, _ALL][truth] += 1
+        for level, taught in seen.items():
+            by = int(len({group for group, _, _ in taught}) == 1)
+            half = _halves({each[by] for each in taught})
+            self._halves[level] = by, half
+            for each in taught:
+                self._seen[level, half[each[by]]][each[2]] += 1
+        self._ranks = {key: _ranked(counts) for key, counts in self._seen.items()}
 
     def mode(self, frame: Frame, level: Level) -> Any:
         """Return the commonest answer that is possible here, None where nothing was seen.
 
         Of answers that are equally common it is the first in their own order.
         """
-        own, left_out = self._left_out(frame, level)
+        by, half = self._halves.get(level, (0, _NONE))
+        own = half.get((frame.group, frame.id)[by])
         space = frame.space
         n = len(space.options) if isinstance(space, Choice | Odds) else math.inf
-        if (level, n, own) not in self._modes:
-            self._modes[level, n, own] = _first(self._ranks.get(level, ()), left_out, n)
-        return self._modes[level, n, own]
+        key = level, _ALL if own is None else 1 - own
+        if (key, n) not in self._modes:
+            ranked = (truth for truth, _ in self._ranks.get(key, ()))
+            self._modes[key, n] = next((x for x in ranked if n == math.inf or x < n), None)
+        return self._modes[key, n]
 
-    def _left_out(self, frame: Frame, level: Level) -> tuple[Any, Mapping[Any, int]]:
-        """Return what must not be learned from, and a name for it.
 
-        That is the frame's group, or where the level has no other, the frame itself.
-        """
-        if not self._alone:
-            return None, {}
-        if self._spread[level] > 1:
-            return frame.group, self._own.get((level, frame.group), {})
-        own = [truth for at, truth in _lessons(frame) if at == level]
-        return tuple(own), Counter(own)
+_NONE: Mapping[str, int] = {}
+_ALL = -1  # in the place of a half: there is a training split
+
+
+def _halves(names: Collection[str]) -> Mapping[str, int]:
+    """Return for each name its half; they differ by one at most."""
+    return {name: at % 2 for at, name in enumerate(sorted(names, key=_lot))}
+
+
+def _lot(name: str) -> tuple[bytes, str]:
+    return hashlib.sha256(name.encode()).digest(), name
 
 
 def _ranked(counts: Counter[Any]) -> list[tuple[Any, int]]:
     return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-
-
-def _first(ranked: Sequence[tuple[Any, int]], left_out: Mapping[Any, int], n: float) -> Any:
-    """Return the commonest answer below n once what is left out is taken away."""
-    best: tuple[int, Any] = 0, None
-    for truth, seen in ranked:
-        if seen < -best[0]:
-            break  # none that follows can be commoner
-        k = seen - left_out.get(truth, 0)
-        if k and (n == math.inf or truth < n) and (best[1] is None or (-k, truth) < best):
-            best = -k, truth
-    return best[1]
 
 
 def _lessons(frame: Frame) -> Iterator[tuple[Level, Any]]:
@@ -245,7 +252,7 @@ def _lessons(frame: Frame) -> Iterator[tuple[Level, Any]]:
         yield from ((_turn(k), calls) for k, calls in enumerate(_turns(frame.truth)))
         return
     yield _WHOLE, frame.truth
-    for name in NAMES[frame.family]:
+    for name in BASELINES[frame.family]:
         if name.startswith(BY):
             yield _level(frame, name.removeprefix(BY)), frame.truth
 

@@ -17,6 +17,16 @@ from toolmark.suites.multinet.frame import Frame, Picture
 _SENT = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 
 
+LONGEST = 200
+"""Characters of an id."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def name(text: str) -> bool:
+    """Tell whether a text can be the id of a row or of a group."""
+    return 0 < len(text) <= LONGEST and not _CONTROL.search(text)
+
+
 class Cell(NamedTuple):
     """A row of a Parquet file of steps, which holds a picture."""
 
@@ -38,6 +48,15 @@ class Held:
     clustered: bool = False
     images: Mapping[str, Path | Cell | None] = field(default_factory=dict)
     lack: str = "it has no picture"
+
+    def __post_init__(self) -> None:
+        """Raise DataError for a name that cannot be one."""
+        bad = [frame.id for frame in self.frames if not (name(frame.id) and name(frame.group))]
+        if bad:
+            raise DataError(
+                f"rows whose id or group is empty, longer than {LONGEST} characters or "
+                f"holds control characters: {len(bad)}, such as {bad[0][:80]!r}"
+            )
 
     @cached_property
     def _ids(self) -> frozenset[str]:
@@ -74,14 +93,14 @@ def _data(place: Path | Cell) -> bytes:
     return picture.load(place, place.name)
 
 
-def shown(data: bytes, name: str) -> Picture:
+def shown(data: bytes, told: str) -> Picture:
     """Return the picture of a file as it is sent: PNG and JPEG as they are, all others as PNG.
 
-    Raises DataError, with the name and why, for what is no picture that can be read.
+    Raises DataError, with what it is called and why, for what is no picture that can be read.
     """
     from toolmark.perturb.image import picture
 
-    image = picture.read(data, name)
+    image = picture.read(data, told)
     kind = next((mime for magic, mime in _SENT.items() if data.startswith(magic)), "")
     return Picture(data=data if kind else picture.written(image, picture.PNG),
                    mime=kind or picture.PNG)  # fmt: skip

@@ -9,9 +9,8 @@ from typing import Any, TypeAlias
 from toolmark import seeds
 from toolmark.errors import UsageError, near
 from toolmark.models.baselines.script import rate_of
-from toolmark.suites.multinet.frame import Calls, Choice, Motion, Odds, Truth, Words
+from toolmark.suites.multinet.frame import Calls, Choice, Motion, Odds, Truth, Words, truth_of
 from toolmark.suites.multinet.players import Player, replies
-from toolmark.suites.multinet.score import truth_of
 from toolmark.types import Model, Reply, Task
 
 Fault: TypeAlias = Callable[[Truth], Any]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Generic, Literal, TypeAlias, TypeVar
 
@@ -16,6 +16,7 @@ import msgspec
 
 from toolmark import files
 from toolmark.errors import DataError, UsageError
+from toolmark.suites.multinet.families import Family
 
 T = TypeVar("T")
 
@@ -149,12 +150,37 @@ def whole(data: bytes, kind: type[T], path: Path) -> T:
         raise DataError(f"{path}: {str(error)[:_SHOWN]}") from None
 
 
-def one(found: Sequence[Path], where: Path, what: str) -> Path:
+def one(found: Sequence[Path], where: Path, what: str, family: Family) -> Path:
     """Return the only file of a kind. Raises DataError for none and for several."""
     if len(found) == 1:
         return found[0]
-    told = ", ".join(path.name for path in found[:_TOLD]) or "nothing of the kind"
+    if not found:
+        raise absent(where, family)
+    told = ", ".join(path.name for path in found[:_TOLD])
     raise DataError(f"{where}: one {what} is wanted, there is {told}")
+
+
+def absent(where: Path, family: Family) -> DataError:
+    """Say that a folder does not hold what a family's should, and what that is."""
+    return DataError(
+        f"{where}: no data of multinet-{family} here; -T data=DIR names a folder with "
+        f"{HOLDS[family]}, or that inner folder itself; docs/multinet.md tells what the files hold"
+    )
+
+
+HOLDS: Mapping[Family, str] = {
+    "piqa": "piqa/public/*.jsonl, one file",
+    "sqa3d": "sqa3d/public/*.json, one file with `question` in its name and one with `annotation`, "
+    "and PNG files of the scenes below it",
+    "robovqa": "openx_multi_embodiment/public/*.parquet",
+    "odinw": "odinw/public/SUBSET/, in each categories.json, object_caption_pairs.json and "
+    "bbox_images/",
+    "bfcl": "bfcl_v3/public/questions.jsonl and answers.jsonl beside it",
+    "overcooked": "overcooked_ai/public/*.pickle, one file",
+    "openx": "openx_MORPHOLOGY/ or the data set's own name, in it dataset_info.json with "
+    "*.tfrecord-* files, or public/*.parquet",
+}
+"""What a folder in the published layout holds."""
 
 
 def blank(**texts: str) -> str:

@@ -18,30 +18,16 @@ from msgspec.structs import replace
 from toolmark import workers
 from toolmark.errors import DataError
 from toolmark.media import Media
-from toolmark.suites.multinet import play, tools, wording
-from toolmark.suites.multinet.frame import (
-    Calls,
-    Choice,
-    Family,
-    Form,
-    Frame,
-    Odds,
-    Rows,
-    Truth,
-    Words,
-)
+from toolmark.suites.multinet import families, tools, wording
+from toolmark.suites.multinet.frame import Calls, Choice, Form, Frame, Odds, Rows, Truth, Words
 from toolmark.types import Limits, Record, Task, Tool
 
 FORMS: tuple[Form, ...] = ("text", "tool")
-PARAMETERS = "parameters"
-"""In the reference of Calls: the names of each function's parameters, in their order."""
-SIMILARITY = "similarity"
-"""In the reference of texts and Calls: the encoder that says how alike they are."""
 _CATEGORY = {
     "sqa3d": "type", "odinw": "subset", "overcooked": "layout", "openx": "morphology",
 }  # fmt: skip
+_KNOWN = tuple(n for n in Truth.__struct_fields__ if n in Frame.__struct_fields__)
 _SHARED = ("odinw", "overcooked")  # options mean the same in every row of a category
-_FEW = 8  # rows that are not worth starting processes for
 
 Functions = Callable[[Frame], tuple[Tool, ...]]
 
@@ -81,11 +67,11 @@ class Items:
         return Task(
             id=f"{frame.id}@{form}",
             item=frame.id,
-            suite=named(frame.family),
+            suite=families.suite(frame.family),
             category=frame.slices.get(_CATEGORY.get(frame.family, ""), frame.family),
             turns=wording.turns(frame, form, seen=self.seen),
             tools=tools.offered(frame, functions) if form == "tool" else (),
-            reference=self._reference(frame, form, functions),
+            reference=msgspec.to_builtins(self._truth(frame, form, functions)),
             axes=self._axes(frame, form),
             limits=Limits(steps=1),
             seed=self.seed,
@@ -95,24 +81,22 @@ class Items:
         found = {"form": form, "family": frame.family, "source": frame.source, **frame.slices}
         if self.rows.clustered:
             found["group"] = frame.group
+        if "history" in frame.fields:
+            found["history"] = "told"
         if frame.family in _SHARED and isinstance(frame.space, Choice | Odds):
-            found["class"] = frame.space.options[int(frame.truth)]  # type: ignore[arg-type]
+            options, right = frame.space.options, int(frame.truth)  # type: ignore[arg-type]
+            found["class"] = f"{right:0{len(str(len(options) - 1))}} {options[right]}"
         return found
 
-    def _reference(self, frame: Frame, form: Form, functions: Sequence[Tool]) -> dict[str, Any]:
+    def _truth(self, frame: Frame, form: Form, functions: Sequence[Tool]) -> Truth:
         """Return what a grader knows of a row."""
-        known = {name: getattr(frame, name) for name in Truth.__struct_fields__ if name != "form"}
-        held: dict[str, Any] = msgspec.to_builtins(Truth(**known, form=form))
-        if functions:
-            held[PARAMETERS] = {tool.name: [*tool.parameters["properties"]] for tool in functions}
-        if isinstance(frame.space, Words | Calls):
-            held[SIMILARITY] = self.similarity
-        return held
-
-
-def named(family: Family) -> str:
-    """Return the name of a family's suite."""
-    return f"multinet-{family}"
+        known = {name: getattr(frame, name) for name in _KNOWN}
+        return Truth(
+            **known,
+            form=form,
+            parameters={tool.name: tuple(tool.parameters["properties"]) for tool in functions},
+            similarity=self.similarity if isinstance(frame.space, Words | Calls) else "",
+        )
 
 
 class Maker(Record, frozen=True, kw_only=True):
@@ -123,9 +107,7 @@ class Maker(Record, frozen=True, kw_only=True):
 
     def __call__(self, tasks: Iterable[Task]) -> Iterator[Task]:
         """Finish tasks in their order, the rows on all cores."""
-        units = (tuple(unit) for _, unit in groupby(tasks, key=lambda task: task.item))
-        for made in workers.each(self.item, units, workers.cores(), few=_FEW):
-            yield from made
+        return workers.by_item(self.item, tasks)
 
     def item(self, tasks: Sequence[Task]) -> list[Task]:
         """Return the tasks of one row as they are asked; without its pictures, why it has none."""
@@ -134,12 +116,9 @@ class Maker(Record, frozen=True, kw_only=True):
             media = Media(Path(self.home))
             shown = [media.image(each.data, each.mime) for each in found]
         except DataError as error:
-            return [_failed(task, str(error)) for task in tasks]
+            told = {"failed": str(error)}  # a field of Truth
+            return [replace(task, reference={**task.reference, **told}) for task in tasks]
         return [replace(task, turns=wording.pictured(task.turns, shown)) for task in tasks]
-
-
-def _failed(task: Task, why: str) -> Task:
-    return replace(task, reference={**task.reference, play.FAILED: why})
 
 
 def effort(tasks: Iterable[Task]) -> str:

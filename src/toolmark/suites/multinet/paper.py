@@ -6,16 +6,18 @@ sub-sets, no figure is known to us.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from msgspec.structs import replace
 
-from toolmark.score import labels
+from toolmark.stats import figures
 from toolmark.stats.columns import Columns
+from toolmark.stats.summary import average
 from toolmark.suites import beside
 from toolmark.suites.multinet import report
-from toolmark.suites.multinet.tables import choices, measure, vectors
+from toolmark.suites.multinet.tables import choices, measure
 from toolmark.suites.multinet.tables.measure import Cell
 from toolmark.types import Chart, Table
 
@@ -80,8 +82,7 @@ def _of_valid(columns: Columns) -> float | None:
 
 
 def _macro(columns: Columns) -> float | None:
-    ran = columns.where(columns.run)
-    return float(labels.measures(choices.tally(ran, "paper"))["macro_f1"]) if len(ran) else None
+    return report.macro(columns).value
 
 
 def _player(player: str) -> Share:
@@ -104,25 +105,38 @@ KNOWN: Mapping[str, Figures] = {
             "Pi0": (0.0516, 0.0557, 0.0166, 0.3836, 0.1438),
         },
         " Its games are of 2020, where standing still would be right in 43.1 % of the steps; GPT-5 "
-        "gave probabilities there (Brier 1.930 linear, 1.488 quadratic), Pi0 actions.",
+        "gave probabilities there, Pi0 actions.",
     ),
 }  # fmt: skip
+
+
+BRIERS: Mapping[str, tuple[str, float]] = {
+    "brier": ("Brier, linear", 1.9296),
+    "brier_sq": ("Brier, quadratic", 1.4884),
+    "brier_0": ("player 0, linear", 1.6384),
+    "brier_1": ("player 1, linear", 1.6916),
+}
+"""GPT-5's on Overcooked, by what a verdict holds: of the joint action, then of each player's."""
 
 
 def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     """Return the tables of a run, the paper's figures after the first."""
     made = report.tables(readings)
+    if not made:
+        return made
     name = _comparable(readings, next(iter(readings.values())))
-    own = measure.named(measure.variants({name: readings[name]}))
-    found = _beside({name: columns for name, (_, columns) in own.items()}) if made else []
+    found = _beside(report.together({name: {measure.OWN: readings[name]}}))
     return [*made[:1], *found, *made[1:]]
 
 
 def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
     """Return what shows over several runs, the paper's figures after the first table."""
     made = report.across(readings)
+    if not made:
+        return made
     rows = next(iter(next(iter(readings.values())).values()))
-    found = _beside(readings[_comparable(readings, rows)]) if made else []
+    name = _comparable(readings, rows)
+    found = _beside(report.together({name: readings[name]}))
     return [*made[:1], *found, *made[1:]]
 
 
@@ -136,7 +150,9 @@ def family(columns: Columns) -> str:
     return next(iter(measure.levels(columns.axis("family"))), "")
 
 
-def _beside(runs: Mapping[str, Columns]) -> list[Table]:
+def _beside(found: Mapping[str, measure.Variants]) -> list[Table]:
+    """Return the paper's figures beside runs, a row for each form in which they were asked."""
+    runs = {run: rows for of in found.values() for run, (_, rows) in of.items()}
     name = family(next(iter(runs.values())))
     if name == "odinw":
         return _odinw(runs)
@@ -146,28 +162,60 @@ def _beside(runs: Mapping[str, Columns]) -> list[Table]:
         return []
     known = KNOWN[name]
     own = {run: [share(rows) for share in known.shares.values()] for run, rows in runs.items()}
-    return beside.table(_TITLE, list(known.shares), own, known.models, _OTHERS + known.note)
+    made = beside.table(_TITLE, list(known.shares), own, known.models, _OTHERS + known.note)
+    return [*made, *_briers(runs)]
+
+
+def _briers(runs: Mapping[str, Columns]) -> Iterator[Table]:
+    """Return the Briers of runs that were asked for probabilities, and GPT-5's."""
+    own = {run: rows for run, rows in runs.items() if measure.known(rows, "brier_0").any()}
+    if own:
+        rows = [
+            (run, *(figures.value(replace(average(rows, part), share=False)) for part in BRIERS))
+            for run, rows in own.items()
+        ]
+        rows.append(("GPT-5 (paper)", *(f"{cost:.3f}" for _, cost in BRIERS.values())))
+        head = ("run", *(name for name, _ in BRIERS.values()))
+        note = f"Less is better; 2 is the most. {_OTHERS}"
+        yield Table(title=f"{_TITLE}: probabilities", head=head, rows=tuple(rows), note=note)
 
 
 def _odinw(runs: Mapping[str, Columns]) -> list[Table]:
-    """Return exact match by sub-set, of the published ones; their plain mean of any."""
+    """Return exact match and macro F1 by sub-set, of the published ones; means of shared ones."""
     found = {run: _subsets(columns) for run, columns in runs.items()}
     names = [name for name in ODINW if any(name in each for each in found.values())]
+    if not names:
+        return []
+    sides = [*found.values(), ODINW]
     rows: list[tuple[Cell, ...]] = [
-        (name, *(each.get(name) for each in found.values()), ODINW[name][0]) for name in names
+        (name, *(each[name][i] if name in each else None for i in (0, 1) for each in sides))
+        for name in names
     ]
-    whole = [float(np.mean([*each.values()])) if each else None for each in found.values()]
-    paper = float(np.mean([exact for exact, _ in ODINW.values()]))
-    rows.append(("mean over sub-sets", *whole, paper))
-    head = ("sub-set", *found, "GPT-5 (paper)")
-    note = f"Exact match. {_OTHERS} The paper's mean is over the {len(ODINW)} sub-sets known to us."
+    if common := shared(runs.values()):
+        means = (
+            float(np.mean([each[name][i] for name in common])) for i in (0, 1) for each in sides
+        )
+        rows.append((f"mean over {len(common)}", *means))
+    who = (*found, "GPT-5 (paper)")
+    head = ("sub-set", *(f"{name}: {what}" for what in ("exact", "macro F1") for name in who))
+    note = f"The mean is over those of these sub-sets that every column has. {_OTHERS}"
     return [Table(title=_TITLE, head=head, rows=tuple(rows), heat=len(head) - 1, note=note)]
 
 
-def _subsets(columns: Columns) -> dict[str, float]:
+def shared(runs: Iterable[Columns]) -> list[str]:
+    """Return the sub-sets that every run has rows of, and the paper figures."""
+    ran = [set(measure.levels(rows.category[rows.run])) for rows in runs]
+    return [name for name in ODINW if all(name in each for each in ran)]
+
+
+def _subsets(columns: Columns) -> dict[str, tuple[float, float]]:
     names = measure.levels(columns.category)
     parts = {name: columns.where((columns.category == name) & columns.run) for name in names}
-    return {name: float(part.value.mean()) for name, part in parts.items() if len(part)}
+    return {
+        name: (float(part.value.mean()), report.macro(part).value or 0.0)
+        for name, part in parts.items()
+        if len(part)
+    }
 
 
 def _openx(runs: Mapping[str, Columns]) -> list[Table]:
@@ -177,7 +225,7 @@ def _openx(runs: Mapping[str, Columns]) -> list[Table]:
     own = {run: {name: _relative(columns, name) for name in names} for run, columns in runs.items()}
     told = {**own, **{f"{model} (paper)": found for model, found in OPENX.items()}}
     rows = tuple(
-        (run, *(vectors.decimal(x) for name in names for x in found[name]))
+        (run, *(figures.decimal(x) for name in names for x in found[name]))
         for run, found in told.items()
     )
     head = ("run", *(f"{name}: {what}" for name in names for what in ("RelMAE", "RelMSE")))
@@ -188,7 +236,7 @@ def _openx(runs: Mapping[str, Columns]) -> list[Table]:
     return [Table(title=_TITLE, head=head, rows=rows, note=note)] if names else []
 
 
-def _relative(columns: Columns, level: str) -> tuple[float, float]:
+def _relative(columns: Columns, level: str) -> tuple[float, ...]:
     part = columns.where((columns.category == level) & columns.run)
-    found = vectors.errors(part) if len(part) else None
-    return (found.rel_mae, found.rel_mse) if found else (np.nan, np.nan)
+    found = (report.relative(part, error).value for error in ("mae", "mse"))
+    return tuple(np.nan if value is None else value for value in found)

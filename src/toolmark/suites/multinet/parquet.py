@@ -7,10 +7,10 @@ One row a step, the rows of a group together and in order:
     step     integer       its place in the episode, from 0
     image    bytes         the observation's picture, PNG or JPEG; null where there is none
     text     text          instruction or question; null where there is none
-    answer   text          RoboVQA's answer; null for the others
+    answer   text          RoboVQA's answer; null for the others, who may leave the column out
     action   list of float the action vector; null where there is none
     is_last  boolean       whether the episode ends here
-    extras   text          an object as JSON: what else the step holds
+    extras   text          an object as JSON: what else the step holds; may be left out
 
 Files are read row group by row group, and pictures only when they are asked for.
 """
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -32,15 +33,17 @@ from toolmark.types import Record
 
 SUFFIX = ".parquet"
 COLUMNS = ("id", "group", "step", "image", "text", "answer", "action", "is_last", "extras")
+OPTIONAL = ("answer", "extras")
 MOST_ROWS = 10**6
 """The most rows, and values of a column, in one row group."""
 MOST_BYTES = 2**30
 """The largest row group, unpacked."""
 
 _PLAIN = tuple(name for name in COLUMNS if name != "image")
-_TEXTS = ("id", "group", "text", "answer", "extras")
+_SHORT = ("id", "group", "text", "answer", "extras", "image")
 _ROWS = 1024  # at a time
 _PICTURES = 16
+_KEPT_BYTES = 2**26  # of a row group: larger ones are read anew for every picture
 
 
 class Row(Record, frozen=True, kw_only=True):
@@ -75,6 +78,8 @@ def picture(path: Path, row: int) -> bytes:
         starts = _starts(file)
         for group, at in enumerate(starts[:-1]):
             if at <= row < starts[group + 1]:
+                if file.metadata.row_group(group).total_byte_size <= _KEPT_BYTES:
+                    return _kept(path, group, path.stat().st_mtime_ns)[row - at].as_py() or b""
                 for batch in file.iter_batches(_PICTURES, [group], ["image"]):
                     if row < at + len(batch):
                         return batch.column(0)[row - at].as_py() or b""
@@ -82,31 +87,39 @@ def picture(path: Path, row: int) -> bytes:
     raise DataError(f"{path}: there is no row {row}")
 
 
+@lru_cache(maxsize=1)
+def _kept(path: Path, group: int, changed_ns: int) -> Any:
+    """Return the pictures of the last row group: those of an episode are asked for in a row."""
+    with _opened(path) as file:
+        return file.read_row_group(group, ["image"]).column(0)
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[pq.ParquetFile]:
-    files.head(path, 0)  # no pipe, no device
-    try:
-        about = pq.read_metadata(path)
-        _check(about, path)
-        # with dictionaries, a text that a million rows repeat is held once
-        with pq.ParquetFile(
-            path, metadata=about, read_dictionary=[*_TEXTS, "image"],
-            page_checksum_verification=True,
-        ) as file:  # fmt: skip
-            yield file
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot read as Parquet: {str(error)[:200]}") from None
+    with files.opened(path) as held:
+        try:
+            about = pq.read_metadata(held)
+            _check(about, path)
+            # with dictionaries, a text that a million rows repeat is held once
+            with pq.ParquetFile(
+                held, metadata=about, page_checksum_verification=True,
+                read_dictionary=[name for name in _SHORT if name in about.schema.names],
+            ) as file:  # fmt: skip
+                yield file
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise DataError(f"{path}: cannot read as Parquet: {str(error)[:200]}") from None
 
 
 def _check(about: pq.FileMetaData, path: Path) -> None:
     """Raise DataError for other columns or types, or a row group beyond the limits."""
     schema = about.schema.to_arrow_schema()
-    if lacking := [name for name in COLUMNS if name not in schema.names]:
+    there = [name for name in COLUMNS if name in schema.names]
+    if lacking := [name for name in COLUMNS if name not in (*there, *OPTIONAL)]:
         raise DataError(
-            f"{path}: no column {', '.join(lacking)}; such files are written by "
-            "python -m toolmark.suites.multinet.openx.export"
+            f"{path}: no column {', '.join(lacking)}; such files are written by python -m "
+            "toolmark.suites.multinet.openx.export, or by you: docs/multinet.md tells the columns"
         )
-    if odd := [name for name in COLUMNS if not _fits(name, schema.field(name).type)]:
+    if odd := [name for name in there if not _fits(name, schema.field(name).type)]:
         told = ", ".join(f"{name} is {schema.field(name).type}" for name in odd)
         raise DataError(f"{path}: columns of a wrong type: {told}")
     for k in range(about.num_row_groups):
@@ -144,10 +157,12 @@ def _starts(file: pq.ParquetFile) -> list[int]:
 
 def _within(file: pq.ParquetFile, path: Path, group: int, at: int, wanted: range) -> Iterator[Row]:
     """Go through the wanted rows of a row group, whose first row is number `at`."""
-    for batch in file.iter_batches(_ROWS, [group], list(_PLAIN)):
+    there = [name for name in _PLAIN if name in file.schema_arrow.names]
+    for batch in file.iter_batches(_ROWS, [group], there):
         low, high = max(wanted.start - at, 0), min(wanted.stop - at, len(batch))
         if low < high:
-            held = batch.slice(low, high - low).to_pydict()
+            held = {**dict.fromkeys(OPTIONAL, [None] * (high - low)),
+                    **batch.slice(low, high - low).to_pydict()}  # fmt: skip
             for k, values in enumerate(zip(*(held[name] for name in _PLAIN), strict=True)):
                 yield _row(values, f"{path}: row {at + low + k}")
         at += len(batch)

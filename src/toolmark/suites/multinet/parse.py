@@ -12,11 +12,15 @@ harness and its first adapter do (`reference`):
 | Words | any text but blanks | the same |
 | Calls | name(...), brackets and quotes heeded | name( up to the first ), blanks made one |
 
+Of Odds it is src/v1 that is lax and the harness that is strict, the other way round than of the
+rest: `paper` keeps to the paper's text, and `reference` is what src/v1 lets pass.
+
 The harness leaves reading to each adapter; where none of the published ones reads an answer (the
 action of Overcooked by text) the rule for a choice is taken. A call of a tool is read in one way:
 one call of the tool that was offered, with arguments of the kind that it names.
 
-Text of strangers: nothing is evaluated, and time is linear in its length.
+Text of strangers: nothing is evaluated, time is linear in its length, and what is far longer than
+any answer is refused unread.
 """
 
 from __future__ import annotations
@@ -25,23 +29,46 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolmark import brackets, codec
-from toolmark.score import control, labels
-from toolmark.suites.multinet.frame import Choice, Motion, Odds, Space, Truth, Words
-from toolmark.suites.multinet.tools import PLAYERS
-from toolmark.suites.multinet.wording import ACT, ACTIONS, ANSWER, CHOOSE, MOVE, ODDS
+from toolmark import codec
+from toolmark.score import brier, control
+from toolmark.suites.multinet.frame import (
+    ACT,
+    ACTIONS,
+    ANSWER,
+    CHOOSE,
+    MOVE,
+    ODDS,
+    PLAYERS,
+    Choice,
+    Motion,
+    Odds,
+    Space,
+    Truth,
+    Words,
+)
 from toolmark.types import Call, Cause
 
 Reading: TypeAlias = Literal["paper", "reference"]
 READINGS: tuple[Reading, ...] = ("paper", "reference")
 MAX_CHARS = 2**20
+"""Longer text is no answer; for what takes long to read, or is short by nature, less will do."""
+MAX_WORDS = 2**16
+"""Of words, and of a turn of calls."""
+
+_LIST, _NUMBER = 8_192, 256  # characters of a list, and more for each number that it should have
 
 _MOST = 2**53  # a number out of range that is told: further away makes no difference
-_LOST = 16  # openings without an end after which no more are looked for
+_FAR = 10**400  # for numbers of more digits than Python reads; no float is so large
+_STEP = 4_000  # digits read at once: Python reads 4,300
+_WHOLE = re.compile(r"[+-]?\d+(?:_\d+)*")
 _DIGITS = re.compile(r"\d+")
-_HEAD = re.compile(r"(?<![\w.])[\w.]+\(")
+_TOKEN = re.compile(r"(?<![\w.])[\w.]+\(|[()\[\]{}'\"]")
+_REST = {quote: re.compile(rf"[^{quote}\\]*(?:\\.[^{quote}\\]*)*{quote}", re.S) for quote in "'\""}
+"""What closes a quote, from behind the one that opens."""
+_CLOSES = {")": "(", "]": "[", "}": "{"}
 _NAME = re.compile(r"(?<!\w)\w+\(")
 _BLANKS = re.compile(r"\s+")
 _SHOWN = 120
@@ -61,11 +88,11 @@ class Said(NamedTuple):
 
 def text(truth: Truth, said: str, reading: Reading) -> Said:
     """Read the answer out of a text, for spaces other than Calls."""
-    said = codec.restore(said)
     if not said.strip():
         return Said(fault="nothing was said", cause="no_answer")
-    if len(said) > MAX_CHARS:
-        return Said(fault=f"{len(said)} characters; the limit is {MAX_CHARS}")
+    if too_long := _too_long(truth.space, said):
+        return too_long
+    said = codec.restore(said)
     match truth.space:
         case Words():
             return Said(said)
@@ -79,14 +106,48 @@ def text(truth: Truth, said: str, reading: Reading) -> Said:
             return vector(space, _literal(said.strip()), reading, said)
 
 
+def _too_long(space: Space, said: str) -> Said | None:
+    """Refuse what takes long to read and cannot be the answer: 36 numbers need no megabyte."""
+    most = MAX_CHARS if isinstance(space, Choice) else MAX_WORDS
+    if isinstance(space, Odds | Motion):
+        most = _LIST + _NUMBER * _size(space)
+    if len(said) <= most:
+        return None
+    return Said(fault=f"{len(said):,} characters; at most {most:,} are read")
+
+
+def _size(space: Odds | Motion) -> int:
+    return len(space.options if isinstance(space, Odds) else space.names)
+
+
 # --- numbers ----------------------------------------------------------------------------
 
 
+def whole(words: str) -> int | None:
+    """Return what `int` makes of text without blanks around it, None where that is no number.
+
+    So a sign, digits of any script and single underscores between them count, however many digits
+    there are: of more than Python reads the sign is kept, and that they are too many.
+    """
+    if not _WHOLE.fullmatch(words):
+        return None
+    if len(words) <= _STEP:
+        return int(words)
+    digits = words.lstrip("+-").replace("_", "")
+    head, tail = digits[:-_STEP], digits[-_STEP:]
+    far = any(int(head[at : at + _STEP]) for at in range(0, len(head), _STEP))
+    found = _FAR if far else int(tail)
+    return -found if words[0] == "-" else found
+
+
+def _json(said: str) -> Any:
+    """Read JSON. Raises codec.BadJson."""
+    return codec.loads(said, whole)  # type: ignore[arg-type]  # a number of JSON is one here
+
+
 def _number(words: str, n: int) -> Said:
-    try:
-        return _index(int(words), n)
-    except ValueError:
-        return Said(fault=_not("a whole number", words))
+    found = whole(words)
+    return Said(fault=_not("a whole number", words)) if found is None else _index(found, n)
 
 
 def _digits(said: str, n: int) -> Said:
@@ -98,17 +159,19 @@ def _index(k: int, n: int) -> Said:
     if 0 <= k < n:
         return Said(k)
     raw = max(-_MOST, min(k, _MOST))
-    return Said(raw=raw, fault=f"{raw} is none of 0 to {n - 1}", cause="wrong_value")
+    told = f"{raw}" if raw == k else f"a number beyond {raw}"
+    return Said(raw=raw, fault=f"{told} is none of 0 to {n - 1}", cause="wrong_value")
 
 
 def _not(wanted: str, said: str) -> str:
     return f"expected {wanted}, got {codec.escape(said[:_SHOWN])!r}"
 
 
+@lru_cache(maxsize=8)  # both readings read the same text
 def _literal(said: str) -> Any:
     """Return what a text spells as JSON or as a literal of Python; the text itself if neither."""
     try:
-        return codec.loads(said)
+        return _json(said)
     except codec.BadJson:
         pass
     try:
@@ -125,12 +188,11 @@ def _literal(said: str) -> Any:
 def vector(space: Space, found: Any, reading: Reading, said: str) -> Said:
     """Check a list of numbers against Odds or Motion; `said` is how it was spelt."""
     made: Sequence[float] | None
+    assert isinstance(space, Odds | Motion)
+    n = _size(space)
     if isinstance(space, Odds):
-        n = len(space.options)
-        made = labels.distribution(found, n, "strict" if reading == "paper" else "lax")
+        made = brier.distribution(found, n, "strict" if reading == "paper" else "lax")
     else:
-        assert isinstance(space, Motion)
-        n = len(space.names)
         made = control.vector(found, n)
     if made is not None:
         return Said(tuple(made))
@@ -158,7 +220,7 @@ def call(truth: Truth, calls: Sequence[Call], reading: Reading) -> Said:
     if made.name != name:
         told = codec.escape(made.name[:_SHOWN])
         return Said(fault=f"called {told!r}, not {name}", cause="unknown_tool")
-    given = arguments(made)
+    given = _too_long(truth.space, made.arguments) or arguments(made)
     if isinstance(given, Said):
         return given
     wanted = _WANTED[name]
@@ -173,7 +235,7 @@ def call(truth: Truth, calls: Sequence[Call], reading: Reading) -> Said:
 def arguments(made: Call) -> dict[str, Any] | Said:
     """Return a call's arguments, or why there are none."""
     try:
-        given = codec.loads(codec.restore(made.arguments))
+        given = _json(codec.restore(made.arguments))
     except codec.BadJson as error:
         return Said(fault=f"the arguments of {made.name[:_SHOWN]} are no JSON: {error}")
     if not isinstance(given, dict):
@@ -211,6 +273,8 @@ def _acted(truth: Truth, given: dict[str, Any], reading: Reading) -> Said:
 
 def _listed(truth: Truth, given: dict[str, Any], reading: Reading) -> Said:
     (found,) = given.values()
+    if isinstance(found, list) and any(isinstance(each, bool) for each in found):
+        return Said(fault=_not("numbers alone", str(found)[:_SHOWN]), cause="wrong_type")
     return vector(truth.space, found, reading, str(found)[:_SHOWN])
 
 
@@ -234,8 +298,13 @@ _READ: dict[str, Callable[[Truth, dict[str, Any], Reading], Said]] = {
 
 
 def calls(said: str, reading: Reading) -> tuple[str, ...]:
-    """Return the calls that a text holds, as they are spelt there, in their order."""
-    said = codec.restore(said)[:MAX_CHARS]
+    """Return the calls that a text holds, as they are spelt there, in their order.
+
+    Text longer than `MAX_WORDS` holds none.
+    """
+    if len(said) > MAX_WORDS:
+        return ()
+    said = codec.restore(said)
     if reading == "reference":
         return tuple(_BLANKS.sub(" ", found) for found in _cut(said))
     return tuple(_whole(said))
@@ -256,13 +325,37 @@ def _cut(said: str) -> Iterator[str]:
 
 def _whole(said: str) -> Iterator[str]:
     """Go through calls up to the bracket that closes them; what does not close is none."""
-    done = lost = 0
-    for head in _HEAD.finditer(said):
-        if head.start() < done or lost > _LOST:
-            continue
-        try:
-            _, done = brackets.split(said, head.end(), "\"'")
-        except brackets.Unbalanced:
-            lost += 1
+    done = 0
+    for start, end in sorted(_closed(said)):
+        if start >= done:
+            done = end
+            yield said[start:end]
+
+
+def _closed(said: str) -> Iterator[tuple[int, int]]:
+    """Go through where calls begin and end, those within calls too, in one pass.
+
+    A bracket of another kind, or a quote without an end, spoils all that is open there.
+    """
+    opened: list[tuple[str, int]] = []  # brackets, and where the call begins that one opens
+    endless: set[str] = set()  # quotes that have no end from somewhere on, hence none behind it
+    at = 0
+    for token in _TOKEN.finditer(said):
+        head, char = token.start(), said[token.end() - 1]
+        if head < at or not (opened or token.end() - head > 1):
+            continue  # within quotes, or outside of any call
+        if char in _REST:
+            end = None if char in endless else _REST[char].match(said, token.end())
+            if end:
+                at = end.end()
+            else:
+                endless.add(char)
+                opened.clear()
+        elif char in _CLOSES:
+            bracket, start = opened.pop()
+            if bracket != _CLOSES[char]:
+                opened.clear()
+            elif start >= 0:
+                yield start, token.end()
         else:
-            yield said[head.start() : done]
+            opened.append((char, head if token.end() - head > 1 else -1))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Any
+from functools import partial
 
 from toolmark.agents.loop import ENDINGS, merge, total
-from toolmark.errors import WorldError
-from toolmark.media import Media
+from toolmark.suites.multinet.frame import truth_of
 from toolmark.types import (
-    Call,
     Dialect,
     Ending,
     Message,
@@ -25,10 +21,7 @@ from toolmark.types import (
     Trajectory,
     World,
 )
-
-FAILED = "failed"
-"""In a task's reference: why its pictures cannot be had."""
-_NOTED = Result(parts=(Text("Noted; calls are not executed here."),))
+from toolmark.worlds import silent
 
 
 async def once(
@@ -81,42 +74,17 @@ async def once(
     )
 
 
-class Mute:
-    """Offers the task's tools; a call is noted and nothing comes of it."""
-
-    def __init__(self, task: Task) -> None:
-        self._task = task
-
-    async def tools(self) -> tuple[Tool, ...]:
-        """Return the task's tools."""
-        return self._task.tools
-
-    async def call(self, call: Call, /) -> Result:
-        """Do nothing, and say so: endpoints want a result for every call."""
-        return _NOTED
-
-    async def final_state(self) -> Any:
-        """Return None: there is no state."""
-        return None
-
-
-class Site:
-    """Gives each episode its world; holds nothing open."""
-
-    @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Mute]:
-        """Return a world for the task. Raises WorldError where its pictures cannot be had."""
-        if why := failed(task):
-            raise WorldError(f"the task has no pictures: {why}")
-        yield Mute(task)
-
-
-@asynccontextmanager
-async def site(media: Media) -> AsyncIterator[Site]:
-    """Open the site."""
-    yield Site()
-
-
 def failed(task: Task) -> str:
     """Return why a task's pictures cannot be had, "" if they can."""
-    return str(task.reference.get(FAILED, ""))
+    return truth_of(task).failed
+
+
+def _broken(task: Task) -> str:
+    why = failed(task)
+    return why and f"the task has no pictures: {why}"
+
+
+# endpoints want a result for every call
+_NOTED = Result(parts=(Text("Noted; calls are not executed here."),))
+site = partial(silent.site, result=_NOTED, broken=_broken)
+"""Opens the surroundings of a run."""

@@ -14,11 +14,23 @@ import msgspec
 
 from toolmark.dialects.parse import python
 from toolmark.errors import UsageError, near
-from toolmark.suites.multinet.frame import Answer, Calls, Choice, Motion, Odds, Truth
-from toolmark.suites.multinet.guesses import NAMES
-from toolmark.suites.multinet.score import truth_of
-from toolmark.suites.multinet.tools import PLAYERS
-from toolmark.suites.multinet.wording import ACT, ACTIONS, ANSWER, CHOOSE, MOVE, ODDS
+from toolmark.suites.multinet.families import BASELINES
+from toolmark.suites.multinet.frame import (
+    ACT,
+    ACTIONS,
+    ANSWER,
+    CHOOSE,
+    MOVE,
+    ODDS,
+    PLAYERS,
+    Answer,
+    Calls,
+    Choice,
+    Motion,
+    Odds,
+    Truth,
+    truth_of,
+)
 from toolmark.types import Call, Model, Reply, Request, Task, Tool
 
 
@@ -38,7 +50,7 @@ class Guess:
             truth = truth_of(task)
         except msgspec.ValidationError:
             raise UsageError(f"{self.name} plays MultiNet's suites and nothing else") from None
-        known = NAMES[truth.family]
+        known = BASELINES[truth.family]
         if self._name not in known:
             there = near(self._name, known)
             raise UsageError(f"{task.suite} has no baseline {self._name!r}{there}")

@@ -4,98 +4,221 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
 
 from toolmark.runs.suite import Ran
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.stats.paired import paired
-from toolmark.suites.multinet import paper
-from toolmark.suites.multinet.frame import FAMILIES
+from toolmark.suites.multinet import paper, report
+from toolmark.suites.multinet.families import FAMILIES
 from toolmark.suites.multinet.tables import measure
 from toolmark.suites.multinet.tables.measure import Cell
 from toolmark.types import Chart, Series, Table
 
+Found: TypeAlias = Mapping[str, Mapping[str, Columns]]
+"""Columns by the name of a row, then by family."""
+
+MOST = 8  # rows that a chart has room for
 _BEST = "best baseline"
+_DAGGER = "†"
+_SIZE = ("seed", "items", "form", "repeats", "limit", "sample", "tasks")
+"""What makes runs of one model larger or others, but not of another kind; forms are rows."""
 _NOTE = (
     "Exact match; of openx the share of rows closer than the training mean. Families differ in "
-    "what they ask and how hard it is: compare within a column, not along a row."
+    "what they ask and how hard it is: compare within a column, not along a row. Of data of one's "
+    "own the numbers are of these data, whatever the family is called."
 )
+
+
+class _Row(NamedTuple):
+    """A row to be: the model and form, and by what it differs from the model's newest run."""
+
+    model: str
+    form: str
+    apart: str = ""
 
 
 def profile(runs: Sequence[Ran]) -> Sequence[Table | Chart]:
     """Return each model's shares by family, what they are above the best baseline, and a chart."""
-    found = _gathered(runs)
+    found, notes = _gathered(runs)
     families = [name for name in FAMILIES if any(name in each for each in found.values())]
     if len(families) < 2:
         return ()
-    shares = {
-        name: [_share(each.get(family)) for family in families] for name, each in found.items()
-    }
-    floor = [_floor(found, family) for family in families]
-    return [
-        _table(families, shares, floor),
-        *_chart(families, found, floor),
-        _above(families, found),
-    ]
+    floors = _floors(found, families)
+    drawn = [_chart(families, found, floors)] if len(found) + len(floors) <= MOST else []
+    return [_table(families, found, floors, notes), *drawn, _above(families, found)]
 
 
-def _gathered(runs: Sequence[Ran]) -> dict[str, dict[str, Columns]]:
-    """Return columns by model and family; a model that ran a family twice stands by its runs."""
-    seen = Counter((run.model, run.suite) for run in runs)
-    twice = {model for (model, _), n in seen.items() if n > 1}
-    found: dict[str, dict[str, Columns]] = {}
-    for run in runs:
+# --- which run stands where -------------------------------------------------------------
+
+
+def _gathered(runs: Sequence[Ran]) -> tuple[Found, list[str]]:
+    """Return the rows, of a model's runs of one family the newest first, and what to say of that.
+
+    A run that was asked otherwise, by a knob, gets a row of its own.
+    """
+    kept: dict[_Row, dict[str, Columns]] = {}
+    newest: dict[tuple[str, str, str], str] = {}
+    count: Counter[tuple[str, str, str]] = Counter()
+    for run in sorted(runs, key=lambda run: run.created, reverse=True):
         columns = next(iter(run.readings.values()))
-        name = run.name if run.model in twice else run.model
-        if columns.run.any() and (family := paper.family(columns)):
-            found.setdefault(name, {})[family] = columns
-    return found
+        family = paper.family(columns)
+        if not family or not columns.run.any():
+            continue
+        apart = ", ".join(f"{k}={v}" for k, v in run.asked.items() if k not in _SIZE)
+        for form in report.forms(columns) or [""]:
+            place = run.model, form, family
+            count[place] += 1
+            own = newest.setdefault(place, apart) == apart
+            row = _Row(run.model, form, "" if own else apart)
+            kept.setdefault(row, {}).setdefault(family, _of(columns, form))
+    notes = [_told(place, newest[place]) for place, n in count.items() if n > 1]
+    return _named(kept, [run.model for run in runs]), notes
 
 
-def _share(columns: Columns | None) -> float | None:
-    return None if columns is None else measure.exact(columns).value
+def _of(columns: Columns, form: str) -> Columns:
+    return columns.where(columns.axis("form") == form) if form else columns
+
+
+def _told(place: tuple[str, str, str], asked: str) -> str:
+    model, _, family = place
+    return f"{model} on {family}: the newest of several runs{asked and f' ({asked})'}."
+
+
+def _named(kept: Mapping[_Row, dict[str, Columns]], models: Sequence[str]) -> Found:
+    """Name rows by the model; by the form too where both were asked, and by what sets them apart.
+
+    Models stand as their runs do, each with its own first.
+    """
+    both = len({row.form for row in kept}) > 1
+    rows = sorted(kept, key=lambda row: (models.index(row.model), row.apart, row.form))
+    return {
+        f"{row.model}{f', by {row.form}' if both else ''}{row.apart and f' ({row.apart})'}": kept[
+            row
+        ]
+        for row in rows
+    }
+
+
+# --- baselines --------------------------------------------------------------------------
 
 
 def best(columns: Columns) -> tuple[str, Columns] | None:
     """Return the baseline that did best on these rows, None where there is none.
 
-    Of openx none is better than the training mean by definition: those that move are compared.
+    One that knows what the model was not told is left out. Of openx none is better than the
+    training mean by definition: those that move are compared.
     """
     found = {}
     for name in measure.guesses(columns):
         own = measure.moved if measure.kind(columns) == "motion" else measure.guess
         rows = own(columns, name)
-        if len(rows):
+        if len(rows) and name not in report.untold(columns):
             found[name] = rows
     if not found:
         return None
     return max(found.items(), key=lambda pair: float(pair[1].value.mean()))
 
 
-def _floor(found: Mapping[str, Mapping[str, Columns]], family: str) -> tuple[str, float] | None:
-    """Return the best baseline on the rows of the first model that was asked this family."""
-    columns = next(each[family] for each in found.values() if family in each)
-    known = best(columns)
-    return (known[0], float(known[1].value.mean())) if known else None
+Floor: TypeAlias = Mapping[str, tuple[str, float]]
+"""The best baseline of each family, and its share."""
+
+
+def _floors(found: Found, families: Sequence[str]) -> dict[str, Floor]:
+    """Return the best baselines: once where all were asked the same, else for each row."""
+    made: dict[str, dict[str, tuple[str, float]]] = {}
+    for name, each in found.items():
+        known = {family: best(each[family]) for family in families if family in each}
+        made[name] = {
+            family: (told[0], float(told[1].value.mean())) for family, told in known.items() if told
+        }
+    seen = {
+        family: {each[family] for each in made.values() if family in each} for family in families
+    }
+    if all(len(each) < 2 for each in seen.values()):
+        return {_BEST: {family: each for family, (each,) in _full(seen)}}
+    return {f"{_BEST}, rows of {name}": floor for name, floor in made.items()}
+
+
+def _full(
+    seen: Mapping[str, set[tuple[str, float]]],
+) -> Iterator[tuple[str, set[tuple[str, float]]]]:
+    return ((family, each) for family, each in seen.items() if each)
+
+
+# --- what is shown ----------------------------------------------------------------------
+
+
+def _heads(families: Sequence[str], found: Found) -> tuple[str, ...]:
+    """Return the families, marked where all rows of them are stand-ins."""
+    return tuple(f"{name} {_DAGGER}" if _standing(found, name) else name for name in families)
+
+
+def _standing(found: Found, family: str) -> bool:
+    return all(measure.synthetic(each[family]) for each in found.values() if family in each)
+
+
+def _stand(name: str, each: Mapping[str, Columns]) -> str:
+    """Return a row's name, marked where all of it are stand-ins."""
+    return f"{name} {_DAGGER}" if all(map(measure.synthetic, each.values())) else name
+
+
+def _marked(cell: str, family: str, own: Columns, found: Found) -> str:
+    """Mark a cell of stand-ins in a column that has others too."""
+    lone = measure.synthetic(own) and not _standing(found, family)
+    return f"{cell} {_DAGGER}" if lone else cell
+
+
+def _stands(found: Found) -> str:
+    """Say which rows are stand-ins."""
+    told = []
+    if all(_standing(found, family) for each in found.values() for family in each):
+        found = {"every run": next(iter(found.values()))}
+    for name, each in found.items():
+        of = [family for family, columns in each.items() if measure.synthetic(columns)]
+        if of:
+            told.append(name if len(of) == len(each) else f"{name} on {', '.join(of)}")
+    meant = "generated stand-ins, no measure on the published data"
+    return f"{_DAGGER} {meant}: {'; '.join(told)}." if told else ""
 
 
 def _table(
-    families: Sequence[str],
-    shares: Mapping[str, Sequence[float | None]],
-    floor: Sequence[tuple[str, float] | None],
+    families: Sequence[str], found: Found, floors: Mapping[str, Floor], notes: Sequence[str]
 ) -> Table:
-    rows: list[tuple[Cell, ...]] = [(name, *cells) for name, cells in shares.items()]
-    rows.append((_BEST, *(each[1] if each else None for each in floor)))
-    rows += [(f"{model} (paper)", *cells) for model, cells in _paper(families).items()]
-    told = ", ".join(
-        f"{family} {each[0]}" for family, each in zip(families, floor, strict=True) if each
-    )
-    note = f"{_NOTE} Best baselines: {told}. The paper's models were asked other rows."
-    return Table(title="Profile over the families", head=("model", *families), rows=tuple(rows),
-                 heat=len(families), note=note)  # fmt: skip
+    def cell(family: str, own: Columns | None) -> Cell:
+        value = None if own is None else measure.exact(own).value
+        if own is None or value is None or not _marked("", family, own, found):
+            return value
+        return _marked(figures.percent(value), family, own, found)
+
+    rows: list[tuple[Cell, ...]] = [
+        (_stand(name, each), *(cell(family, each.get(family)) for family in families))
+        for name, each in found.items()
+    ]
+    for name, floor in floors.items():
+        rows.append((name, *(floor[x][1] if x in floor else None for x in families)))
+    rows += [(f"{model} (paper)", *cells) for model, cells in _paper(families, found).items()]
+    told = [_NOTE, *notes, _bests(floors), "The paper's models were asked other rows.",
+            _stands(found)]  # fmt: skip
+    return Table(title="Profile over the families", head=("model", *_heads(families, found)),
+                 rows=tuple(rows), heat=len(families),
+                 note=" ".join(filter(None, told)))  # fmt: skip
 
 
-def _paper(families: Sequence[str]) -> dict[str, list[float | None]]:
+def _bests(floors: Mapping[str, Floor]) -> str:
+    """Say which baselines are the best."""
+    told: dict[str, dict[str, None]] = {}
+    for floor in floors.values():
+        for family, (name, _) in floor.items():
+            told.setdefault(family, {})[name] = None
+    listed = ", ".join(f"{family} {' or '.join(names)}" for family, names in told.items())
+    return f"Best baselines, of those that know no more than the model: {listed}." if told else ""
+
+
+def _paper(families: Sequence[str], found: Found) -> dict[str, list[float | None]]:
     """Return the paper's models that a figure is known of in any of these families."""
     known: dict[str, dict[str, float | None]] = {
         family: {model: shares[0] for model, shares in paper.KNOWN[family].models.items()}
@@ -103,47 +226,47 @@ def _paper(families: Sequence[str]) -> dict[str, list[float | None]]:
         if family in paper.KNOWN
     }
     if "odinw" in families:
-        exact = [pair[0] for pair in paper.ODINW.values()]
-        known["odinw"] = {"GPT-5": sum(exact) / len(exact)}
+        common = paper.shared(each["odinw"] for each in found.values() if "odinw" in each)
+        exact = [paper.ODINW[name][0] for name in common]
+        known["odinw"] = {"GPT-5": sum(exact) / len(exact)} if exact else {}
     models = [model for model in paper.OPENX if any(model in each for each in known.values())]
     return {model: [known.get(family, {}).get(model) for family in families] for model in models}
 
 
-def _chart(
-    families: Sequence[str],
-    found: Mapping[str, Mapping[str, Columns]],
-    floor: Sequence[tuple[str, float] | None],
-) -> Iterator[Chart]:
-    nan = float("nan")
+def _chart(families: Sequence[str], found: Found, floors: Mapping[str, Floor]) -> Chart:
+    x = tuple(map(float, range(len(families))))
     series = []
     for name, each in found.items():
         seen = [measure.exact(each[family]) if family in each else None for family in families]
-        ends = [(x.value, x.low, x.high) if x else (nan, nan, nan) for x in seen]
-        lines = [tuple(nan if x is None else x for x in line) for line in zip(*ends, strict=True)]
-        x = tuple(map(float, range(len(families))))
-        series.append(Series(name=name, x=x, y=lines[0], low=lines[1], high=lines[2]))
-    levels = tuple(each[1] if each else nan for each in floor)
-    series.append(Series(name=_BEST, x=tuple(map(float, range(len(families)))), y=levels))
-    yield Chart(title="Profile over the families, drawn", kind="bar", series=tuple(series),
-                ticks=tuple(families), y_label="share right",
-                note="Whiskers are 95 % intervals.")  # fmt: skip
+        ends = [(e.value, e.low, e.high) if e else (None,) * 3 for e in seen]
+        y, low, high = (
+            tuple(np.nan if end is None else end for end in line)
+            for line in zip(*ends, strict=True)
+        )
+        series.append(Series(name=_stand(name, each), x=x, y=y, low=low, high=high))
+    for name, floor in floors.items():
+        levels = tuple(floor[family][1] if family in floor else np.nan for family in families)
+        series.append(Series(name=name, x=x, y=levels))
+    return Chart(title="Profile over the families, drawn", kind="bar", series=tuple(series),
+                 ticks=_heads(families, found), y_label="share right",
+                 note="Whiskers are 95 % intervals.")  # fmt: skip
 
 
-def _above(families: Sequence[str], found: Mapping[str, Mapping[str, Columns]]) -> Table:
+def _above(families: Sequence[str], found: Found) -> Table:
     """Return what each model is above the best baseline on its own rows, in points."""
+
+    def cell(family: str, own: Columns | None) -> str | None:
+        known = None if own is None else best(own)
+        if own is None or known is None:
+            return None
+        return _marked(figures.points(paired(own, known[1]).difference), family, own, found)
+
     rows = tuple(
-        (name, *(_points(each[family]) if family in each else None for family in families))
+        (_stand(name, each), *(cell(family, each.get(family)) for family in families))
         for name, each in found.items()
     )
     return Table(
-        title="Above the best baseline, in points", head=("model", *families), rows=rows,
-        note="Each model against the baseline that did best on the very rows that it was asked, "
-        "paired by row; in brackets 95 % intervals.",
+        title="Above the best baseline, in points", head=("model", *_heads(families, found)),
+        rows=rows, note="Each model against the baseline that did best on the very rows that it "
+        "was asked and knows no more than it was told, paired by row; in brackets 95 % intervals.",
     )  # fmt: skip
-
-
-def _points(columns: Columns) -> str | None:
-    known = best(columns)
-    if known is None:
-        return None
-    return figures.points(paired(columns, known[1]).difference)

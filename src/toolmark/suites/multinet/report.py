@@ -4,21 +4,29 @@ What is read of the scores, beside the parts that a verdict holds by kind of ans
 odds, motion, words, calls):
 
 axes   `form` text or tool; `source` synthetic, real or published; `group`, of rows that hang
-       together only (`Rows.clustered`): intervals go by it then; `class`, the option that is right,
-       of a choice whose options are the same in every row of its category; the slices
-parts  `classes`, how many options there are
+       together only (`Rows.clustered`): intervals go by it then; `class`, the index of the option
+       that is right and, behind a space, its name, of a choice whose options are the same in every
+       row of its category; `history`, where answers before the step are told; the slices
+parts  `classes`, how many options there are; of calls `match.1` and on, whether a turn is exact,
+       `invalid_turns`, `calls` and `calls_truth`, how many were made and wanted
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+from msgspec import structs
+
 from toolmark.runs.suite import Metric
+from toolmark.score import labels
 from toolmark.stats.columns import Columns
+from toolmark.stats.interval import bootstrap
+from toolmark.stats.summary import average
 from toolmark.suites.multinet.tables import choices, measure, odds, pairs, texts, vectors
-from toolmark.suites.multinet.tables.measure import Kind, Measure
+from toolmark.suites.multinet.tables.measure import FORMS, Cell, Kind, Measure
 from toolmark.types import Chart, Estimate, Table
 
 SYNTHETIC = (
@@ -27,12 +35,20 @@ SYNTHETIC = (
 )
 
 
+# errors may be as large as numbers go, their sums larger
+_quiet = np.errstate(over="ignore", invalid="ignore")
+
+
 class _Told(NamedTuple):
-    """A number of a suite: its name in files, what readers are told, how it is measured."""
+    """A number of a suite: its name in files, what readers are told, how it is measured.
+
+    `rows` are those that it rests on, where that is not all of them.
+    """
 
     name: str
     told: str
     measure: Measure
+    rows: Callable[[Columns], Columns] = lambda columns: columns
 
 
 def caution(columns: Columns) -> str:
@@ -41,36 +57,126 @@ def caution(columns: Columns) -> str:
 
 
 def metrics(columns: Columns) -> Sequence[Metric]:
-    """Return the shares of a suite: the headline first, then what it hangs on."""
-    found = _NUMBERS.get(measure.kind(columns), _NUMBERS[""])
-    players = measure.known(columns, "truth_0").any()
-    told = [*found, *(_PLAYERS if players else ())]
-    return [Metric(each.name, each.measure, each.told, "answers") for each in told]
+    """Return the numbers of a suite: the headline first, a share, then what it hangs on.
+
+    Where rows were asked in both forms the headline is over both, and every number stands by form.
+    """
+    found = [*_NUMBERS.get(measure.kind(columns), _NUMBERS[""])]
+    if measure.known(columns, "truth_0").any():
+        found += _PLAYERS
+    if measure.known(columns, "similarity").any():
+        found.append(_ALIKE)
+    asked = forms(columns)
+    if len(asked) < 2:
+        return [_metric(each) for each in found]
+    head = found[0]._replace(told=f"{found[0].told}, both forms")
+    return [_metric(head), *(_metric(each, form) for each in found for form in asked)]
 
 
-def _valid(columns: Columns) -> Estimate:
-    return measure.share(columns, "valid", "valid")
+def forms(columns: Columns) -> list[str]:
+    """Return the forms in which rows were asked."""
+    return [form for form in FORMS if (columns.axis("form") == form).any()]
 
 
-def _of_valid(columns: Columns) -> Estimate:
-    return measure.exact(measure.readable(columns), "exact_of_valid")
+def _metric(told: _Told, form: str = "") -> Metric:
+    name = f"{told.name}_{form}" if form else told.name
+
+    def rows(columns: Columns) -> Columns:
+        return told.rows(columns.where(columns.axis("form") == form) if form else columns)
+
+    @_quiet
+    def measured(columns: Columns) -> Estimate:
+        return structs.replace(told.measure(rows(columns)), name=name)
+
+    words = f"{told.told}, by {form}" if form else told.told
+    whole = not form and told.rows is _Told._field_defaults["rows"]
+    return Metric(name, measured, words, "answers", None if whole else rows)
 
 
-_HEAD = _Told("exact", "exact match", partial(measure.exact, name="exact"))
+def _average(columns: Columns, part: str) -> Estimate:
+    """Return the mean of a part that is no share, over the rows that have it."""
+    return structs.replace(average(columns, part), share=False)
+
+
+@_quiet
+def relative(columns: Columns, part: str) -> Estimate:
+    """Return errors over those of the training mean: a sum over a sum, by groups."""
+    kept = columns.where(columns.run & measure.known(columns, part))
+    own, base = kept.part(part), kept.part(f"base_{part}")
+    if not len(kept) or not base.sum() > 0:
+        return Estimate(name=part, share=False)
+    low, high = bootstrap(own, kept.cluster, over=base)
+    ends = (None, None) if np.isnan(low) else (low, high)
+    return Estimate(name=part, value=float(own.sum() / base.sum()), low=ends[0], high=ends[1],
+                    n=len(kept), share=False)  # fmt: skip
+
+
+def _over_levels(measured: Measure) -> Measure:
+    """Measure category by category, where numbers of several have no common unit; their plain mean.
+
+    The interval of the mean is made of those of the parts, which are independent of each other: the
+    squares of the distances of their ends add up (Zou and Donner 2008).
+    """
+
+    def mean(columns: Columns) -> Estimate:
+        names = measure.levels(columns.category)
+        found = [measured(columns.where(columns.category == name)) for name in names]
+        found = [each for each in found if each.value is not None]
+        if len(found) < 2:
+            return found[0] if found else measured(columns)
+        values = np.array([each.value for each in found])
+        ends = [(each.low, each.high) for each in found]
+        whole = all(low is not None and high is not None for low, high in ends)
+        low, high = np.array(ends, dtype=float).T
+        middle = float(values.mean())
+        return Estimate(
+            name=found[0].name, value=middle, n=sum(each.n for each in found), share=False,
+            low=middle - float(np.hypot.reduce(values - low)) / len(found) if whole else None,
+            high=middle + float(np.hypot.reduce(high - values)) / len(found) if whole else None,
+        )  # fmt: skip
+
+    return mean
+
+
+def macro(columns: Columns) -> Estimate:
+    """Return the macro F1, the plain mean over sets of options where these differ; no interval."""
+    ran = columns.where(columns.run)
+    if not len(ran):
+        return Estimate(name="macro_f1")
+    found = [labels.measures(choices.tally(part, "paper")) for _, part in measure.sets(ran)]
+    value = float(np.mean([each["macro_f1"] for each in found]))
+    return Estimate(name="macro_f1", value=value, n=len(ran))
+
+
+_HEAD = _Told("exact", "exact match", measure.exact)
+_VALID = _Told("valid", "valid answers", partial(measure.share, part="valid"))
 _READ = (
-    _Told("valid", "valid answers", _valid),
-    _Told("exact_of_valid", "exact match of valid answers", _of_valid),
+    _VALID,
+    _Told("exact_of_valid", "exact match of valid answers", measure.exact, measure.readable),
 )
 _PLAYERS = tuple(
-    _Told(f"player_{i}", f"action of player {i}",
-          partial(choices.exact_of, player=f"_{i}", name=f"player_{i}"))
+    _Told(f"player_{i}", f"action of player {i}", partial(choices.exact_of, player=f"_{i}"))
     for i in (0, 1)
-)  # fmt: skip
-_CLOSER = _Told("closer", "closer than the training mean", partial(measure.exact, name="closer"))
-_AST = _Told("ast", "equal by structure", partial(measure.share, part="ast", name="ast"))
+)
+_ALIKE = _Told("similarity", "similarity (cosine)", partial(_average, part="similarity"))
+_CLOSER = _Told("closer", "closer than the training mean", measure.exact)
+_MOVED = tuple(
+    _Told(name, told, _over_levels(measured))
+    for name, told, measured in (
+        ("mae", "MAE", partial(_average, part="mae")),
+        ("rel_mae", "RelMAE", partial(relative, part="mae")),
+        ("rel_mse", "RelMSE", partial(relative, part="mse")),
+    )
+)
+_CHOSEN = (_HEAD, *_READ, _Told("macro_f1", "macro F1", macro))
+_BRIERS = tuple(
+    _Told(name, told, partial(_average, part=name))
+    for name, told in (("brier", "Brier, linear"), ("brier_sq", "Brier, quadratic"))
+)
+_AST = _Told("ast", "equal by structure", partial(measure.share, part="ast"))
 _NUMBERS: Mapping[Kind, tuple[_Told, ...]] = {
-    "": (_HEAD, *_READ), "choice": (_HEAD, *_READ), "odds": (_HEAD, *_READ),
-    "words": (_HEAD, *_READ), "calls": (_HEAD, *_READ, _AST), "motion": (_CLOSER, _READ[0]),
+    "": (_HEAD, *_READ), "choice": _CHOSEN, "odds": (*_CHOSEN, *_BRIERS),
+    "words": (_HEAD, *_READ), "calls": (_HEAD, *_READ, _AST), "motion": (_CLOSER, _VALID, *_MOVED),
 }  # fmt: skip
 _RIGHT: Mapping[Kind, str] = {"motion": "closer than the mean"}
 _BY = {
@@ -101,7 +207,8 @@ def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
         made += choices.tables(readings, level)
     compared = list(pairs.tables(readings, _RIGHT.get(kind, "exact match")))
     made[1:1] = compared
-    return [*made, *(odds.tables(readings) if kind == "odds" else ())]
+    made += odds.tables(readings) if kind == "odds" else ()
+    return [_marked(each, untold(columns)) for each in made]
 
 
 def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
@@ -109,22 +216,69 @@ def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Ch
 
     The baselines' rows are of the first run's items; runs of other kinds are left to themselves.
     """
-    runs = {
-        run: {name: found[run] for name, found in readings.items()}
-        for run, columns in next(iter(readings.values())).items()
-        if columns.run.any()
-    }
-    kinds = {run: measure.kind(next(iter(found.values()))) for run, found in runs.items()}
+    runs = together(readings)
+    kinds = {run: measure.kind(measure.first(found)[1]) for run, found in runs.items()}
     made: list[Table | Chart] = []
     for each in _together(kinds.values()):
         rows: measure.Variants = {}
         for run, found in runs.items():
             if each == _WIDER.get(kinds[run], kinds[run]) or each == kinds[run]:
-                told = measure.variants(found)
-                rows |= measure.named(told, run)
+                rows |= found
         if len(rows) > 1:
-            made += _board(each, rows)
+            known = untold(measure.first(rows)[1])
+            made += (_marked(table, known) for table in _board(each, rows))
     return made
+
+
+def together(readings: Mapping[str, Mapping[str, Columns]]) -> dict[str, measure.Variants]:
+    """Return the rows of each run that ran, under the names that tables of several have for them.
+
+    A row of a table is of one form, and says so where the runs have both.
+    """
+    runs = {
+        run: {name: found[run] for name, found in readings.items()}
+        for run, columns in next(iter(readings.values())).items()
+        if columns.run.any()
+    }
+    asked = {run: forms(next(iter(found.values()))) for run, found in runs.items()}
+    several = len({form for found in asked.values() for form in found}) > 1
+    made: dict[str, measure.Variants] = {}
+    for run, found in runs.items():
+        told = measure.variants(found)
+        if several and len(asked[run]) == 1:  # else the variants say it themselves
+            told = {", ".join(filter(None, (asked[run][0], x))): y for x, y in told.items()}
+        made[run] = measure.named(told, run)
+    return made
+
+
+# --- baselines that know more -----------------------------------------------------------
+
+_FORMER = ("previous", "linear")
+_MARK = "*"
+_TOLD = (
+    f"{_MARK} answers by what was right before, which the model was not told here (history=0): no "
+    "measure of what it should reach."
+)
+
+
+def untold(columns: Columns) -> Collection[str]:
+    """Return the baselines that know what the model is not told: what was right before."""
+    return () if (columns.axis("history") != "").any() else _FORMER
+
+
+def _marked(made: Table | Chart, known: Collection[str]) -> Table | Chart:
+    """Mark these baselines wherever a table names them, and say what the mark means."""
+    if isinstance(made, Chart) or not known:
+        return made
+
+    def mark(cell: Cell) -> Cell:
+        return f"{cell} {_MARK}" if cell in known else cell
+
+    head = tuple(str(mark(name)) for name in made.head)
+    rows = tuple((*map(mark, row[:2]), *row[2:]) for row in made.rows)
+    if (head, rows) == (made.head, made.rows):
+        return made
+    return structs.replace(made, head=head, rows=rows, note=f"{made.note} {_TOLD}".strip())
 
 
 _WIDER: Mapping[Kind, Kind] = {"odds": "choice"}

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from toolmark import seeds
 from toolmark.errors import DataError
-from toolmark.suites.multinet.bare import bare, full
-from toolmark.suites.multinet.frame import Frame, Picture, Rows
+from toolmark.suites.multinet.frame import Frame, Picture, Rows, bare, full
 
 SIGN = ":"
 """Between the name of a set and what it calls a row."""

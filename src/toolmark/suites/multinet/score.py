@@ -8,22 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from math import isfinite
+from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
 from toolmark import codec, encoder
 from toolmark.errors import UsageError
 from toolmark.runs.suite import Scoring
-from toolmark.score import control, labels, similarity, turns
+from toolmark.score import brier, control, similarity, turns
+from toolmark.score.spread import LARGEST
 from toolmark.suites.multinet import calls, parse
-from toolmark.suites.multinet.frame import Calls, Choice, Motion, Odds, Truth, Words
-from toolmark.suites.multinet.making import SIMILARITY
+from toolmark.suites.multinet.frame import (
+    ACTIONS,
+    Calls,
+    Choice,
+    Motion,
+    Odds,
+    Truth,
+    Words,
+    truth_of,
+)
 from toolmark.suites.multinet.parse import READINGS as READINGS
 from toolmark.suites.multinet.parse import Reading, Said
-from toolmark.suites.multinet.wording import ACTIONS
 from toolmark.types import Cause, Label, Reply, StopReason, Task, Trajectory, Verdict
 
 if TYPE_CHECKING:
@@ -45,35 +52,34 @@ Parts: TypeAlias = dict[str, float]
 
 
 class Found(NamedTuple):
-    """What an answer is worth: its numbers, and what is wrong with one that is not right."""
+    """What an answer is worth: its numbers, and what is wrong with one that is not right, where."""
 
     right: bool
     parts: Parts
     why: str = ""
     cause: Cause = "wrong_answer"
     native: str = WRONG
-
-
-def truth_of(task: Task) -> Truth:
-    """Return what is known of a task's row."""
-    return msgspec.convert(task.reference, Truth)
+    turn: int = 0
 
 
 def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
     """Judge one episode in both readings."""
     truth = truth_of(task)
     if isinstance(truth.space, Calls):
-        found = {reading: _called(task, truth, trajectory, reading) for reading in READINGS}
+        sides = calls.sides(truth, trajectory)
+        found = {name: _called(truth, trajectory, sides[name], name) for name in READINGS}
     else:
         found = {reading: _answered(truth, trajectory, reading) for reading in READINGS}
     return {reading: _verdict(trajectory, each) for reading, each in found.items()}
 
 
 def said_of(truth: Truth, trajectory: Trajectory, reading: Reading) -> Said:
-    """Return the prediction of an episode of one reply."""
+    """Return the prediction of an episode of one reply; one that was refused is no answer."""
     step = trajectory.steps[0] if trajectory.steps else None
     reply = step.reply if step else Reply()
     calls = step.calls if step else ()
+    if reply.stop == "refused":
+        return Said(fault=_refused(reply), cause="refused")
     if truth.form == "text" and calls and not reply.text.strip():
         return Said(fault=f"a call of {calls[0].name[:_CUT]!r}; no tool is offered",
                     cause="unknown_tool")  # fmt: skip
@@ -84,12 +90,15 @@ def said_of(truth: Truth, trajectory: Trajectory, reading: Reading) -> Said:
     return parse.call(truth, calls, reading)
 
 
+def _refused(reply: Reply) -> str:
+    return f"refused: {reply.text[:_CUT]!r}" if reply.text.strip() else "refused"
+
+
 def _answered(truth: Truth, trajectory: Trajectory, reading: Reading) -> Found:
     said = said_of(truth, trajectory, reading)
     found = _JUDGED[type(truth.space)](truth, said, reading)
     valid = said.value is not None
     parts = {"valid": float(valid), **found.parts}
-    parts = {name: value for name, value in parts.items() if isfinite(value)}
     if valid:
         return found._replace(parts=parts)
     return Found(False, parts, said.fault, said.cause, INVALID)
@@ -98,8 +107,8 @@ def _answered(truth: Truth, trajectory: Trajectory, reading: Reading) -> Found:
 def _verdict(trajectory: Trajectory, found: Found) -> Verdict:
     if found.right:
         return Verdict(outcome="correct", value=1.0, parts=found.parts)
-    stops = (_STOPS[s.reply.stop] for s in trajectory.steps if s.reply.stop in _STOPS)
-    cause = next(stops, found.cause) if found.native == INVALID else found.cause
+    stops = [step.reply.stop for step in trajectory.steps if step.turn == found.turn]
+    cause = next((_STOPS[stop] for stop in stops if stop in _STOPS), found.cause)
     label = Label(cause=cause, native=found.native, evidence=codec.escape(found.why), primary=True)
     return Verdict(outcome="incorrect", value=0.0, parts=found.parts, labels=(label,))
 
@@ -120,15 +129,23 @@ def _choice(truth: Truth, said: Said, reading: Reading) -> Found:
 
 def _odds(truth: Truth, said: Said, reading: Reading) -> Found:
     assert isinstance(truth.truth, int)
-    judged = labels.odds(truth.truth, said.value)
+    judged = brier.odds(truth.truth, said.value)
     parts = _indexed(truth, judged.said)
-    parts |= {name: float(getattr(judged, name)) for name in ("brier", "brier_sq", "p", "top")}
+    parts |= {"brier": _error(judged.brier), "brier_sq": _error(judged.brier_sq)}
+    parts |= {
+        name: value for name in ("p", "top") if not isnan(value := float(getattr(judged, name)))
+    }
     if truth.family == "overcooked":
         shares = None if said.value is None else _marginals(said.value)
         for player, right in enumerate(divmod(truth.truth, len(ACTIONS))):
-            own = labels.odds(right, shares[player] if shares else None)
-            parts |= {f"brier_{player}": own.brier, f"said_{player}": float(own.said)}
+            own = brier.odds(right, shares[player] if shares else None)
+            parts |= {f"brier_{player}": _error(own.brier), f"said_{player}": float(own.said)}
     return _named(truth, judged.said, parts)
+
+
+def _error(value: float) -> float:
+    """Return an error as a verdict can hold it: that of a nan is what an invalid answer costs."""
+    return brier.WORST if isnan(value) else min(value, LARGEST)
 
 
 def _indexed(truth: Truth, index: int) -> Parts:
@@ -140,7 +157,7 @@ def _indexed(truth: Truth, index: int) -> Parts:
         parts |= _players("truth", truth.truth)
     for name, guess in truth.guesses.items():
         if isinstance(guess, tuple):  # a share for each option
-            odds = labels.odds(truth.truth, guess)  # type: ignore[arg-type]
+            odds = brier.odds(truth.truth, guess)  # type: ignore[arg-type]
             parts |= {f"guess.{name}": float(odds.said), f"guess.{name}.brier": odds.brier}
             parts[f"guess.{name}.brier_sq"] = odds.brier_sq
         elif isinstance(guess, int):
@@ -190,7 +207,7 @@ def _motion(truth: Truth, said: Said, reading: Reading) -> Found:
         parts |= {f"guess.{name}.mae": row.mae, f"guess.{name}.mse": row.mse}
     mae, base = parts["mae"], parts["base_mae"]
     why = f"mean absolute error {mae:.4g}; the training mean's is {base:.4g}"
-    return Found(mae < base, parts, why, "wrong_value", FARTHER)
+    return Found(mae < base or mae == 0, parts, why, "wrong_value", FARTHER)
 
 
 _ERRORS = ("mae", "mse", "base_mae", "base_mse")
@@ -216,8 +233,7 @@ _JUDGED = {Choice: _choice, Odds: _odds, Motion: _motion, Words: _words}
 # --- calls ------------------------------------------------------------------------------
 
 
-def _called(task: Task, truth: Truth, trajectory: Trajectory, reading: Reading) -> Found:
-    sides = calls.sides(task, truth, trajectory, reading)
+def _called(truth: Truth, trajectory: Trajectory, sides: calls.Sides, reading: Reading) -> Found:
     judged = turns.conversation(sides.truth, sides.made, reading)
     read = turns.conversation(sides.truth_read, sides.made_read, reading)
     parts = {
@@ -226,15 +242,24 @@ def _called(task: Task, truth: Truth, trajectory: Trajectory, reading: Reading) 
         "ast": float(read.exact),
         "turns": float(len(sides.truth)),
         "first_failure": float(judged.first_failure),
+        "invalid_turns": float(judged.invalid),
+        "calls": float(judged.n_predicted),
+        "calls_truth": float(judged.n_truth),
     }
-    recalls = enumerate(judged.recalls, 1)
-    parts |= {f"recall.{at}": recall for at, recall in recalls if recall is not None}
+    for at, (match, recall) in enumerate(zip(judged.matches, judged.recalls, strict=True), 1):
+        parts[f"match.{at}"] = float(match)
+        if recall is not None:
+            parts[f"recall.{at}"] = recall
     for name, guess in truth.guesses.items():
         parts[f"guess.{name}"] = float(calls.guessed(truth, guess))
+    refused = next((step for step in trajectory.steps if step.reply.stop == "refused"), None)
+    if judged.exact and refused:  # nothing was to be called there
+        parts |= {"valid": 0.0, "exact": 0.0, "ast": 0.0}
+        return Found(False, parts, _refused(refused.reply), "refused", INVALID, refused.turn)
     if judged.exact:
         return Found(True, parts)
-    cause, why = calls.fault(sides)
-    return Found(False, parts, why, cause, INVALID if judged.invalid else WRONG)
+    at, cause, why = calls.fault(sides)
+    return Found(False, parts, why, cause, INVALID if judged.invalid else WRONG, at)
 
 
 # --- how alike texts are ----------------------------------------------------------------
@@ -254,7 +279,7 @@ def gather(run: Run) -> Scoring:
     pairs: dict[str, dict[Key, tuple[str, str]]] = {}
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
-        name = task.reference.get(SIMILARITY, NONE)
+        name = truth_of(task).similarity
         if name not in (NONE, ""):
             own = pairs.setdefault(name, {})
             for reading, pair in _pairs(task, trajectory).items():
@@ -284,9 +309,7 @@ def _pairs(task: Task, trajectory: Trajectory) -> dict[Reading, tuple[str, str]]
     """Return truth and answer as each reading compares them; "" for what is invalid."""
     truth = truth_of(task)
     if isinstance(truth.space, Calls):
-        sides = calls.sides(task, truth, trajectory, "paper")
-        pair = "\n".join(calls.flat(sides.truth)), sides.said
-        return dict.fromkeys(READINGS, pair)
+        return dict.fromkeys(READINGS, calls.texts(truth, trajectory))
     said = said_of(truth, trajectory, "paper").value or ""
     right = str(truth.truth)
     return {"paper": (right, said), "reference": (right, similarity.plain(said))}
@@ -298,6 +321,6 @@ def _alike(known: Mapping[Key, float], task: Task, trajectory: Trajectory) -> di
     for reading, verdict in verdicts.items():
         found = known.get((trajectory.task, trajectory.repeat, reading))
         if found is not None:
-            parts = {**verdict.parts, SIMILARITY: found}
+            parts = {**verdict.parts, "similarity": found}
             verdicts[reading] = replace(verdict, parts=parts)
     return verdicts

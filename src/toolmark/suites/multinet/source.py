@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from toolmark import plugin
-from toolmark.errors import UsageError, near
-from toolmark.suites.multinet.frame import Family, Rows
+from toolmark.errors import DataError, UsageError, near
+from toolmark.suites.multinet.families import Family
+from toolmark.suites.multinet.frame import Rows, bare, full
 from toolmark.suites.multinet.guesses import guessed
-from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES
+from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES, OWN
 from toolmark.suites.multinet.sample import Drawn, Joined
 
 Reader: TypeAlias = Callable[..., Rows]
@@ -26,6 +27,7 @@ PACKAGED: Mapping[Family, str] = {"bfcl": OFFICIAL, "overcooked": REAL}
 _HOME = "toolmark.suites.multinet"
 _TRAIN = 500  # generated rows that the baselines learn from
 _POOL = 2000  # generated steps of which some are asked: the first are all of one episode
+_LAPS = {"overcooked": 800}  # generated rows are made in such lots: a whole game of each layout
 
 
 def rows(
@@ -43,9 +45,10 @@ def rows(
     n = _items(source, items)
     made = {
         next(iter(own.values()), ""): _rows(family, source, seed, share, {**options, **own})
-        for own, share in zip(sets, _shares(n, len(sets)), strict=True)
+        for own, share in zip(sets, _shares(n, sets), strict=True)
     }
-    found: Rows = Joined(made) if len(made) > 1 else next(iter(made.values()))
+    # ids begin with the set's name also where it is the only one: a row keeps its own
+    found: Rows = made[""] if "" in made else Joined(made)
     if not len(found):
         raise UsageError(f"multinet-{family}: no row is left; loosen -T")
     return found
@@ -63,14 +66,33 @@ def _rows(
         make: Reader = plugin.attribute(f"{_HOME}.synthetic.{family}:rows")
         assert n is not None
         pool = max(n, _POOL) if family in ("openx", "overcooked") else n
-        test = make(n=pool, split="test", seed=seed, **options)
-        train = make(n=max(n, _TRAIN), split="train", seed=seed, **options)
+        lap = _LAPS.get(family, 1)
+        test = make(n=-(-pool // lap) * lap, split="test", seed=seed, **options)
+        train = make(n=-(-max(n, _TRAIN) // lap) * lap, split="train", seed=seed, **options)
         return Drawn(guessed(test, train, seed), n, seed, told=False)
     read: Reader = plugin.attribute(_GAMES if source == REAL else _READERS[family])
     given = {**options} if source == REAL else {**options, "seed": seed}
     folder = None if source in PACKAGED.values() else Path(source)
-    test = read(folder, split="test", **given)
-    return Drawn(guessed(test, read(folder, split="train", **given), seed), n, seed)
+    test, train = (read(folder, split=split, **given) for split in ("test", "train"))
+    if folder and family != "openx":  # which tells episodes of one name itself
+        _apart(test, train, folder)
+    return Drawn(guessed(test, train, seed), n, seed)
+
+
+def _apart(test: Rows, train: Rows, folder: Path) -> None:
+    """Raise DataError for rows that are asked and learned from: same id, same words, same truth."""
+    known = {frame.id: frame for frame in bare(train)}
+    same = [
+        asked.id
+        for each in bare(test)
+        if each.id in known and (asked := full(test, each)) == full(train, known[each.id])
+        and (asked.fields or asked.group != asked.id)
+    ]  # fmt: skip
+    if same:
+        raise DataError(
+            f"{folder}: {len(same):,} rows are asked and in the training split too, such as "
+            f"{same[0]!r}: the baselines would know their answers; take them out of train"
+        )
 
 
 _READERS: Mapping[Family, str] = {
@@ -103,12 +125,14 @@ def _items(source: str, items: int | str) -> int | None:
     return items
 
 
-def _shares(n: int | None, k: int) -> list[int | None]:
+def _shares(n: int | None, sets: Sequence[Mapping[str, str]]) -> list[int | None]:
     """Spread n rows evenly over k sets, those that come first taking what is left over."""
+    k = len(sets)
     if n is None:
         return [None] * k
     if n < k:
-        raise UsageError(f"items: {n} rows are too few for {k} sets; ask for {k} or more")
+        what = {"morphology": "morphologies"}.get(next(iter(sets[0]), ""), "sets")
+        raise UsageError(f"items: {n} rows are too few for {k} {what}; ask for {k} or more")
     return [n // k + (at < n % k) for at in range(k)]
 
 
@@ -130,8 +154,26 @@ def hashes(rows: Rows) -> dict[str, str]:
     return {**found, "items": whole} if found else {}
 
 
+def share(sample: str, data: str) -> dict[str, str]:
+    """Return what tells a reader which rows to ask. Raises UsageError of rows that do not end."""
+    if data == SYNTHETIC and sample == ALL:
+        raise UsageError(f"sample={ALL} is of data that end; of generated rows say how many: items")
+    return {"sample": ALL} if sample == ALL else {}
+
+
+def subsets(asked: Sequence[str]) -> dict[str, Any]:
+    """Return what tells a reader the sub-sets that are meant. Raises UsageError."""
+    if ALL in asked and len({*asked}) > 1:
+        raise UsageError(f"subset={','.join(asked)}: {ALL} is every one; leave the others out")
+    return {} if ALL in asked else {"subset": tuple(asked)}
+
+
 def robots(data: str, asked: Sequence[str]) -> tuple[str, ...]:
     """Return the morphologies that are meant: all are those that have a folder of their own."""
+    if asked and {*asked} == {OWN}:
+        if data == SYNTHETIC:
+            raise UsageError(f"morphology={OWN} is of a folder: -T data=DIR")
+        return (OWN,)
     names = chosen("morphology", asked, tuple(MORPHOLOGIES))
     if data == SYNTHETIC or ALL not in asked:
         return names
@@ -142,5 +184,8 @@ def robots(data: str, asked: Sequence[str]) -> tuple[str, ...]:
         if any((Path(data) / folder).is_dir() for folder in folders if folder)
     )  # fmt: skip
     if not found:
-        raise UsageError(f"{data}: no folder of a morphology; say which: -T morphology={names[0]}")
+        raise UsageError(
+            f"{data}: no folder of a morphology; say which: -T morphology={names[0]}, or "
+            f"morphology={OWN} for a robot of any shape"
+        )
     return found

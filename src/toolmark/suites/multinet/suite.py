@@ -18,6 +18,7 @@ from toolmark.suites.bfcl import data as official
 from toolmark.suites.bfcl import multi_turn
 from toolmark.suites.multinet import (
     card,
+    families,
     instruments,
     making,
     paper,
@@ -29,7 +30,8 @@ from toolmark.suites.multinet import (
     views,
 )
 from toolmark.suites.multinet import source as sources
-from toolmark.suites.multinet.frame import Family, Form, Frame
+from toolmark.suites.multinet.families import Family
+from toolmark.suites.multinet.frame import Form, Frame
 from toolmark.suites.multinet.source import ALL, OFFICIAL, REAL, SYNTHETIC
 from toolmark.types import Tool
 
@@ -68,6 +70,7 @@ def piqa(
     *,
     data: str = SYNTHETIC,
     items: int | Literal["all"] = 200,
+    sample: Literal["fifth", "all"] = "fifth",
     form: Literal["text", "tool", "both"] = "text",
     seed: int | None = None,
 ) -> Suite:
@@ -75,13 +78,15 @@ def piqa(
 
     Args:
         data: synthetic (a generated stand-in), or a folder in the published layout.
-        items: How many rows are asked, drawn by the seed; all: every row of a folder.
+        items: How many rows are asked, drawn by the seed; all: every row of the sample.
+        sample: Of PIQA's whole training file: the fifth that MultiNet asks, or all. Of any other
+            folder all rows are the sample.
         form: text (a reply in the published form), tool (a tool call), or both, paired.
         seed: Same seed and knobs, same tasks. Default a fresh one where rows are generated, else 0.
 
     """
     knobs: dict[str, Any] = dict(locals())
-    return _suite("piqa", knobs)
+    return _suite("piqa", knobs, options=sources.share(sample, data))
 
 
 def sqa3d(
@@ -155,13 +160,14 @@ def odinw(
 
     """  # fmt: skip
     knobs: dict[str, Any] = dict(locals())
-    return _suite("odinw", knobs, options={} if ALL in subset else {"subset": subset})
+    return _suite("odinw", knobs, options=sources.subsets(subset))
 
 
 def bfcl(
     *,
     data: str = OFFICIAL,
     items: int | Literal["all"] = 200,
+    sample: Literal["fifth", "all"] = "fifth",
     form: Literal["text", "tool", "both"] = "text",
     similarity: str = score.AUTO,
     seed: int = 0,
@@ -173,15 +179,18 @@ def bfcl(
     Args:
         data: official (the package that `toolmark fetch bfcl` keeps), or a folder in the published
             layout.
-        items: How many conversations are asked, drawn by the seed; all: every one there is.
+        items: How many conversations are asked, drawn by the seed; all: every one of the sample.
+        sample: Of the 200 official conversations: a fifth, as MultiNet, drawn by the seed, or all.
+            Of any other folder all are the sample.
         form: text (a reply in the published form), tool (the functions as tools), or both, paired.
         similarity: The encoder that says how alike texts are: auto (all-MiniLM-L6-v2 where the
             extra embed is installed), none, a hub's name, a folder or an installed package.
-        seed: Draws the share of conversations that is asked, and among them.
+        seed: Draws the sample, and among it.
 
     """
     knobs: dict[str, Any] = dict(locals())
-    return _suite("bfcl", knobs, functions=Functions(official.fetch()))
+    options = sources.share(sample, data)
+    return _suite("bfcl", knobs, options=options, functions=Functions(official.fetch()))
 
 
 def overcooked(
@@ -232,7 +241,8 @@ def openx(
         items: How many steps are asked, evenly over the morphologies, drawn by the seed; all:
             every step of a folder.
         form: text (a reply in the published form), tool (a tool call), or both, paired.
-        morphology: all, or some of single_arm, bimanual, mobile, wheeled, quadrupedal.
+        morphology: all, or some of single_arm, bimanual, mobile, wheeled, quadrupedal; own: a robot
+            of any shape, in a folder.
         history: So many actions before the step are told.
         pictures: Whether the pictures are sent.
         seed: Same seed and knobs, same tasks. Default a fresh one where rows are generated, else 0.
@@ -263,7 +273,7 @@ def _suite(
     seen = bool(knobs.get("pictures", False))
     media = Media(fetch.cache() / "media")
     return Suite(
-        name=making.named(family),
+        name=families.suite(family),
         tasks=making.Items(rows, seed, _FORMS[knobs["form"]], seen, functions, similarity),
         scorer=SCORER,
         site=play.site,

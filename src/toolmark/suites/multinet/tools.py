@@ -15,11 +15,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from toolmark.suites.multinet.frame import Calls, Choice, Frame, Motion, Odds, Words
-from toolmark.suites.multinet.wording import ACT, ACTIONS, ANSWER, CHOOSE, MOVE, ODDS
+from toolmark.suites.multinet.frame import (
+    ACT,
+    ACTIONS,
+    ANSWER,
+    CHOOSE,
+    MOVE,
+    ODDS,
+    PLAYERS,
+    Calls,
+    Choice,
+    Frame,
+    Motion,
+    Odds,
+    Words,
+)
 from toolmark.types import Tool
-
-PLAYERS = ("player_0", "player_1")
 
 
 def offered(frame: Frame, functions: Sequence[Tool] = ()) -> tuple[Tool, ...]:

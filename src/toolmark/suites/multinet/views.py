@@ -10,9 +10,9 @@ from typing import Any
 
 from toolmark import svg
 from toolmark.models.mask import printable
-from toolmark.suites.multinet.frame import Answer, Calls, Choice, Motion, Odds, Truth
+from toolmark.suites.multinet.frame import Answer, Calls, Choice, Motion, Odds, Truth, truth_of
 from toolmark.suites.multinet.parse import READINGS, Said
-from toolmark.suites.multinet.score import said_of, truth_of
+from toolmark.suites.multinet.score import said_of
 from toolmark.suites.multinet.tables.measure import MOVES
 from toolmark.types import Drawing, Image, Table, Task, Trajectory
 

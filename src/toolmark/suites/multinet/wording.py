@@ -22,14 +22,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from toolmark.suites.multinet.frame import Choice, Form, Frame, Motion, Odds
+from toolmark.suites.multinet.frame import (
+    ACT,
+    ACTIONS,
+    ANSWER,
+    CHOOSE,
+    MOVE,
+    ODDS,
+    Choice,
+    Form,
+    Frame,
+    Motion,
+    Odds,
+)
 from toolmark.types import Image, Message, Part, Text, Turn
 
-ACTIONS = ("NORTH", "SOUTH", "EAST", "WEST", "STAY", "INTERACT")
-"""What one of Overcooked's players can do; a joint action is 6 times the first's plus the second's.
-"""
-CHOOSE, ACT, ODDS, MOVE, ANSWER = "choose", "act", "distribution", "move", "answer"
-"""The tools by which answers are given."""
 FUNCTIONS = "functions"
 """The field with the docs of functions: told only where these are not offered as tools."""
 BLIND = ("grid", "state")

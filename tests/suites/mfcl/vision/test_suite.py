@@ -17,7 +17,7 @@ from toolmark.media import Media
 from toolmark.perturb.image.variation import TABLE2
 from toolmark.runs import dataset
 from toolmark.runs.jsonl import records
-from toolmark.suites.mfcl.vision import item, layout, making, site, wording
+from toolmark.suites.mfcl.vision import item, layout, site, wording
 from toolmark.suites.mfcl.vision.score import truth_of
 from toolmark.types import Call, Image, Reply, Request, Task
 from toolmark.worlds.search import FETCH, SEARCH
@@ -274,6 +274,6 @@ def test_the_bytes_do_not_hang_on_how_many_cores_made_them(
     made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "cores", lambda: 2)
-    monkeypatch.setattr(making, "_FEW", 2)
+    monkeypatch.setattr(workers, "_FEW", 2)
     suite = tm.load("mfcl-vision", **KNOBS)
     assert list(map(codec.encode, suite.make(suite))) == list(map(codec.encode, tasks(made)))

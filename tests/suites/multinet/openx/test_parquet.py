@@ -54,7 +54,7 @@ def test_what_is_null_is_empty(tmp_path: Path) -> None:
         ({"extras": ["{}", "{" * 300]}, "row 1: extras: "),
         ({"id": ["a", None]}, "row 1: id, group, step or is_last is empty"),
         ({"action": [[1.0, None], []]}, "row 0: an empty number"),
-        ({"extras": None, "answer": None}, "no column answer, extras"),
+        ({"text": None, "is_last": None}, "no column text, is_last"),
     ],
 )
 def test_bad_rows_are_told_with_their_number(
@@ -62,6 +62,28 @@ def test_bad_rows_are_told_with_their_number(
 ) -> None:
     with pytest.raises(DataError, match=f"a.parquet: {why}"):
         list(parquet.rows(written(tmp_path / "a.parquet", changed)))
+
+
+def test_answer_and_extras_may_be_left_out(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.parquet", {"answer": None, "extras": None})
+    assert [(row.answer, row.extras, row.step) for row in parquet.rows(path)] == [
+        ("", {}, 0), ("", {}, 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("most", [0, parquet._KEPT_BYTES])
+def test_pictures_are_those_of_their_rows_in_any_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(parquet, "_KEPT_BYTES", most)
+    n = 50
+    held = {name: values[:1] * n for name, values in ROWS.items()}
+    path = written(tmp_path / "a.parquet", {**held, "image": [b"%d" % k for k in range(n)]},
+                   row_group_size=7)  # fmt: skip
+    for k in (*range(n), *range(n)[::-3]):
+        assert parquet.picture(path, k) == b"%d" % k
+    written(path, {**held, "image": [b"x%d" % k for k in range(n)]}, row_group_size=7)
+    assert parquet.picture(path, 1) == b"x1", "a file that changed is read again"
 
 
 def test_other_types_are_told(tmp_path: Path) -> None:

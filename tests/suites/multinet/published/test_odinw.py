@@ -26,11 +26,11 @@ def test_the_truth_is_the_place_among_the_classes(tmp_path: Path) -> None:
     assert [(frame.id, frame.truth) for frame in held] == [
         ("BCCD/0", 0), ("BCCD/1", 1), ("BCCD/2", 2), ("BCCD/3", 0), ("dice/0", 0), ("dice/1", 1),
     ]  # fmt: skip
-    assert {frame.space for frame in held if frame.group == "BCCD"} == {
+    assert {frame.space for frame in held if frame.slices == {"subset": "BCCD"}} == {
         Choice(options=("kind 0", "kind 1", "kind 2"))
     }
     assert [frame.step for frame in held] == [0, 1, 2, 3, 0, 1]
-    assert all(frame.slices == {"subset": frame.group} for frame in held)
+    assert all(frame.slices == {"subset": frame.id.partition("/")[0]} for frame in held)
     assert not any("photo" in repr(frame) for frame in held)  # names of files may tell the truth
     again = laid.travelled(held)
     assert again.pictures("BCCD/3")[0].data == laid.png(3)
@@ -73,7 +73,7 @@ def test_published_subsets_have_their_classes_and_others_are_told(tmp_path: Path
     laid.subset(tmp_path / "mine", classes=4)
     laid.subset(tmp_path / "single", classes=1)
     held = read(tmp_path)
-    assert {frame.group for frame in held} == {"mine"}
+    assert {frame.slices["subset"] for frame in held} == {"mine"}
     assert held.notes[0] == "ODinW: mine is none of the 24 published sub-sets"
     assert held.notes[1] == "ODinW: single has a single class and is left out"
     laid.subset(tmp_path / "plantdoc", classes=29)
@@ -110,6 +110,41 @@ def test_crops_do_not_lead_out_of_the_folder(tmp_path: Path, name: str) -> None:
         read(tmp_path / "set")
 
 
+def test_rows_of_one_photo_are_a_group(tmp_path: Path) -> None:
+    rows = laid.subset(tmp_path / "mine", n=6)
+    for k, row in enumerate(rows):
+        row["original_image"] = ("a.jpg", "b.jpg", "")[k % 3]
+    laid.value(tmp_path / "mine/object_caption_pairs.json", rows)
+    held = list(read(tmp_path))
+    groups = [frame.group for frame in held]
+    assert groups[0] == groups[3] != groups[1] == groups[4]
+    assert [groups[2], groups[5]] == ["mine/2", "mine/5"], "of an unknown photo each by itself"
+    assert read(tmp_path).clustered and "a.jpg" not in repr(held)
+    twin = laid.subset(tmp_path / "other", n=1)
+    assert twin[0]["original_image"] == "photo.jpg"
+    laid.value(tmp_path / "mine/object_caption_pairs.json", [{**rows[0], **twin[0]}])
+    assert len({frame.group for frame in read(tmp_path)}) == 2, "photos are of their sub-set"
+
+
+@pytest.mark.parametrize("name", ["kind 1", " ", ""])
+def test_classes_that_nobody_could_tell_apart_are_refused(tmp_path: Path, name: str) -> None:
+    laid.subset(tmp_path / "mine")
+    path = tmp_path / "mine/categories.json"
+    held = json.loads(path.read_text())
+    held["categories"][3]["name"] = name
+    path.write_text(json.dumps(held))
+    with pytest.raises(DataError, match="two classes of the same name, or one without"):
+        read(tmp_path)
+
+
+def test_a_crop_has_one_truth(tmp_path: Path) -> None:
+    rows = laid.subset(tmp_path / "mine")
+    rows[1]["bbox_image"] = rows[0]["bbox_image"]
+    laid.value(tmp_path / "mine/object_caption_pairs.json", rows)
+    with pytest.raises(DataError, match=r"row 2: bbox_image .* is of another class"):
+        read(tmp_path)
+
+
 def test_bad_rows_are_told_at_once(tmp_path: Path) -> None:
     rows = laid.subset(tmp_path / "mine", n=6)
     rows[0]["category_id"] = 0  # the roof over the classes
@@ -139,7 +174,7 @@ def test_a_crop_that_lacks_is_told_when_it_is_asked(tmp_path: Path) -> None:
 
 
 def test_without_its_files_there_is_no_subset(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no sub-set here"):
+    with pytest.raises(DataError, match=r"no data of multinet-odinw here; .*categories\.json"):
         read(tmp_path)
     laid.subset(tmp_path / "mine")
     (tmp_path / "mine/object_caption_pairs.json").unlink()

@@ -18,8 +18,7 @@ from tests.suites.multinet.published import laid
 
 import toolmark as tm
 from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet.bare import bare
-from toolmark.suites.multinet.frame import Odds
+from toolmark.suites.multinet.frame import Odds, bare
 from toolmark.suites.multinet.guesses import guessed
 from toolmark.suites.multinet.overcooked import unpickle
 from toolmark.suites.multinet.overcooked.rows import OPTIONS
@@ -192,6 +191,9 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, wrong: dict[str, Any]) 
 def test_a_folder_is_asked(tmp_path: Path) -> None:
     write(tmp_path, ROWS)
     write(tmp_path, ROWS[:3], "train")
+    with pytest.raises(DataError, match="3 rows are asked and in the training split too, such as"):
+        tm.load("multinet-overcooked", data=str(tmp_path))
+    write(tmp_path, [{**row, "trial_id": "others"} for row in ROWS[:3]], "train")
     suite = tm.load("multinet-overcooked", data=str(tmp_path), items=2, form="both", frames=2)
     tasks = list(suite.make(suite))
     assert len(tasks) == 4 and {task.axes["source"] for task in tasks} == {"published"}

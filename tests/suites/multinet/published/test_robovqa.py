@@ -92,6 +92,24 @@ def test_bad_rows_are_told_at_once(tmp_path: Path) -> None:
         assert want in str(told.value)
 
 
+def test_steps_that_are_one_question_are_counted(tmp_path: Path) -> None:
+    rows = [step(0, 0, "Q: so?", "yes"), step(0, 1, "Q: so?", "no"), step(0, 2, "Q: so?", "no"),
+            step(1, 0, "Q: so?", "yes")]  # fmt: skip
+    write(tmp_path / "x.parquet", rows)
+    held = robovqa.rows(tmp_path, split="test", seed=0)
+    assert [frame.truth for frame in held] == ["no", "yes"]
+    assert held.notes[0].endswith("is taken: 2; of these, answered otherwise than the other: 1")
+
+
+@pytest.mark.parametrize("id", ["x" * 201, "a\0b", "a\nb"])
+def test_names_that_cannot_be_any_are_refused(tmp_path: Path, id: str) -> None:
+    for at in ("id", "group"):
+        rows = [{**step(0, 0, "Q: so?"), at: id}, step(1, 0, "Q: so?")]
+        write(tmp_path / "x.parquet", rows)
+        with pytest.raises(DataError, match="1 rows whose id or group is empty, longer than 200"):
+            robovqa.rows(tmp_path, split="test", seed=0)
+
+
 def test_a_picture_that_lacks_is_told_when_it_is_asked(tmp_path: Path) -> None:
     rows = [step(0, 0, "Q: so?", image=None), step(1, 0, "Q: so?", image=b"no picture")]
     write(tmp_path / "x.parquet", rows)

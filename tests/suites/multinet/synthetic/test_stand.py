@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -32,6 +33,8 @@ SETS: dict[str, Make] = {
     "overcooked-probs": partial(overcooked.rows, mode="probs", pictures=3),
     **{f"openx-{name}": partial(openx.rows, morphology=name, history=2) for name in EPISODES},
 }
+ROBOVQA = {"success": 1 / 2, "possible": 1 / 2, "next": 1 / 4, "past": 1 / 6}
+"""By type, how often one is right by chance who knows the list of three moves and no picture."""
 _ODD_SPLIT: dict[str, Any] = {"split": "valid"}
 _ODD_MODE: dict[str, Any] = {"mode": "odds"}
 each = pytest.mark.parametrize("make", SETS.values(), ids=SETS)
@@ -63,8 +66,8 @@ def test_rows_travel(make: Make) -> None:
 
 @each
 def test_splits_and_seeds_are_other_rows(make: Make) -> None:
-    train, test = ([*make(n=240, split=split, seed=4)] for split in ("train", "test"))
-    other = [*make(n=240, split="test", seed=5)]
+    train, test = ([*make(n=120, split=split, seed=4)] for split in ("train", "test"))
+    other = [*make(n=120, split="test", seed=5)]
     assert not {frame.group for frame in train} & {frame.group for frame in test}
     assert _told(train) != _told(test) != _told(other)
 
@@ -96,7 +99,7 @@ def digest() -> str:
     """Return one hash over rows and pictures of all sets."""
     made = hashlib.sha256()
     for make in SETS.values():
-        rows = make(n=30, split="test", seed=11)
+        rows = make(n=16, split="test", seed=11)
         frames = [*rows]
         made.update(repr(frames).encode())
         for frame in frames[3::14]:
@@ -157,11 +160,24 @@ def _asked(frame: Frame) -> Labelled:
     return " ".join(frame.fields.values()).split(), str(frame.truth)
 
 
+def _placed(frame: Frame) -> Labelled:
+    """Label by which of the things that are named is the answer: no rule says more of others."""
+    told, truth = _asked(frame)
+    if listed := re.findall(r"\d\. put the (.*?) in the (\w+)", frame.fields.get("context", "")):
+        said = [*(f"put the {a} in the {b}" for a, b in listed), "done",
+                *(f"dropped the {a} beside the {b}" for a, b in listed)]  # fmt: skip
+        truth = str(said.index(truth)) if truth in said else truth
+    elif found := re.search(r"closer to me, the (\w+) or the \w+\?", frame.fields["question"]):
+        truth = "first" if truth == found[1] else "second"
+    return told, truth
+
+
 @cache
 def _frames(make: Make, split: Split) -> list[Frame]:
     """Return training rows of two seeds, or test rows of another."""
     own = (20, 21) if split == "train" else (30,)
-    return [frame for seed in own for frame in make(n=720, split=split, seed=seed)]
+    n = 2_200 if make is robovqa.rows else 720  # these are quick to make
+    return [frame for seed in own for frame in make(n=n, split=split, seed=seed)]
 
 
 def _seen(make: Make, kind: str, read: Callable[[Frame], Labelled], split: Split) -> list[Labelled]:
@@ -177,8 +193,11 @@ def _seen(make: Make, kind: str, read: Callable[[Frame], Labelled], split: Split
         (sqa3d.rows, "can", _asked, 0.5),
         (sqa3d.rows, "how", _asked, 1 / 3),
         (sqa3d.rows, "others", _asked, 0.25),
-        (robovqa.rows, "success", _asked, 0.5),
-        (robovqa.rows, "possible", _asked, 0.5),
+        # one in four asks which of two is nearer, three ask which of three ways to turn
+        (sqa3d.rows, "which", _placed, (1 / 2 + 3 / 3) / 4),
+        # eight things stand at walls; two of them are named, at one and ahead
+        (sqa3d.rows, "what", _asked, 1 / 6),
+        *((robovqa.rows, kind, _placed, chance) for kind, chance in ROBOVQA.items()),
     ],
 )
 def test_words_learned_on_other_seeds_do_not_tell(
@@ -186,7 +205,27 @@ def test_words_learned_on_other_seeds_do_not_tell(
 ) -> None:
     train, test = (_seen(make, kind, read, split) for split in ("train", "test"))
     assert len(test) >= 100
-    assert _guessed(train, test) < chance + 0.1
+    assert _guessed(train, test) < chance + (0.05 if len(test) > 500 else 0.1)
+
+
+def test_no_rule_about_names_and_pictures_tells_of_a_robots_table() -> None:
+    """Not even the best, made with the answers at hand: by named colours and kinds, and pictures.
+
+    So no first move is next more often than another, and no thing is there because it is not named.
+    """
+    rows = robovqa.rows(n=5_000, split="test", seed=31)
+    cells: dict[str, dict[object, Counter[str]]] = {kind: {} for kind in ROBOVQA}
+    for number, frame in enumerate(rows):
+        step = robovqa._episode(rows.seed, frame.group)[number % robovqa.STEPS]
+        named = re.findall(r"put the (\w+) (\w+) in", frame.fields["context"])
+        asked = re.search(r"(\w+) (\w+) to pick", frame.fields["question"])
+        known = [name in each for name, each in zip(asked.groups(), zip(*named, strict=True),
+                                                    strict=True)] if asked else []  # fmt: skip
+        cell = cells[step.type].setdefault((*known, step.before is None), Counter())
+        cell[_placed(frame)[1]] += 1
+    for kind, chance in ROBOVQA.items():
+        best = sum(max(counts.values()) for counts in cells[kind].values())
+        assert best / sum(counts.total() for counts in cells[kind].values()) < chance + 0.05, kind
 
 
 @pytest.mark.parametrize("make", [*SETS.values()][:4], ids=[*SETS][:4])
@@ -197,13 +236,13 @@ def test_no_constant_answer_is_often_right(make: Make) -> None:
     for frame in frames:
         groups.setdefault(tuple(frame.slices.values()), Counter())[frame.truth] += 1
     for (*_, kind), counts in ((key or ("",), value) for key, value in groups.items()):
-        few = {"how": 3, "which": 4, "what": 8, "next": 8, "past": 20}.get(kind, len(counts))
+        few = {"how": 3, "which": 4, "what": 8, "next": 4, "past": 20}.get(kind, len(counts))
         (_, most), *_ = counts.most_common(1)
         assert most / counts.total() <= 1 / few + (0.05 if counts.total() > 150 else 0.12), kind
 
 
 def test_answers_in_words_are_short_and_lower_case() -> None:
     for make in (sqa3d.rows, robovqa.rows):
-        for frame in make(n=200, split="test", seed=9):
+        for frame in make(n=120, split="test", seed=9):
             assert isinstance(frame.space, Words) and isinstance(frame.truth, str)
             assert frame.truth == frame.truth.lower() and 0 < len(frame.truth.split()) <= 8

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -30,7 +29,6 @@ NAME = "mfcl-vision"
 LIMITS = Limits(steps=20)
 NOTE = "note"
 """Among the settings of a picture: what to know of it."""
-_FEW = 8  # items that are not worth starting processes for
 _SHOWN = 200  # characters of a name
 
 
@@ -204,9 +202,7 @@ class Maker(Record, frozen=True, kw_only=True):
 
     def __call__(self, tasks: Iterable[Task]) -> Iterator[Task]:
         """Finish tasks in their order, the items on all cores."""
-        units = (tuple(unit) for _, unit in groupby(tasks, key=lambda task: task.item))
-        for made in workers.each(self.item, units, workers.cores(), few=_FEW):
-            yield from made
+        return workers.by_item(self.item, tasks)
 
     def item(self, tasks: Sequence[Task]) -> list[Task]:
         """Return the tasks of one item as they are asked; of a bad picture why there is none."""

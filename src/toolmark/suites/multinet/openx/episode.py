@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -49,6 +49,14 @@ class Episode(NamedTuple):
     odd: Mapping[int, int]
 
 
+def before(actions: Sequence[Sequence[float]] | npt.NDArray[np.float64], n: int, most: int) -> str:
+    """Return at most so many actions before a step, oldest first."""
+    # 0.0 is added so that none reads -0
+    told = (", ".join(f"{x + 0.0:.6g}" for x in action) for action in actions[max(0, n - most) : n])
+    lines = "".join(f"\n[{action}]" for action in told)
+    return lines or "none, this is the first step"
+
+
 class Data(Protocol):
     """A data set on disk. It can be pickled."""
 
@@ -57,8 +65,8 @@ class Data(Protocol):
         """What it is."""
         ...
 
-    def told(self, place: Place) -> str:
-        """Return what to call a place in an error."""
+    def told(self, place: Place, step: int = 0) -> str:
+        """Return what to call a place in an error: that of an episode, or of its step."""
         ...
 
     def episodes(self, file: str) -> Iterator[Episode]:

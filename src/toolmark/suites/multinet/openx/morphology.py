@@ -6,6 +6,10 @@ from collections.abc import Mapping
 
 from toolmark.types import Record
 
+OWN = "own"
+"""A robot of nobody's table: its actions may have any number of dimensions up to MOST."""
+MOST = 64
+
 
 class Morphology(Record, frozen=True, kw_only=True):
     """A shape, the data set that MultiNet takes for it, and its folder in MultiNet's layout.
@@ -77,15 +81,19 @@ MORPHOLOGIES: Mapping[str, Morphology] = {
 }
 
 
-def named(morphology: Morphology, members: tuple[tuple[str, int], ...]) -> Morphology:
+def named(
+    morphology: Morphology | None, members: tuple[tuple[str, int], ...], width: int, known: bool
+) -> Morphology:
     """Return what the dimensions are in data whose action has these float members, sorted.
 
-    Without members the action is one vector, and taken to be the published one. Members other than
-    the published ones give the names; nobody knows then what is base and what is arm, or where.
+    Members other than the published ones give the names. Without members the action is one vector:
+    the published one where the data are `known` to be that set, else its numbers are counted.
+    Nobody knows then what is base and what is arm, or where.
     """
-    if not members or members == morphology.members:
+    if morphology and (members == morphology.members if members else known):
         return morphology
     names = tuple(
         key if size == 1 else f"{key}_{k}" for key, size in members for k in range(1, size + 1)
     )
-    return Morphology(published="", folder="", names=names, members=members)
+    told = names or tuple(f"number {k}" for k in range(width))
+    return Morphology(published="", folder="", names=told, members=members)

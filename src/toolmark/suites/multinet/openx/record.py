@@ -28,7 +28,7 @@ def records(path: Path) -> Iterator[tuple[int, bytes]]:
 
     Raises DataError, with file and offset, for what is cut short, changed, or too long.
     """
-    with _opened(path) as file:
+    with _read(path) as file:
         size = os.fstat(file.fileno()).st_size
         while (offset := file.tell()) < size:
             yield offset, _next(file, size, path)
@@ -36,7 +36,7 @@ def records(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def record(path: Path, offset: int) -> bytes:
     """Return the data of the record that begins at an offset. Raises DataError as `records`."""
-    with _opened(path) as file:
+    with _read(path) as file:
         size = os.fstat(file.fileno()).st_size
         file.seek(min(offset, size))
         return _next(file, size, path)
@@ -49,13 +49,12 @@ def masked(data: bytes) -> bytes:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    files.head(path, 0)  # no pipe, no device
-    try:
-        with path.open("rb") as file:
+def _read(path: Path) -> Iterator[IO[bytes]]:
+    with files.opened(path) as file:
+        try:
             yield file
-    except OSError as error:
-        raise DataError(f"{path}: cannot read: {error.strerror}") from None
+        except OSError as error:
+            raise DataError(f"{path}: cannot read: {error.strerror}") from None
 
 
 def _next(file: IO[bytes], size: int, path: Path) -> bytes:

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +42,7 @@ FLOATS = ("float32", "float64")
 _SHARD = re.compile(r"[^/]+-(?P<split>[^-/]+)\.tfrecord-(?P<k>\d{5,9})-of-(?P<n>\d{5,9})")
 _MOST_BYTES = 2**24  # of a JSON file
 _DEEP = 32
+_MOST_SIZE = 4096  # numbers of one member of an action
 
 
 class Leaf(NamedTuple):
@@ -63,8 +65,8 @@ class Rlds(Record, frozen=True, kw_only=True):
     image: str
     text: str
 
-    def told(self, place: Place) -> str:
-        """Return what to call a place in an error."""
+    def told(self, place: Place, step: int = 0) -> str:
+        """Return what to call a place in an error: the steps of an episode have one."""
         return f"{place.file}: byte {place.at}"
 
     def episodes(self, file: str) -> Iterator[Episode]:
@@ -87,7 +89,7 @@ class Rlds(Record, frozen=True, kw_only=True):
         if not self.image:
             return b""
         with _at(self.told(place)):
-            found = example.features(record.record(Path(place.file), place.at))
+            found = _kept(place.file, place.at, Path(place.file).stat().st_mtime_ns)
             chunks = _feature(found, self.image).chunks()
             return bytes(chunks[step]) if step < len(chunks) else b""
 
@@ -108,6 +110,12 @@ class Rlds(Record, frozen=True, kw_only=True):
         return Episode(place, np.concatenate(parts, axis=1), texts, {})
 
 
+@lru_cache(maxsize=1)
+def _kept(file: str, at: int, changed_ns: int) -> dict[str, example.Feature]:
+    """Return the features of the last record: pictures of an episode are asked for in a row."""
+    return example.features(record.record(Path(file), at))
+
+
 @contextmanager
 def _at(told: str) -> Iterator[None]:
     """Say where an episode that cannot be read lies."""
@@ -117,6 +125,8 @@ def _at(told: str) -> Iterator[None]:
         raise DataError(f"{told}: an instruction is not UTF-8") from None
     except example.BadExample as error:
         raise DataError(f"{told}: {error}") from None
+    except OSError as error:
+        raise DataError(f"{told}: cannot read: {error.strerror}") from None
 
 
 def _feature(found: Mapping[str, example.Feature], key: str) -> example.Feature:
@@ -266,14 +276,17 @@ def _action(
 
 
 def _size(name: str, leaf: Leaf, folder: Path) -> int:
-    size = math.prod(leaf.shape)
+    size = math.prod(leaf.shape) if max(leaf.shape, default=1) <= _MOST_SIZE else 0
     if (
         leaf.kind != "tensor"
         or leaf.encoding != "none"
-        or size <= 0
+        or not 0 < size <= _MOST_SIZE
         or min(leaf.shape, default=1) < 1
     ):
-        raise DataError(f"{folder / FEATURES}: {name} is no plain tensor of a fixed shape")
+        raise DataError(
+            f"{folder / FEATURES}: {name} is no plain tensor of a fixed shape "
+            f"of at most {_MOST_SIZE:,} numbers"
+        )
     return size
 
 

@@ -4,7 +4,11 @@ The action is what the data set holds: one vector, or of several members those o
 name, flattened and put together. Where the data have a test split (or else one for validation) it
 is the test split; else a tenth of the episodes is, each drawn by its name and the seed alone.
 Ranges and means are of the training split, of all its steps; where there is none, each episode is
-told those of the others.
+told those of the others. Files are read once for all that is asked of them but their pictures.
+
+What the numbers of an action are called, and where the robot is, `dataset.json` beside the data
+says; without it data that are known to be the published set, by their name or folder, are told as
+that, and the numbers of all others are counted.
 """
 
 from __future__ import annotations
@@ -17,32 +21,33 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from msgspec.structs import replace
 
 from toolmark import fetch, seeds, workers
 from toolmark.errors import DataError, UsageError, near
 from toolmark.suites.multinet.frame import Frame, Motion, Picture
+from toolmark.suites.multinet.held import LONGEST
+from toolmark.suites.multinet.held import name as sound
 from toolmark.suites.multinet.layout import Faults
-from toolmark.suites.multinet.openx import rlds, snapshots, statistics
-from toolmark.suites.multinet.openx.episode import About, Data, Episode, Place
-from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES, Morphology, named
+from toolmark.suites.multinet.openx import homes, statistics
+from toolmark.suites.multinet.openx.episode import About, Data, Episode, Place, before
+from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES, OWN, Morphology
 from toolmark.suites.multinet.openx.statistics import Range
-from toolmark.suites.multinet.parquet import SUFFIX
 
 Split: TypeAlias = Literal["train", "test"]
 
 SHARE = 0.1
 """Of the episodes, for the test split, where the data have none."""
 _TESTS = ("test", "val", "validation")
-_SNAPSHOT = "translated_shard_*"
 _LARGE = 2**26  # bytes that are worth starting processes for
-_LONGEST = 200  # characters of an episode's name
 
 
 class Found(NamedTuple):
-    """An episode, what its actions range over, and of how many steps."""
+    """An episode without its pictures, and what its actions range over, of how many steps."""
 
     place: Place
     range: Range
+    episode: Episode
 
 
 class Scan(NamedTuple):
@@ -62,12 +67,12 @@ def rows(
     none is empty. Raises UsageError for what cannot be asked, DataError that lists the bad steps:
     an action of another length, NaN, infinite.
     """
-    if morphology not in MORPHOLOGIES:
-        raise UsageError(f"no morphology {morphology!r}{near(morphology, MORPHOLOGIES)}")
+    if morphology not in (*MORPHOLOGIES, OWN):
+        raise UsageError(f"no morphology {morphology!r}{near(morphology, (*MORPHOLOGIES, OWN))}")
     if split not in ("train", "test") or history < 0:
         raise UsageError("split is train or test, history at least 0")
-    data = _data(folder, morphology)
-    shape = named(MORPHOLOGIES[morphology], data.about.members)
+    home = homes.found(folder, morphology)
+    data, shape = homes.opened(home, morphology)
     parts = _parts(data.about)
     scans = _scanned(data, [file for names in parts.values() for file in names], shape, folder)
     found = {part: [each for file in names for each in scans[file].episodes]
@@ -84,16 +89,18 @@ def rows(
         episodes=tuple((each.place, each.range.n) for each in kept),
         spaces=spaces[:1] if train else spaces,
         history=history,
-        hashes={f"openx-{morphology}": _digest(data.about, scans)},
-        notes=_notes(data.about, shape, parts, bool(train), len(test)),
+        hashes={f"openx-{morphology}": _digest(data.about, scans, home)},
+        notes=(*_notes(data.about, parts, train, test), *homes.notes(shape, morphology)),
+        held={each.place.name: each.episode for each in kept},
     )
 
 
 @dataclass(frozen=True)
 class Trajectories:
-    """The steps of one split, episode by episode; they are read anew whenever they are needed.
+    """The steps of one split, episode by episode.
 
-    `spaces` is one for all episodes, or one for each.
+    `spaces` is one for all episodes, or one for each. `held` are the episodes by name; they stay
+    behind when the rows travel, and are read anew where that is needed.
     """
 
     data: Data
@@ -105,10 +112,12 @@ class Trajectories:
     hashes: Mapping[str, str]
     notes: tuple[str, ...]
     clustered: bool = True
+    held: Mapping[str, Episode] = field(default_factory=dict, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave behind what was looked up."""
-        return Trajectories, tuple(getattr(self, name) for name in self.__dataclass_fields__)
+        """Leave behind what was read and looked up."""
+        names = [name for name in self.__dataclass_fields__ if name != "held"]
+        return Trajectories, tuple(getattr(self, name) for name in names)
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -116,26 +125,45 @@ class Trajectories:
 
     def __iter__(self) -> Iterator[Frame]:
         """Go through them."""
-        for k, (place, steps) in enumerate(self.episodes):
-            episode = self.data.episode(place, steps)
-            space = self.spaces[k % len(self.spaces)]
-            yield from (self._frame(episode, n, space) for n in range(steps))
+        return map(self.full, self.bare())
 
-    def _frame(self, episode: Episode, n: int, space: Motion) -> Frame:
-        fields = {"instruction": episode.texts[n], "environment": self.environment}
+    def bare(self) -> Iterator[Frame]:
+        """Go through them without their fields."""
+        slices = {"morphology": self.morphology}
+        for k, (place, steps) in enumerate(self.episodes):
+            space = self.spaces[k % len(self.spaces)]
+            for n, action in enumerate(self._episode(place, steps).actions.tolist()):
+                yield Frame(
+                    id=f"{place.name}-{n:04}",
+                    family="openx",
+                    source="published",
+                    space=space,
+                    truth=tuple(action),
+                    group=place.name,
+                    step=n,
+                    slices=slices,
+                )
+
+    def full(self, frame: Frame) -> Frame:
+        """Return the whole of one of them."""
+        episode = self._episode(*self._places[frame.group])
+        fields = {"instruction": episode.texts[frame.step], "environment": self.environment}
         if self.history:
-            fields["history"] = _before(episode, n, self.history)
-        return Frame(
-            id=f"{episode.place.name}-{n:04}",
-            family="openx",
-            source="published",
-            space=space,
-            truth=tuple(episode.actions[n].tolist()),
-            group=episode.place.name,
-            step=n,
-            fields={name: text for name, text in fields.items() if text},
-            slices={"morphology": self.morphology},
-        )
+            fields["history"] = before(episode.actions, frame.step, self.history)
+        return replace(frame, fields={name: text for name, text in fields.items() if text})
+
+    def _episode(self, place: Place, steps: int) -> Episode:
+        if place.name in self.held:
+            return self.held[place.name]
+        if self._last.get(place.name) is None:
+            self._last.clear()
+            self._last[place.name] = self.data.episode(place, steps)
+        return self._last[place.name]
+
+    @cached_property
+    def _last(self) -> dict[str, Episode]:
+        """The episode that was read last: steps are gone through one after the other."""
+        return {}
 
     def pictures(self, id: str) -> tuple[Picture, ...]:
         """Return what the robot sees before the step. Raises DataError where that lacks."""
@@ -144,62 +172,16 @@ class Trajectories:
         name, _, number = id.rpartition("-")
         place, steps = self._places.get(name, (None, 0))
         if place is None or not number.isdecimal() or int(number) >= steps:
-            raise DataError(f"no step {id[:_LONGEST]!r} in this split")
+            raise DataError(f"no step {id[:LONGEST]!r} in this split")
+        told = self.data.told(place, int(number))
         data = self.data.picture(place, int(number))
         if not data:
-            raise DataError(f"{self.data.told(place)}: step {int(number)} of {name} has no picture")
-        return (shown(data, f"{self.data.told(place)}: the picture of step {int(number)}"),)
+            raise DataError(f"{told}: step {int(number)} of {name} has no picture")
+        return (shown(data, f"{told}: the picture of step {int(number)} of {name}"),)
 
     @cached_property
     def _places(self) -> dict[str, tuple[Place, int]]:
         return {place.name: (place, steps) for place, steps in self.episodes}
-
-
-def _before(episode: Episode, n: int, most: int) -> str:
-    """Return the actions before a step, oldest first."""
-    before = episode.actions[max(0, n - most) : n].tolist()
-    # 0.0 is added so that none reads -0
-    lines = ["[" + ", ".join(f"{x + 0.0:.6g}" for x in action) + "]" for action in before]
-    return "\n" + "\n".join(lines) if lines else "none, this is the first step"
-
-
-# --- where the data are -----------------------------------------------------------------
-
-
-def _data(folder: Path, name: str) -> Data:
-    """Return the data of a folder, of MultiNet's folder in it, or of the only version in it."""
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder")
-    shape = MORPHOLOGIES[name]
-    inner = [folder / each for each in (shape.folder, shape.published, name)]
-    homes = [folder, *(home for home in inner if home.is_dir())]
-    below = [sorted(path for path in home.iterdir() if path.is_dir()) for home in homes[::-1]]
-    for level in ([homes[0]], homes[1:], *below):
-        there = [home for home in level if _holds(home)]
-        if len(there) > 1:
-            told = ", ".join(home.name for home in there[:10])
-            raise UsageError(f"{folder}: holds several data sets: name one of {told}")
-        if there:
-            return _opened(there[0], shape)
-    if next(folder.rglob(_SNAPSHOT), None):
-        raise DataError(
-            f"{folder}: holds TensorFlow snapshots; where TensorFlow is, run "
-            f"python -m toolmark.suites.multinet.openx.export {folder} test{SUFFIX}, and name the "
-            "folder of what it writes"
-        )
-    raise DataError(f"{folder}: neither {rlds.INFO} nor *{SUFFIX} in it")
-
-
-def _holds(home: Path) -> bool:
-    return (home / rlds.INFO).is_file() or snapshots.holds(home)
-
-
-def _opened(home: Path, shape: Morphology) -> Data:
-    width = len(shape.names)
-    data = rlds.opened(home) if (home / rlds.INFO).is_file() else snapshots.opened(home, width)
-    if data.about.width not in (0, width):
-        raise DataError(f"{home}: its actions have {data.about.width} numbers; {width} are due")
-    return data
 
 
 def _parts(about: About) -> dict[str, tuple[str, ...]]:
@@ -227,15 +209,13 @@ def _scanned(
     data: Data, names: Sequence[str], shape: Morphology, folder: Path
 ) -> Mapping[str, Scan]:
     """Return what the files hold, read once in a process. Raises DataError for bad ones."""
-    if len(shape.names) != len(set(shape.names)):
-        raise DataError(f"{folder}: two dimensions of the same name")
     stamps = tuple(_stamp(name) for name in (*names, *data.about.described))
     found = _read(_Work(stamps, len(shape.names), data), tuple(names))
     faults, seen = Faults(), set[str]()
     for each in found.values():
         for where, why in each.faults:
             faults.add(where, why)
-        for place, _ in each.episodes:
+        for place, _, _ in each.episodes:
             if place.name in seen:
                 faults.add(data.told(place), f"a second episode {place.name!r}")
             seen.add(place.name)
@@ -264,15 +244,21 @@ def _scan(data: Data, file: str) -> Scan:
     """Read a file. Where it cannot be read to its end, that is its last fault."""
     episodes: list[Found] = []
     faults: list[tuple[str, str]] = []
+    said: dict[str, str] = {}
     try:
         for episode in data.episodes(file):
             bad = _bad(episode)
-            told = data.told(episode.place)
-            faults += [(f"{told}: step {k}", why) for k, why in bad.items()]
-            if len(episode.place.name) > _LONGEST:
-                faults.append((told, f"a name of more than {_LONGEST} characters"))
+            place, name = episode.place, episode.place.name
+            faults += [(f"{data.told(place, k)}: episode {name[:LONGEST]}, step {k}", why)
+                       for k, why in bad.items()]  # fmt: skip
+            if not sound(name):
+                why = f"a name of more than {LONGEST} characters, or with control characters"
+                faults.append((data.told(place), why))
             elif len(episode.actions) and not bad:
-                episodes.append(Found(episode.place, statistics.of(episode.actions)))
+                # a text that all steps repeat is held once
+                texts = [said.setdefault(text, text) for text in episode.texts]
+                kept = episode._replace(texts=texts)
+                episodes.append(Found(place, statistics.of(episode.actions), kept))
         return Scan(fetch.digest(Path(file)), episodes, faults)
     except DataError as error:
         return Scan("", [], [*faults, (file, str(error).removeprefix(f"{file}: "))])
@@ -291,11 +277,12 @@ def _odd(action: Any) -> str:
     return ", ".join(sorted({f"{x:g}" for x in action.tolist() if not np.isfinite(x)}))
 
 
-def _digest(about: About, scans: Mapping[str, Scan]) -> str:
-    """Return one SHA-256 of all that was read: of the names and sums of the files."""
-    sums = {Path(file).name: fetch.digest(Path(file)) for file in about.described}
-    sums |= {Path(file).name: scan.sha256 for file, scan in scans.items()}
-    return sha256("\n".join(f"{name} {sums[name]}" for name in sorted(sums)).encode()).hexdigest()
+def _digest(about: About, scans: Mapping[str, Scan], home: Path) -> str:
+    """Return one SHA-256 of all that was read: of the files' sums and places in the folder."""
+    sums = {file: fetch.digest(Path(file)) for file in about.described}
+    sums |= {file: scan.sha256 for file, scan in scans.items()}
+    lines = sorted(f"{Path(file).relative_to(home).as_posix()} {sums[file]}" for file in sums)
+    return sha256("\n".join(lines).encode()).hexdigest()
 
 
 # --- splits -----------------------------------------------------------------------------
@@ -334,20 +321,25 @@ def _space(shape: Morphology, found: Range) -> Motion:
 
 
 def _notes(
-    about: About, shape: Morphology, parts: Mapping[str, Sequence[str]], train: bool, n_test: int
+    about: About,
+    parts: Mapping[str, Sequence[str]],
+    train: Sequence[Found],
+    test: Sequence[Found],
 ) -> tuple[str, ...]:
     """Return what the user should know."""
-    notes = [f"robot data: {about.name}, {'its own' if 'test' in parts else 'a seeded'} test split"]
+    n_train, n_test = (sum(each.range.n for each in part) for part in (train, test))
+    notes = [
+        f"robot data: {about.name}, {'its own' if 'test' in parts else 'a seeded'} test split: "
+        f"{n_test:,} of {n_train + n_test:,} rows; {n_train:,} are kept to learn from"
+    ]
     if "test" in parts and "test" not in about.parts:
         notes.append("the test split is what the data call validation")
     if not train:
-        whose = "the other episodes'" if n_test > 1 else "the only episode's own"
+        whose = "the other episodes'" if len(test) > 1 else "the only episode's own"
         notes.append(f"no training split: ranges and means are {whose}")
     lost = [f"{n} of {split}" for split, n in sorted(about.lost.items()) if n]
     if lost:
         notes.append(f"files that are not here: {', '.join(lost)}")
     if about.dropped:
         notes.append(f"members of the action that are no floats: {', '.join(about.dropped)}")
-    if not shape.published:
-        notes.append("not the published data set: dimensions are named by their members")
     return tuple(notes)

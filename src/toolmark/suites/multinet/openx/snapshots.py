@@ -32,9 +32,9 @@ class Snapshots(Record, frozen=True, kw_only=True):
     about: About
     width: int
 
-    def told(self, place: Place) -> str:
+    def told(self, place: Place, step: int = 0) -> str:
         """Return what to call a place in an error."""
-        return f"{place.file}: row {place.at}"
+        return f"{place.file}: row {place.at + step}"
 
     def episodes(self, file: str) -> Iterator[Episode]:
         """Go through a file. Raises DataError, also for steps that are not together, or not all."""
@@ -78,7 +78,10 @@ def holds(folder: Path) -> bool:
 
 
 def opened(folder: Path, width: int) -> Snapshots:
-    """Look at the files of a folder. Raises DataError where only some are of a split."""
+    """Look at the files of a folder; a width of 0 is that of the first action that there is.
+
+    Raises DataError where only some files are of a split.
+    """
     parts: dict[str, list[str]] = {}
     for room in _rooms(folder):
         for path in sorted(room.glob(f"*{parquet.SUFFIX}")):
@@ -92,14 +95,19 @@ def opened(folder: Path, width: int) -> Snapshots:
             f"{folder}: {Path(parts[''][0]).name} is of no split, others are: name each file "
             f"train*{parquet.SUFFIX} or test*{parquet.SUFFIX}, or none"
         )
-    members = _members(Path(next(iter(parts.values()))[0]))
+    first, *others = (Path(path) for found in parts.values() for path in found)
+    members, n = _first(first)
+    for path in others:
+        if _first(path)[0] != members:
+            raise DataError(f"{path}: row 0: extras: other {MEMBERS} than in {first.name}")
     return Snapshots(
         about=About(
             name=folder.name,
             parts={split: tuple(found) for split, found in parts.items()},
             members=members,
+            width=n,
         ),
-        width=width,
+        width=width or n,
     )
 
 
@@ -110,11 +118,16 @@ def _rooms(folder: Path) -> list[Path]:
     return [folder, *(folder / name for name in ROOMS if (folder / name).is_dir())]
 
 
-def _members(path: Path) -> tuple[tuple[str, int], ...]:
-    """Return what the first row says that its action is made of."""
+def _first(path: Path) -> tuple[tuple[tuple[str, int], ...], int]:
+    """Return what the first row says that its action is made of, and how many numbers that has."""
     first = next(parquet.rows(path, 0, 1), None)
     found: Any = first.extras.get(MEMBERS, []) if first else []
+    width = len(first.action) if first else 0
     try:
-        return tuple((str(name), int(size)) for name, size in found)
-    except (TypeError, ValueError):
+        members = tuple((str(name), int(size)) for name, size in found)
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"{path}: row 0: extras: {MEMBERS} is no list of [name, length]") from None
+    sizes = [size for _, size in members]
+    if members and width and (min(sizes) < 1 or sum(sizes) != width):
+        raise DataError(f"{path}: row 0: extras: {MEMBERS} do not make an action of {width}")
+    return members if width else (), width

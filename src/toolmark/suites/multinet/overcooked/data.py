@@ -18,9 +18,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolmark import fetch as packages
 from toolmark.errors import DataError, UsageError, near
+from toolmark.suites.multinet.frame import ACTIONS
 from toolmark.suites.multinet.overcooked import state, unpickle
 from toolmark.suites.multinet.overcooked.state import Grid, State
-from toolmark.suites.multinet.wording import ACTIONS
 
 PACKAGE = packages.Package(
     name="overcooked-ai",

@@ -33,7 +33,6 @@ Sprites: TypeAlias = dict[str, Image.Image]
 MIME = "image/png"
 TILE = 75
 STRIP = 25
-_PIXELS = 15  # of a sprite, either way
 _SHEETS = ("terrain", "objects", "soups", "chefs")
 _NAMES = {"X": "counter", "P": "pot", "O": "onions", "T": "tomatoes", "D": "dishes", "S": "serve"}
 _FONT = "Roboto-Regular.ttf"

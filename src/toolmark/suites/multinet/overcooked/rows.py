@@ -9,10 +9,9 @@ from typing import Literal, Protocol
 from msgspec.structs import replace
 
 from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet.frame import Choice, Frame, Odds, Picture, Space
+from toolmark.suites.multinet.frame import ACTIONS, Choice, Frame, Odds, Picture, Space
 from toolmark.suites.multinet.overcooked import data, state
 from toolmark.suites.multinet.overcooked.data import Split
-from toolmark.suites.multinet.wording import ACTIONS
 from toolmark.types import Record
 
 Mode = Literal["action", "probs"]

@@ -26,6 +26,7 @@ MAX_STEPS = 6_000_000
 """Instructions of a file; each makes at most one small object beside the bytes that it brings."""
 MAX_FILE = 2**32
 """Bytes of a file of rows: of these at most MAX_BYTES are kept, long texts stay where they are."""
+_FEW = 100_000  # instructions that a file of any size may have
 LONG = 4096
 """Characters of a text that stays in its file."""
 _NAMES = {
@@ -80,7 +81,9 @@ def records(path: Path) -> list[dict[str, Any]]:
     """
     try:
         with files.opened(path) as file:
-            found = _followed(_Bounded(file), _Kept())
+            size = os.fstat(file.fileno()).st_size
+            most = min(MAX_STEPS, max(_FEW, size // 4))  # rows are names, and values behind them
+            found = _followed(_Bounded(file), _Kept(), most)
         if isinstance(found, _Held):
             raise _Odd(f"it holds {found.name.rpartition('.')[2]} where a list of rows should be")
         if not isinstance(found, list):
@@ -105,7 +108,7 @@ def table(path: Path, wanted: Sequence[str]) -> dict[str, Column]:
     try:
         if len(data) > MAX_BYTES:
             raise _Odd(f"more than {MAX_BYTES >> 20} MiB")
-        return _columns(_followed(data, _whole), wanted)
+        return _columns(_followed(data, _whole, MAX_STEPS), wanted)
     except _Odd as error:
         raise DataError(f"{path}: {error}") from None
     except _BROKEN as error:
@@ -158,15 +161,15 @@ class _Bounded:
         return self._file.readline(LONG)
 
 
-def _followed(data: bytes | _Bounded, kept: Callable[[Any, int], Any]) -> Any:
+def _followed(data: bytes | _Bounded, kept: Callable[[Any, int], Any], most: int) -> Any:
     """Follow the instructions; pickletools checks lengths before it reads."""
     stack: list[Any] = []
     memo: list[Any] = []
     marks: list[int] = []
     given: Any
     for n, (step, given, place) in enumerate(pickletools.genops(cast("BinaryIO", data)), 1):
-        if n > MAX_STEPS:
-            raise _Odd(f"refused: more than {MAX_STEPS:,} instructions")
+        if n > most:
+            raise _Odd(f"refused: more than {most:,} instructions")
         match step.name:
             case "MEMOIZE":
                 memo.append(stack[-1])

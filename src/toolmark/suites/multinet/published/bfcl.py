@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from toolmark import seeds
+from toolmark.dialects.parse import python
 from toolmark.errors import DataError, UsageError, near
 from toolmark.suites.bfcl import data, multi_turn
 from toolmark.suites.multinet import layout as folders
@@ -76,9 +78,11 @@ def rows(folder: Path | None, *, split: Split, seed: int, sample: Sample = "") -
     source = _source(folder, split if apart else "test", official)
     frames = sorted(_read(source, official), key=lambda frame: order(frame.id))
     way = "all" if apart else sample or ("seeded" if len(frames) == N_OFFICIAL else "all")
-    mine = [frame for frame in frames if way == "all" or _asked(frame.id, seed)]
-    notes = [f"BFCL: {len(mine)} of {len(frames)} conversations are asked"]
-    notes[0] += f", drawn by id with seed {seed}" if way == "seeded" else ""
+    mine = _drawn(frames, seed) if way == "seeded" else frames
+    notes = [f"BFCL: {len(mine)} of {len(frames)} conversations"]
+    if way == "seeded":
+        notes[0] += f", drawn by id with seed {seed}; {len(frames) - len(mine)} are kept to learn"
+        notes[0] += " from, unless sample=all asks them too"
     if folder is None:
         notes.append(f"BFCL: from {data.PACKAGE.name} {data.PACKAGE.version}, the release of V4")
     if split == "train" and not apart:
@@ -88,8 +92,11 @@ def rows(folder: Path | None, *, split: Split, seed: int, sample: Sample = "") -
     return Held(tuple(mine), source.room.hashes | docs, tuple(notes))
 
 
-def _asked(id: str, seed: int) -> bool:
-    return seeds.of(seed, id, 0, "multinet bfcl").random() < SHARE
+def _drawn(frames: list[Frame], seed: int) -> list[Frame]:
+    """Return a fifth of them, of whatever seed as many, in their order."""
+    lots = {frame.id: seeds.of(seed, frame.id, 0, "multinet bfcl").random() for frame in frames}
+    chosen = set(sorted(lots, key=lambda id: (lots[id], id))[: round(SHARE * len(frames))])
+    return [frame for frame in frames if frame.id in chosen]
 
 
 def _source(folder: Path | None, split: Split, official: Path) -> _Source:
@@ -136,6 +143,10 @@ def _frames(
             faults.add(where, f"{len(row.question)} turns, {len(truth.ground_truth)} answered")
         elif not all(said and said[-1].content.strip() for said in row.question):
             faults.add(where, "a turn in which nothing is said")
+        elif not row.involved_classes:
+            faults.add(where, "no involved_classes: there is nothing to call")
+        elif odd := next(filter(_odd, chain(*truth.ground_truth)), ""):
+            faults.add(where, f"its answer holds what is no call: {odd!r}")
         else:
             try:
                 functions = docs(official, row.involved_classes)
@@ -144,6 +155,14 @@ def _frames(
                 continue
             seen.add(row.id)
             yield _frame(row, truth, functions)
+
+
+def _odd(text: str) -> bool:
+    """Tell whether a text is anything but one call, as the scorer reads calls."""
+    try:
+        return len(python.whole(text)) != 1
+    except (python.Unreadable, ValueError):
+        return True
 
 
 def docs(official: Path, classes: Iterable[str]) -> str:

@@ -7,12 +7,14 @@ category_id, category_name, annotation_id, ...}), and the crops in `bbox_images/
 The classes are the categories whose supercategory is not "none", in the order of the file; the
 truth is the position among them, not the category's id. The 24 published sub-sets must have their
 published number of classes; others are read too, and told. One with a single class asks nothing and
-is left out. Of more than 500 rows of a sub-set 500 are drawn by id, in the test split. A sub-set is
-a group.
+is left out. Of more than 500 rows of a sub-set 500 are drawn by id, in the test split. Rows cut out
+of one photo (`original_image`) are a group: they hang together. Its name, which may tell what it
+shows, is hashed.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -59,6 +61,7 @@ class _Pair(msgspec.Struct, frozen=True):
     category_id: int
     category_name: str
     annotation_id: int | str
+    original_image: str = ""
 
 
 class _Subset(NamedTuple):
@@ -71,11 +74,11 @@ def rows(folder: Path, *, split: Split, seed: int, subset: str | Collection[str]
     """Read a split: all sub-sets, or those named. Raises DataError that lists every bad row."""
     room = folders.room(folder, NAMES, split)
     if room is None:
-        return Held((), {}, (f"ODinW: {folder} holds no training split",))
+        return Held((), {}, (f"ODinW: {folder} holds no training split",), clustered=True)
     known = sorted(path.parent.name for path in room.path.glob(f"*/{_FILE}"))
     wanted = [subset] if isinstance(subset, str) and subset else list(subset) or known
     if not known:
-        raise DataError(f"{room.path}: no sub-set here: a folder with {_FILE} in it")
+        raise folders.absent(room.path, "odinw")
     for name in wanted:
         if name not in known:
             raise UsageError(f"odinw: no sub-set {name!r} in {room.path}{near(name, known)}")
@@ -84,7 +87,7 @@ def rows(folder: Path, *, split: Split, seed: int, subset: str | Collection[str]
     frames = [frame for part in read for frame in part.frames]
     images = {id: path for part in read for id, path in part.images.items()}
     notes = tuple(filter(None, (*(part.note for part in read), "" if subset else _absent(known))))
-    return Held(stepped(frames), room.hashes, notes, images=images)
+    return Held(stepped(frames), room.hashes, notes, clustered=True, images=images)
 
 
 def _absent(known: Sequence[str]) -> str:
@@ -123,6 +126,9 @@ def _classes(
     index = {each.id: at for at, each in enumerate(real)}
     if len({each.id for each in listed}) < len(listed):
         raise DataError(f"{path}: two categories with the same id")
+    titles = [each.name.strip() for each in real]
+    if "" in titles or len({*titles}) < len(titles):
+        raise DataError(f"{path}: two classes of the same name, or one without: nobody could tell")
     due = CLASSES.get(name)
     if due is not None and len(real) != due:
         raise DataError(
@@ -145,6 +151,7 @@ def _frames(
     home = path.parent
     decoder = Decoder(_Pair)
     crops = Room(home / _CROPS, room.root)
+    seen: dict[Path, int] = {}
     for number, text in enumerate(folders.whole(room.read(path), list[msgspec.Raw], path), 1):
         where = f"row {number}"
         pair = decoder.read(text, where, faults)
@@ -160,16 +167,25 @@ def _frames(
             faults.add(where, f"annotation_id {pair.annotation_id} stands there twice")
         else:
             try:
-                images[id] = crops.named(pair.bbox_image)
+                crop = crops.named(pair.bbox_image)
             except DataError as error:
                 faults.add(where, f"bbox_image {error}")
                 continue
+            if seen.setdefault(crop, at) != at:
+                faults.add(where, f"bbox_image {crop.name!r} is of another class in another row")
+                continue
+            images[id] = crop
             yield Frame(
                 id=id,
                 family="odinw",
                 source="published",
                 space=Choice(options=names),
                 truth=at,
-                group=home.name,
+                group=_photo(home.name, pair.original_image) or id,
                 slices={"subset": home.name},
             )
+
+
+def _photo(subset: str, name: str) -> str:
+    """Return what a photo is called here, "" where nobody says which it is."""
+    return f"{subset}/{hashlib.sha256(name.encode()).hexdigest()[:12]}" if name.strip() else ""

@@ -86,7 +86,8 @@ def rows(
         note = f"Overcooked: {folder} holds no training split"
         return Published(folder, {}, {}, (note,), mode, history, pictures)
     found = sorted(path for ending in _ENDINGS for path in room.path.glob(ending))
-    path = room.inside(folders.one(found, room.path, "pickled list of rows (*.pickle)"))
+    path = folders.one(found, room.path, "pickled list of rows (*.pickle)", "overcooked")
+    room.inside(path)
     games, doubled = _games(path)
     if not games:
         raise DataError(f"{path}: holds no row")

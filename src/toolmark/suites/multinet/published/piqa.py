@@ -62,7 +62,8 @@ def rows(folder: Path, *, split: Split, seed: int, sample: Sample = "") -> Held:
     room = folders.room(folder, NAMES, "test") if split == "test" else apart
     room = room or folders.room(folder, NAMES, "test")
     assert room is not None  # there always is one to be asked
-    path = folders.one(sorted(room.path.glob("*.jsonl")), room.path, "file of rows (*.jsonl)")
+    found = sorted(room.path.glob("*.jsonl"))
+    path = folders.one(found, room.path, "file of rows (*.jsonl)", "piqa")
     read = _read(room, path)
     whole: Sample = "published" if len(read) == N_TRAIN else "all"
     chosen, note = _chosen(read, "all" if apart else sample or whole, seed)
@@ -85,6 +86,8 @@ def _read(room: Room, path: Path) -> list[tuple[str, Row]]:
         name = named(row)
         if why := folders.blank(goal=row.goal, sol1=row.sol1, sol2=row.sol2):
             faults.add(f"line {number}", why)
+        elif row.sol1.strip() == row.sol2.strip():
+            faults.add(f"line {number}", "both solutions are the same")
         elif label not in (0, 1):
             told = (
                 "no label: it is not taken for 0" if label is None else f"label {label}, not 0, 1"
@@ -127,11 +130,14 @@ def _chosen(
             held = [read[at] for at in positions(len(read))]
             told = f"PIQA: {len(held)} of {len(read)} rows, at the positions of MultiNet's sample"
         case "seeded":
-            held = [each for each in read
-                    if seeds.of(seed, each[0], 0, "multinet piqa").random() < SHARE]  # fmt: skip
+            lots = {name: seeds.of(seed, name, 0, "multinet piqa").random() for name, _ in read}
+            chosen = set(sorted(lots, key=lambda id: (lots[id], id))[: round(SHARE * len(read))])
+            held = [each for each in read if each[0] in chosen]
             told = f"PIQA: {len(held)} of {len(read)} rows, drawn by id with seed {seed}"
         case _:
             held, told = list(read), f"PIQA: all {len(read)} rows of the file"
+    if len(held) < len(read):
+        told += f"; {len(read) - len(held)} are kept to learn from"
     same = "are" if published(row.label for _, row in held) else "are not"
     return [name for name, _ in held], (f"{told}; their labels {same} those of MultiNet's sample",)
 

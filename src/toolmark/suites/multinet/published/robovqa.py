@@ -50,13 +50,17 @@ def rows(folder: Path, *, split: Split, seed: int) -> Held:
     if not paths and split == "train":
         return Held((), {}, (f"RoboVQA: {folder} holds no training split",), clustered=True)
     if not paths:
-        raise DataError(f"{room.path}: no Parquet file; write one out of a snapshot: {_EXPORT}")
+        raise DataError(f"{folders.absent(room.path, 'robovqa')}; out of a snapshot: {_EXPORT}")
     faults = Faults()
     found: dict[tuple[str, str, str], _Item] = {}
+    merged = changed = 0
     for path in paths:
         for item in _items(room, path, faults):
             said = item.frame.fields
             key = (item.frame.group, said.get("context", ""), said["question"])
+            if key in found:
+                merged += 1
+                changed += found[key].frame.truth != item.frame.truth
             if key not in found or found[key].step <= item.step:
                 found[key] = item
     places = _places(found.values(), faults)
@@ -65,7 +69,12 @@ def rows(folder: Path, *, split: Split, seed: int) -> Held:
                     key=lambda frame: (order(frame.group), order(frame.id)))  # fmt: skip
     if not frames:
         raise DataError(f"{room.path}: holds no question")
-    return Held(stepped(frames), room.hashes, clustered=True, images=places)
+    told = (
+        f"RoboVQA: steps that ask what another of their episode asks, the last of which is taken: "
+        f"{merged}; of these, answered otherwise than the other: {changed}"
+    )
+    notes = (told,) if merged else ()
+    return Held(stepped(frames), room.hashes, notes, clustered=True, images=places)
 
 
 def _files(room: Room, split: Split) -> list[Path]:

@@ -99,7 +99,7 @@ def _file(room: Room, word: str, split: Split) -> Path | None:
     own = [path for path in known if f"_{split}_" in path.name.lower()]
     if split == "train" and room.path.name != folders.TRAIN and not own:
         return None
-    return folders.one(own or known, room.path, f"JSON file with {word!r} in its name")
+    return folders.one(own or known, room.path, f"JSON file with {word!r} in its name", "sqa3d")
 
 
 def _by_id(

@@ -30,6 +30,7 @@ from toolmark.suites.multinet.overcooked.state import (
 MOVES: tuple[Place, ...] = ((0, -1), (0, 1), (1, 0), (-1, 0))  # in the order of the actions
 STAY, INTERACT = 4, 5
 LENGTH = 200  # steps of a game
+STEP_S = 0.15
 SOUP = 20  # points
 LAYOUTS: Mapping[str, Grid] = {
     "galley": ("XXPXDX", "O    S", "X    X", "XOXXXX"),
@@ -40,11 +41,22 @@ LAYOUTS: Mapping[str, Grid] = {
 
 
 class Step(NamedTuple):
-    """A state, the points until then, and the joint action that follows."""
+    """A state, the points until then, the joint action that follows, and which step it is."""
 
     state: State
     score: int
     joint: int
+    number: int
+
+    @property
+    def left_s(self) -> float:
+        """How long the game still goes on."""
+        return (LENGTH - self.number) * STEP_S
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long it went on."""
+        return self.number * STEP_S
 
 
 @dataclass
@@ -162,10 +174,10 @@ def game(seed: int, id: str, layout: str) -> tuple[Step, ...]:
     }
     kitchen = Kitchen(grid, (one, two), pots)
     steps, rests = [], [0, 0]
-    for _ in range(LENGTH):
+    for n in range(LENGTH):
         first, second = (_choice(rng, kitchen, who, rests) for who in (0, 1))
         joint = 6 * first + second
-        steps.append(Step(kitchen.state(), kitchen.score, joint))
+        steps.append(Step(kitchen.state(), kitchen.score, joint, n))
         kitchen.act(joint)
     return tuple(steps)
 

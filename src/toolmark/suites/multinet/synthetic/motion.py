@@ -111,13 +111,13 @@ def bimanual(rng: Random) -> Episode:
         (-0.22 - rng.random() * 0.1, 0.3 + rng.random() * 0.2),
         (0.22 + rng.random() * 0.1, 0.3 + rng.random() * 0.2),
     ]
-    wide = (1.0, 1.7, 0.2)[kind]
+    wide, tilt = (1.0, 1.7, 0.2)[kind], (0.0, 0.2, 0.0)[kind]
     arms = []
     for side, (x, y) in zip((-1, 1), corners, strict=True):
         start = (side * (0.28 + rng.random() * 0.14), 0.1 + rng.random() * 0.1, 0.46)
-        arms.append((start, (x, y, 0.04), (x * wide, y - 0.1, (0.5, 0.35, 0.3)[kind]), side))
+        arms.append((start, (x, y, 0.04), (x * wide, y - 0.1, (0.5, 0.35, 0.3)[kind]), side, tilt))
     states, actions = [], []
-    now = [value for start, _, _, side in arms for value in (*start, 0.6 * side, 0.0, 3.0, 1.0)]
+    now = [value for start, _, _, side, _ in arms for value in (*start, 0.6 * side, 0.0, 3.0, 1.0)]
     for n in range(LENGTH):
         states.append(_rounded(now))
         now = [value for arm in arms for value in _arm(n, *arm, rng)]
@@ -128,20 +128,20 @@ def bimanual(rng: Random) -> Episode:
 
 def _arm(
     n: int, start: Sequence[float], corner: Sequence[float], end: Sequence[float], side: int,
-    rng: Random,
+    tilt: float, rng: Random,
 ) -> list[float]:  # fmt: skip
-    """Return an arm's aim in a step: to the corner in 16, closed in 20, at the end in 38."""
-    if n < 20:
-        share = _smooth((n + 1) / 16)
-        place = [a + (b - a) * share for a, b in zip(start, corner, strict=True)]
-    else:
-        share = _smooth((n - 19) / 18)
-        place = [a + (b - a) * share for a, b in zip(corner, end, strict=True)]
-    yaw = side * (0.6 - 0.6 * _smooth((n + 1) / 16))
-    opened = 1.0 if n < 16 else 0.0
+    """Return an arm's aim in a step: to the corner in 16, closed in 20, at the end in 38.
+
+    Its roll is about half a turn, and tilts by so much in the end; angles go from -pi to pi, so
+    that it jumps there, as that of real arms does.
+    """
+    down, up = _smooth((n + 1) / 16), _smooth((n - 19) / 18)
+    place = [a + (b - a) * down + (c - b) * up for a, b, c in zip(start, corner, end, strict=True)]
     spot = [value + _noise(rng, 0.004) for value in place]
-    turn = [value + _noise(rng, 0.01) for value in (yaw, 0.25 * share * side, 3.0 + 0.1 * share)]
-    return [*spot, *turn, opened]
+    yaw, pitch, roll = side * (0.6 - 0.6 * down), 0.25 * down * side, 3.0 + tilt * up
+    turn = [value + _noise(rng, 0.01) for value in (yaw, pitch, roll)]
+    turn[2] -= 2 * pi if turn[2] > pi else 0.0
+    return [*spot, *turn, 1.0 if n < 16 else 0.0]
 
 
 def _smooth(share: float) -> float:
@@ -194,7 +194,7 @@ GAITS: Mapping[str, tuple[float, ...]] = {
     "trot": (0.0, 0.5, 0.5, 0.0), "pace": (0.0, 0.5, 0.0, 0.5), "bound": (0.0, 0.0, 0.5, 0.5),
     "pronk": (0.0, 0.0, 0.0, 0.0), "walk": (0.0, 0.5, 0.75, 0.25),
 }  # fmt: skip
-_SPEEDS = (("slowly", 0.05, 0.35), ("", 0.08, 0.5), ("fast", 0.12, 0.65))
+_SPEEDS = (("slowly", 0.05, 0.5), ("", 0.08, 0.7), ("fast", 0.12, 0.9))
 
 
 def quadrupedal(rng: Random) -> Episode:
@@ -221,7 +221,8 @@ def _legs(lags: Sequence[float], phase: float, swing: float) -> list[float]:
         turn = 2 * pi * (phase + lag)
         side = -1 if leg % 2 == 0 else 1
         lift = max(0.0, cos(turn))
-        joints += [0.08 * side, 0.75 - swing * sin(turn), -1.5 - 0.9 * swing * lift]
+        swung = swing * sin(turn)
+        joints += [0.08 * side + 0.6 * swung, 0.75 - swung, -1.5 - 1.6 * swing * lift]
     return joints
 
 

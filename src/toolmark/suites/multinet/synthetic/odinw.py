@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from toolmark import seeds
 from toolmark.errors import UsageError, near
 from toolmark.suites.multinet.frame import Choice, Frame
-from toolmark.suites.multinet.synthetic.stand import Split, Stand
+from toolmark.suites.multinet.synthetic.stand import Split, Stand, counted
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -71,9 +71,20 @@ class Odinw(Stand, frozen=True, kw_only=True):
             truth=self.truth(name, lap),
             group=f"{self.stem}-{name}-{lap // CROPS:05}",
             step=lap % CROPS,
-            fields={"subset": name},
             slices={"subset": name},
         )
+
+    def named(self, number: int) -> str:
+        """Return the id of a row: it hangs on the sub-set, not on which others there are."""
+        lap, at = divmod(number, len(self.subset))
+        return f"{self.stem}-{self.subset[at]}-{lap:06}"
+
+    def number(self, id: str) -> int:
+        """Return the number of the row of an id; any or -1 for what is none."""
+        name = id.split("-")[-2] if id.count("-") > 1 else ""
+        if name not in self.subset:
+            return -1
+        return counted(id) * len(self.subset) + self.subset.index(name)
 
     def truth(self, subset: str, lap: int) -> int:
         """Return the class of a sub-set's row: all classes once before one comes again."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from toolmark import seeds
 from toolmark.errors import UsageError, near
 from toolmark.suites.multinet.frame import Frame, Motion
+from toolmark.suites.multinet.openx.episode import before
 from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES
 from toolmark.suites.multinet.synthetic.motion import DIGITS, EPISODES, LENGTH, Episode
 from toolmark.suites.multinet.synthetic.stand import Split, Stand
@@ -49,7 +50,7 @@ class Openx(Stand, frozen=True, kw_only=True):
             "environment": MORPHOLOGIES[self.morphology].environment,
         }
         if self.history:
-            fields["history"] = _before(episode, step, self.history)
+            fields["history"] = before(episode.actions, step, self.history)
         return Frame(
             id=self.named(number),
             family=self.family,
@@ -97,13 +98,6 @@ def _space(seed: int, morphology: str) -> Motion:
         mean=tuple(round(sum(column) / len(column), DIGITS) for column in columns),
         slices=shape.slices,
     )
-
-
-def _before(episode: Episode, step: int, most: int) -> str:
-    """Return the actions before a step, oldest first."""
-    actions = episode.actions[max(0, step - most) : step]
-    lines = ["[" + ", ".join(f"{x:.6g}" for x in action) + "]" for action in actions]
-    return "\n" + "\n".join(lines) if lines else "none, this is the first step"
 
 
 def rows(*, n: int, split: Split, seed: int, morphology: str, history: int = 0) -> Openx:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from toolmark import seeds
 from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet.frame import Family, Frame, Picture
+from toolmark.suites.multinet.families import Family
+from toolmark.suites.multinet.frame import Frame, Picture
 from toolmark.types import Record
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Stand(Record, frozen=True, kw_only=True):
     def notes(self) -> Sequence[str]:
         """Say that nothing of this is published data."""
         return (
-            f"{self.family}: SYNTHETIC rows, generated from seed {self.seed}; {self.limit}. "
+            f"{self.family}: SYNTHETIC rows, generated; {self.limit}. "
             "Figures say nothing of the published set.",
         )
 
@@ -75,13 +76,12 @@ class Stand(Record, frozen=True, kw_only=True):
 
     def pictures(self, id: str) -> tuple[Picture, ...]:
         """Draw a row's pictures as PNG, oldest first. Raises DataError for an unknown id."""
-        stem, _, number = id.rpartition("-")
-        known = stem == self.stem and number.isdecimal() and int(number) < self.n
-        if not known or id != self.named(int(number)):
+        number = self.number(id)
+        if not 0 <= number < self.n or id != self.named(number):
             raise DataError(
                 f"{self.family}: no row {id[:80]!r} among these {self.n} synthetic ones"
             )
-        return tuple(png(image) for image in self.drawn(int(number)))
+        return tuple(png(image) for image in self.drawn(number))
 
     @property
     def stem(self) -> str:
@@ -92,9 +92,19 @@ class Stand(Record, frozen=True, kw_only=True):
         """Return the id of a row."""
         return f"{self.stem}-{number:06}"
 
+    def number(self, id: str) -> int:
+        """Return the number of the row of an id; any or -1 for what is none."""
+        return counted(id)
+
     def rng(self, what: str, number: int) -> Random:
         """Return the generator for one thing of this split: `what` is a word, such as "room"."""
         return seeds.of(self.seed, f"{self.stem}-{what}-{number}", 0, "multinet synthetic")
+
+
+def counted(id: str) -> int:
+    """Return the number that an id ends with, -1 where there is none or none so large."""
+    number = id.rpartition("-")[2]
+    return int(number) if number.isdecimal() and len(number) <= 6 else -1
 
 
 def png(image: Image.Image) -> Picture:

@@ -25,12 +25,19 @@ _HEAD = (
 _MACRO = ("macro_precision", "macro_recall", "macro_f1")
 _CONFUSION = "Confusion: what was said where"
 _FEW = 10  # classes whose confusion is a table of numbers; beyond that a map
+_ENOUGH = 3  # rows per class: of fewer a map is specks
 _NOTE = (
     "Exact match counts what cannot be read as wrong; of valid leaves it out. Micro precision, "
     "recall and F1 are one number. Macro: the mean over all declared classes, 0 for a class that "
     "never came or was never said. Clipped: a whole number out of range counts as the nearest "
     "option; what has no number stays wrong."
 )
+_MORE = (
+    "Out of range: of the invalid ones those that are a whole number, which can be clipped. F1 "
+    "without invalid joins the precision of what could be read with the recall of all rows, as the "
+    "published code has it."
+)
+_SETS = " Options differ by {}: counts are sums over these, shares plain means."
 _MEAN = " Options differ by {}: micro, macro and clipped are the plain means over these."
 
 
@@ -40,6 +47,7 @@ def tables(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
     reading, columns = measure.first(variants)
     rows = measure.named(variants)
     yield main(rows, by)
+    yield more(rows, by)
     yield from _categories(variants, by)
     yield from _players(rows)
     told = next(iter(variants))
@@ -47,12 +55,14 @@ def tables(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
     parts = dict(measure.sets(columns.where(columns.run)))
     if "" in parts:
         yield from pictured(parts[""], reading, of)
-    for name, part in parts.items():
+    tallies = {name: (part, tally(part, reading)) for name, part in parts.items()}
+    for name, (part, table) in tallies.items():
         if name:  # many sets: of each no more than stands side by side
-            table = tally(part, reading)
             set_of = f" ({', '.join(filter(None, (name, told)))})"
-            yield from (_recalls(part, set_of), mapped(part, table, set_of))
-    yield _per_class({name: (part, tally(part, reading)) for name, part in parts.items()}, by, of)
+            yield _recalls(part, set_of)
+            if enough(table):
+                yield mapped(part, table, set_of)
+    yield _per_class(tallies, by, of)
 
 
 # --- shares -----------------------------------------------------------------------------
@@ -60,12 +70,39 @@ def tables(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
 
 def main(own: Variants, by: str) -> Table:
     """Return one's own rows and the baselines', which answered the same items."""
-    reading, first = measure.first(own)
-    rows = [line(name, *found) for name, found in own.items()]
-    rows += [line(name, reading, measure.guess(first, name)) for name in measure.guesses(first)]
+    _, first = measure.first(own)
+    rows = [line(*each) for each in _every(own)]
     note = f"{_NOTE}{'' if measure.one(first) else _MEAN.format(by)} In brackets 95 % intervals "
     note += f"over {measure.counted(first)}."
-    return Table(title="Exact match and classes", head=_HEAD, rows=tuple(rows), note=note)
+    return Table(title="Exact match and classes", head=_HEAD, rows=measure.joined(rows), note=note)
+
+
+def more(own: Variants, by: str) -> Table:
+    """Return the rarer measures of the same rows: counts, and what leaves invalid answers out."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, reading, columns in _every(own):
+        ran = columns.where(columns.run)
+        tallies = [tally(part, reading) for _, part in measure.sets(ran)]
+        found = [labels.measures(each) for each in tallies]
+        near = [labels.measures(labels.clipped(each)) for each in tallies]
+        counts = [sum(each[key] for each in found) for key in ("tp", "valid_fp", "invalid_fp")]
+        clippable = sum(int(labels.rates(each)["clippable"]) for each in tallies)
+        keys = "micro_precision_without_invalid", "micro_f1_without_invalid"
+        shares = (_mean(found, key) for key in keys)
+        told = (*counts, clippable, *shares, *(_mean(near, key) for key in _MACRO))
+        rows.append((name, *told) if found else (name,))
+    head = ("", "right", "wrong", "invalid", "out of range", "precision without invalid",
+            "F1 without invalid", *(f"{key}, clipped" for key in _HEAD[6:9]))  # fmt: skip
+    note = _MORE + ("" if measure.one(measure.first(own)[1]) else _SETS.format(by))
+    return Table(title="More measures: classes", head=head, rows=measure.joined(rows), note=note,
+                 fold=True)  # fmt: skip
+
+
+def _every(own: Variants) -> Iterator[tuple[str, Reading, Columns]]:
+    """Go through one's own rows, then the baselines', which answered the same items."""
+    yield from ((name, *found) for name, found in own.items())
+    reading, first = measure.first(own)
+    yield from ((name, reading, measure.guess(first, name)) for name in measure.guesses(first))
 
 
 def line(name: str, reading: Reading, columns: Columns) -> tuple[Cell, ...]:
@@ -93,7 +130,7 @@ def tally(columns: Columns, reading: Reading, player: str = "") -> Counts:
     truth, said = (columns.part(f"{part}{player}") for part in ("truth", "said"))
     raw = columns.part("raw") if not player else np.full(len(said), np.nan)
     told = np.where(said < 0, raw, said)
-    return labels.tally(measure.whole(truth), told, n, reading=reading)
+    return labels.tally(truth, told, n, reading=reading)
 
 
 def _mean(found: Sequence[Mapping[str, Any]], key: str) -> str:
@@ -127,14 +164,11 @@ def _categories(variants: Variants, by: str) -> Iterator[Table]:
 
 def _players(own: Variants) -> Iterator[Table]:
     """Return each player's own action, told from the joint one, with the recall of each action."""
-    reading, first = measure.first(own)
-    if not measure.known(first, "truth_0").any():
+    if not measure.known(measure.first(own)[1], "truth_0").any():
         return
-    every = dict(own)
-    every |= {name: (reading, measure.guess(first, name)) for name in measure.guesses(first)}
     rows: list[tuple[Cell, ...]] = []
     for player in ("_0", "_1"):
-        for name, (read, columns) in every.items():
+        for name, read, columns in _every(own):
             table = tally(columns.where(columns.run), read, player)
             rows.append((f"player {player[1]}", name,
                          figures.share(exact_of(columns, player)),
@@ -143,7 +177,7 @@ def _players(own: Variants) -> Iterator[Table]:
     yield Table(
         title="Each player's action",
         head=("", "", "exact match", "macro F1", *measure.MOVES),
-        rows=tuple(rows),
+        rows=measure.joined(rows, 1),
         heat=len(measure.MOVES),
         note="Behind macro F1 the recall of each action. A joint action is right where both are.",
     )
@@ -164,7 +198,15 @@ def pictured(columns: Columns, reading: Reading, of: str) -> Iterator[Table | Ch
     table = tally(columns, reading)
     yield from _histograms(columns, reading, table, of)
     yield _recalls(columns, of)
-    yield (mapped if len(table) - 1 > _FEW else listed)(columns, table, of)
+    if len(table) - 1 <= _FEW:
+        yield listed(columns, table, of)
+    elif enough(table):
+        yield mapped(columns, table, of)
+
+
+def enough(table: Counts) -> bool:
+    """Tell whether there are rows enough for a map of the confusions."""
+    return int(table.sum()) >= _ENOUGH * (len(table) - 1)
 
 
 def _confusion(table: Counts) -> list[list[float]]:
@@ -200,7 +242,7 @@ def listed(columns: Columns, table: Counts, of: str = "") -> Table:
         (name, n, *map(_known, row)) for name, n, row in zip(names, counts, shares, strict=True)
     )
     return Table(
-        title=f"{_CONFUSION}{of}", head=("right", "n", *names, "invalid"), rows=rows,
+        title=f"{_CONFUSION}{of}", head=("right", "rows", *names, "invalid"), rows=rows,
         heat=len(names) + 1, note="Each row in shares of its own: what was said.",
     )  # fmt: skip
 
@@ -253,17 +295,27 @@ def _per_class(parts: Mapping[str, tuple[Columns, Counts]], by: str, of: str) ->
     for name, (columns, table) in parts.items():
         found = labels.classes(table)
         options = measure.options(columns, len(found.support))
+        named = options != [str(i) for i in range(len(options))]
         shares = zip(found.precision.tolist(), found.recall.tolist(), found.f1.tolist(),
                      strict=True)  # fmt: skip
         for i, (option, three) in enumerate(zip(options, shares, strict=True)):
-            told = option if option != str(i) else ""
             counts = int(found.support[i]), int(found.predicted[i])
-            rows.append((name, i, told, *counts, *map(_known, three)))
+            rows.append((name, i, option if named else "", *counts, *map(_known, three)))
     return Table(
         title=f"Per class{of}", rows=tuple(rows), heat=3,
-        head=(by, "index", "class", "right", "said", "precision", "recall", "F1"),
-        note="A dash: nothing to divide by, which counts 0 in macro means.",
+        head=(by, "index", "class", "rows", "said", "precision", "recall", "F1"),
+        note="A dash: nothing to divide by, which counts 0 in macro means." + _unmapped(parts),
     )  # fmt: skip
+
+
+def _unmapped(parts: Mapping[str, tuple[Columns, Counts]]) -> str:
+    """Name the sets whose confusion is not drawn."""
+    some = [name for name, (_, table) in parts.items()
+            if not enough(table) and (name or len(table) - 1 > _FEW)]  # fmt: skip
+    if not some:
+        return ""
+    of = f" of {', '.join(some)}" if some[0] else ""
+    return f" No map of the confusions{of}: fewer than {_ENOUGH} rows per class."
 
 
 def _known(share: float) -> float | None:

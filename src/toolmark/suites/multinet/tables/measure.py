@@ -6,23 +6,23 @@ measures the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from toolmark.score.spread import Reading
+from toolmark.score.spread import READINGS, Reading
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, Mask, Names, Numbers
 from toolmark.stats.summary import mean
-from toolmark.suites.multinet.wording import ACTIONS
+from toolmark.suites.multinet.families import GUESSES
+from toolmark.suites.multinet.frame import ACTIONS
 from toolmark.types import Estimate
 
 Kind: TypeAlias = Literal["odds", "choice", "motion", "words", "calls", ""]
 Cell: TypeAlias = str | float | int | None
-Whole: TypeAlias = NDArray[np.int64]
 Variants: TypeAlias = dict[str, tuple[Reading, Columns]]
 
 GUESS = "guess."
@@ -30,6 +30,7 @@ OWN = "this run"
 MOVES = tuple(action.lower() for action in ACTIONS)
 LETTERS = ("N", "S", "E", "W", "·", "I")
 FORMS = ("text", "tool")
+_READING = " reading"
 _MARKS: tuple[tuple[str, Kind], ...] = (
     ("p", "odds"), ("brier", "odds"), ("truth", "choice"), ("mae", "motion"), ("turns", "calls"),
     ("ast", "calls"), ("exact", "words"),
@@ -95,11 +96,15 @@ def guesses(columns: Columns) -> list[str]:
     One that answers with shares has no likeliest option: it is not among them.
     """
     parts = [part.removeprefix(GUESS) for part in columns.parts if part.startswith(GUESS)]
-    shared = {name for part in parts for name, _, of in [part.partition(".")] if of == "brier"}
-    names = {part.partition(".")[0] for part in parts} - shared
-    order = ("uniform", "majority", "mean", "stay", "previous", "linear")
-    first = [name for name in order if name in names]
+    names = {part.partition(".")[0] for part in parts} - {*even(columns)}
+    first = [name for name in GUESSES if name in names]
     return [*first, *sorted(names - set(first))]
+
+
+def even(columns: Columns) -> list[str]:
+    """Return the names of the baselines that give each option the same share."""
+    ends = f"{GUESS}(.+)[.]brier"
+    return sorted(found[1] for part in columns.parts if (found := re.fullmatch(ends, part)))
 
 
 def guess(columns: Columns, name: str) -> Columns:
@@ -110,21 +115,29 @@ def guess(columns: Columns, name: str) -> Columns:
     told = columns.part(f"{GUESS}{name}")
     there = ~np.isnan(told) & columns.run
     mine, told = columns.where(there), told[there]
-    indexed = known(mine, "truth").any()
+    indexed = bool(known(mine, "truth").any())
     right = (told == mine.part("truth")).astype(float) if indexed else told
     parts = {**mine.parts, "valid": np.ones(len(told))}
-    if indexed:
-        parts = {
-            name: column
-            for name, column in parts.items()
-            if name.partition("_")[0] not in ("p", "top", "raw", "brier")
-        }
-        parts["said"] = told
-        if known(mine, "truth_0").any():
-            parts |= {"said_0": told // len(MOVES), "said_1": told % len(MOVES)}
-    else:
-        parts["exact"] = told
+    parts = _indexed(parts, told) if indexed else {**parts, "exact": told}
     return replace(valued(mine, right), parts=parts)
+
+
+def _indexed(parts: dict[str, Numbers], told: Numbers) -> dict[str, Numbers]:
+    """Return the parts of rows where that index was said, of probabilities all on it."""
+    odds = "brier" in parts
+    made = {
+        name: column
+        for name, column in parts.items()
+        if name.partition("_")[0] not in ("p", "top", "raw", "brier")
+    }
+    said = {"": told}
+    if "truth_0" in parts:
+        said |= {"_0": told // len(MOVES), "_1": told % len(MOVES)}
+    for player, index in said.items():
+        made[f"said{player}"] = index
+        if odds:
+            made[f"brier{player}"] = np.where(index == parts[f"truth{player}"], 0.0, 2.0)
+    return made | ({"brier_sq": made["brier"]} if odds else {})
 
 
 def moved(columns: Columns, name: str) -> Columns:
@@ -134,7 +147,8 @@ def moved(columns: Columns, name: str) -> Columns:
     for part in ("mae", "mse"):
         parts[part] = columns.part(f"{source}{part}")
     parts["valid"] = np.ones(len(columns))
-    near = np.where(np.isnan(parts["mae"]), np.nan, parts["mae"] < columns.part("base_mae"))
+    nearer = (parts["mae"] < columns.part("base_mae")) | (parts["mae"] == 0)
+    near = np.where(np.isnan(parts["mae"]), np.nan, nearer)
     made = replace(valued(columns, near), parts=parts)
     return made.where(columns.run & made.run)
 
@@ -173,13 +187,36 @@ def variants(readings: Mapping[str, Columns]) -> Variants:
             else:
                 found[twin][0].append(name)
         for reading, (names, columns) in found.items():
-            told = f"{' and '.join(names)} reading" if len(found) > 1 else ""
+            told = f"{' and '.join(names)}{_READING}" if len(found) > 1 else ""
             made[", ".join(filter(None, (form, told)))] = (_read(reading), columns)
     return made
 
 
 def _read(reading: str) -> Reading:
     return "reference" if reading == "reference" else "paper"
+
+
+def forms(variants: Variants) -> Variants:
+    """Return the first rows of each form, under its name; "" where there is one alone."""
+    made: Variants = {}
+    for told, found in variants.items():
+        form = told.partition(", ")[0]
+        made.setdefault(form if form in FORMS else "", found)
+    return made
+
+
+def joined(rows: Iterable[tuple[Cell, ...]], at: int = 0) -> tuple[tuple[Cell, ...], ...]:
+    """Let rows that differ in their reading alone stand once; cell `at` is what rows are called."""
+    made: dict[tuple[Cell, ...], tuple[Cell, ...]] = {}
+    for row in rows:
+        name = str(row[at])
+        run, _, reading = name.removesuffix(_READING).rpartition(" ")
+        read = name.endswith(_READING) and reading in READINGS
+        key = (*row[:at], run if read else name, read, *row[at + 1 :])
+        twin = made.get(key)
+        told = f"{run} both readings" if read and twin and twin[at] != name else row[at]
+        made[key] = (*row[:at], told, *row[at + 1 :])
+    return tuple(made.values())
 
 
 def named(variants: Variants, run: str = OWN) -> Variants:
@@ -204,14 +241,18 @@ def classes(columns: Columns) -> int:
 
 
 def options(columns: Columns, n: int, *, short: bool = False) -> list[str]:
-    """Return the options' names; of those that were never right, and have none, the number."""
+    """Return the options' names, "#10" for one that is never right here, whose name is not known.
+
+    Where options differ by row they have no names: they are called by their index.
+    """
     if known(columns, "truth_0").any() and n == len(MOVES) ** 2:
         if short:
             return [a + b for a in LETTERS for b in LETTERS]
         return [f"{a}, {b}" for a in MOVES for b in MOVES]
     truth, level = columns.part("truth"), columns.axis("class")
     found = {int(t): str(c) for t, c in zip(truth, level, strict=True) if c and not np.isnan(t)}
-    return [found.get(i, str(i)) for i in range(n)]
+    names = {i: told.partition(" ")[2] for i, told in found.items()}  # behind the index
+    return [names.get(i, f"#{i}" if names else str(i)) for i in range(n)]
 
 
 def sets(columns: Columns) -> Iterator[tuple[str, Columns]]:
@@ -225,17 +266,11 @@ def sets(columns: Columns) -> Iterator[tuple[str, Columns]]:
 
 def one(columns: Columns) -> bool:
     """Tell whether an index means the same in every row."""
+    if known(columns, "truth_0").any():
+        return True
     numbers = columns.part("classes")
-    if len(set(numbers[~np.isnan(numbers)].tolist())) > 1:
-        return False
-    truth, level = columns.part("truth"), columns.axis("class")
-    pairs = {(t, c) for t, c in zip(truth.tolist(), level.tolist(), strict=True) if c}
-    return len({t for t, _ in pairs}) == len(pairs)
-
-
-def whole(numbers: Numbers) -> Whole:
-    """Return indices as whole numbers."""
-    return numbers.astype(np.int64)
+    several = len(set(numbers[~np.isnan(numbers)].tolist())) > 1
+    return not several and len(levels(columns.category[columns.axis("class") != ""])) < 2
 
 
 def invalid(columns: Columns) -> str:

@@ -1,0 +1,303 @@
+"""The numbers of a run's headline, runs beside each other and the paper, and the profile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from tests.suites.multinet import scores as hand
+from tests.suites.multinet import shown
+from tests.suites.multinet.scores import cells, titled
+from tests.suites.multinet.test_report import BOTH, ran
+
+from toolmark.cli import terminal
+from toolmark.report import page
+from toolmark.runs.store import Run
+from toolmark.runs.suite import Metric, Ran
+from toolmark.stats import figures
+from toolmark.stats.columns import Columns, columns
+from toolmark.suites.multinet import paper, profile, report
+from toolmark.suites.multinet.frame import Form
+from toolmark.suites.multinet.suite import SCORER
+from toolmark.suites.multinet.tables import measure
+from toolmark.types import Chart, Estimate, Score, Table
+
+PLAIN = {"mae", "rel_mae", "rel_mse", "brier", "brier_sq", "similarity"}
+
+
+def metrics(found: Columns) -> dict[str, Metric]:
+    return {metric.name: metric for metric in report.metrics(found)}
+
+
+def numbers(found: Columns) -> dict[str, Estimate]:
+    return {name: metric.measure(found) for name, metric in metrics(found).items()}
+
+
+def paper_rows(scores: Sequence[Score]) -> Columns:
+    return columns(scores, "paper")
+
+
+# --- the headline and what it hangs on --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("family", "names"),
+    [
+        ("piqa", ["exact", "valid", "exact_of_valid", "macro_f1"]),
+        ("overcooked", ["exact", "valid", "exact_of_valid", "macro_f1", "player_0", "player_1"]),
+        ("odds", ["exact", "valid", "exact_of_valid", "macro_f1", "brier", "brier_sq", "player_0",
+                  "player_1"]),
+        ("sqa3d", ["exact", "valid", "exact_of_valid"]),
+        ("bfcl", ["exact", "valid", "exact_of_valid", "ast"]),
+        ("openx", ["closer", "valid", "mae", "rel_mae", "rel_mse"]),
+    ],
+)  # fmt: skip
+def test_the_first_number_is_a_share_and_others_say_that_they_are_none(
+    family: str, names: Sequence[str]
+) -> None:
+    found = numbers(paper_rows(ran(family, 60)))
+    assert list(found) == names
+    for name, each in found.items():
+        assert each.name == name and each.share == (name not in PLAIN)
+        assert each.value is not None and each.n
+        if name != "macro_f1":
+            assert each.low is not None and each.high is not None
+            assert each.low <= each.value <= each.high
+        assert not each.share or 0 <= each.value <= 1
+        told = figures.value(each)
+        assert ("%" in told) == each.share
+
+
+def test_a_relative_error_is_a_sum_over_a_sum_and_of_several_morphologies_their_mean() -> None:
+    found = paper_rows(ran("openx", 90))
+    one = {}
+    for level in ("bimanual", "wheeled"):
+        part = found.where(found.category == level)
+        one[level] = numbers(part)["rel_mae"]
+        sums = part.part("mae").sum() / part.part("base_mae").sum()
+        assert one[level].value == pytest.approx(sums)
+    both = numbers(found)["rel_mae"]
+    assert both.value == pytest.approx(np.mean([x.value for x in one.values()]))
+    assert both.low is not None and both.high is not None
+    widths = [x.high - x.low for x in one.values() if x.high is not None and x.low is not None]
+    assert max(widths) / 2 <= both.high - both.low <= sum(widths) / 2
+
+
+def test_a_baseline_without_errors_gives_no_relative_error() -> None:
+    found = paper_rows(ran("openx", 20))
+    still = np.zeros(len(found))
+    none = replace(found, parts={**found.parts, "base_mae": still})
+    assert numbers(none)["rel_mae"].value is None
+
+
+def test_similarity_is_told_where_it_was_made() -> None:
+    found = paper_rows(ran("sqa3d", 20))
+    alike = replace(found, parts={**found.parts, "similarity": np.linspace(0, 1, len(found))})
+    assert numbers(alike)["similarity"].value == pytest.approx(0.5)
+    assert "similarity" not in numbers(found)
+
+
+def test_in_both_forms_the_headline_says_so_and_every_number_stands_by_form() -> None:
+    found = paper_rows(ran("overcooked", 60, BOTH))
+    told, values = metrics(found), numbers(found)
+    assert next(iter(told.values())).told == "exact match, both forms"
+    for name, each in numbers(found.where(found.axis("form") == "text")).items():
+        assert values[f"{name}_text"].value == each.value
+        assert told[f"{name}_text"].told.endswith(", by text")
+    assert values["exact_text"].n == values["exact_tool"].n == values["exact"].n / 2
+    alone = metrics(found.where(found.axis("form") == "tool"))
+    assert not any("form" in each.told or "tool" in each.told for each in alone.values())
+
+
+def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_path: Path) -> None:
+    run = shown.make(tmp_path, "openx", 48)
+    summary = run.summary()
+    assert summary["caution"] == report.SYNTHETIC == Run(run.path).info.caution
+    mae = summary["parts"]["mae"]
+    assert mae["share"] is False and "share" not in summary["score"]
+    assert summary["score"]["n_groups"] == 4
+    console = Console(file=StringIO(), width=120)
+    terminal.summary(console, summary)
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    assert "48 answers in 4 groups" in text
+    (line,) = (line for line in text.splitlines() if line.strip().startswith("RelMAE"))
+    assert "%" not in line and "[" in line and line.endswith("n=48 answers")
+    told = page.write([run], lambda _: SCORER, tmp_path / "r.html").read_text()
+    assert "in 4 groups" in told
+
+
+# --- runs beside each other -------------------------------------------------------------
+
+
+def beside(runs: Mapping[str, Mapping[str, Columns]]) -> dict[str, Any]:
+    return titled(
+        SCORER.across({name: {run: x[name] for run, x in runs.items()} for name in hand.READINGS})
+    )
+
+
+def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:
+    made = beside({"a": hand.rows(ran("overcooked", 40, BOTH)), "b": hand.rows(ran("odds", 40))})
+    for title in ("Exact match and classes", "Beside the paper's models"):
+        assert {"a: text", "a: tool", "b: text"} <= set(cells(made[title]))
+        assert "a" not in cells(made[title])
+    apart = beside({f: hand.rows(ran("piqa", 30, (f,))) for f in BOTH})
+    assert {"text: text", "tool: tool"} <= set(cells(apart["Exact match and classes"]))
+
+
+def test_probabilities_stand_beside_the_papers() -> None:
+    made = titled(paper.tables(hand.rows(ran("odds", 40))))
+    rows = cells(made["Beside the paper's models: probabilities"])
+    assert rows["GPT-5 (paper)"]["Brier, linear"] == "1.930"
+    assert str(rows["this run"]["Brier, linear"])[0].isdigit()
+    assert "Beside the paper's models: probabilities" not in titled(
+        paper.tables(hand.rows(ran("overcooked", 40)))
+    )
+
+
+def sorted_as(*subsets: str, right: int = 1) -> Mapping[str, Columns]:
+    made = [
+        score
+        for name in subsets
+        for score in hand.chosen([0, 1], [0, right], 2, category=name, family="odinw")
+    ]
+    return hand.rows(made)
+
+
+def test_means_over_sub_sets_are_over_those_that_both_have() -> None:
+    table = titled(paper.tables(sorted_as("BCCD", "PKLot", "OwnSet")))["Beside the paper's models"]
+    rows = cells(table)
+    assert set(rows) == {"BCCD", "PKLot", "mean over 2"}
+    theirs = rows["mean over 2"]
+    for at, what in enumerate(("exact", "macro F1")):
+        mean = (paper.ODINW["BCCD"][at] + paper.ODINW["PKLot"][at]) / 2
+        assert theirs[f"GPT-5 (paper): {what}"] == pytest.approx(mean)
+        assert theirs[f"this run: {what}"] == 1
+    assert "Beside the paper's models" not in titled(paper.tables(sorted_as("OwnSet")))
+    two = beside({"a": sorted_as("BCCD"), "b": sorted_as("PKLot")})["Beside the paper's models"]
+    assert set(cells(two)) == {"BCCD", "PKLot"}
+
+
+# --- baselines that know more -----------------------------------------------------------
+
+
+def told_before(readings: Mapping[str, Columns]) -> Mapping[str, Columns]:
+    """The same rows, asked with the answers before them."""
+    return {
+        name: replace(x, axes={**x.axes, "history": np.full(len(x), "told", dtype=object)})
+        for name, x in readings.items()
+    }
+
+
+def test_who_knows_what_the_model_is_not_told_is_marked_and_never_best() -> None:
+    known = {"previous": [0, 1] * 20, "majority": [0] * 40}
+    made = hand.chosen([0, 1] * 20, [0, 0] * 20, 2, family="overcooked", guesses=known)
+    knowing = hand.rows(made)
+    table = titled(report.tables(knowing))["Exact match and classes"]
+    assert isinstance(table, Table) and "previous *" in cells(table)
+    assert "majority" in cells(table) and "not told here" in table.note
+    found = profile.best(knowing["paper"])
+    assert found is not None and found[0] == "majority"
+    told = told_before(knowing)
+    plain = titled(report.tables(told))["Exact match and classes"]
+    assert isinstance(plain, Table) and "previous" in cells(plain) and "*" not in plain.note
+    best = profile.best(told["paper"])
+    assert best is not None and best[0] == "previous"
+
+
+# --- the profile ------------------------------------------------------------------------
+
+
+def run(model: str, family: str, skill: float = 0.5, *, asked: Mapping[str, str] = {},
+        created: str = "", n: int = 48, forms: tuple[Form, ...] = ("text",),
+        source: str = "synthetic") -> Ran:  # fmt: skip
+    readings = {
+        name: replace(x, axes={**x.axes, "source": np.full(len(x), source, dtype=object)})
+        for name, x in hand.rows(ran(family, n, forms, skill)).items()
+    }
+    return Ran(f"multinet-{family}", model, "folder-1", readings, asked, created)
+
+
+def profiled(*runs: Ran) -> tuple[dict[Any, dict[str, object]], Table]:
+    table, *_ = profile.profile(runs)
+    assert isinstance(table, Table)
+    return cells(table), table
+
+
+def test_the_profile_has_a_row_per_model_and_what_is_above_the_best_baseline() -> None:
+    runs = [run("m", "piqa", 0.9, source="real"), run("m", "overcooked", 0.9, source="real"),
+            run("w", "piqa", 0.0, source="real")]  # fmt: skip
+    shares, table = profiled(*runs)
+    assert shares["m"]["piqa"] == runs[0].readings["paper"].value.mean()
+    assert shares["w"]["overcooked"] is None
+    assert {"best baseline", "GPT-5 (paper)", "Pi0 (paper)"} <= set(shares)
+    mine = runs[1].readings["paper"]
+    fair = [name for name in measure.guesses(mine) if name != "previous"]
+    floors = [float(measure.guess(mine, name).value.mean()) for name in fair]
+    assert shares["best baseline"]["overcooked"] == max(floors)
+    above = cells(titled(profile.profile(runs))["Above the best baseline, in points"])
+    assert str(above["m"]["overcooked"]).startswith("+")
+    assert not profile.profile(runs[:1])
+    assert profile._DAGGER not in table.note
+
+
+def test_of_several_runs_of_a_model_the_newest_stands_and_other_knobs_have_a_row() -> None:
+    old, new = run("m", "piqa", 0.0, created="2026-01"), run("m", "piqa", 0.9, created="2026-02")
+    acted = run("m", "overcooked", 0.9, asked={"mode": "action"}, created="2026-02")
+    weighed = run("m", "overcooked", 0.1, asked={"mode": "probs", "seed": "3"}, created="2026-01")
+    shares, table = profiled(new, old, weighed, acted)
+    own = {name for name in shares if name.startswith(("m", "folder"))}
+    assert own == {f"m {profile._DAGGER}", f"m (mode=probs) {profile._DAGGER}"}
+    mine = shares[f"m {profile._DAGGER}"]
+    assert mine[f"piqa {profile._DAGGER}"] == new.readings["paper"].value.mean()
+    assert mine[f"overcooked {profile._DAGGER}"] == acted.readings["paper"].value.mean()
+    assert "m on piqa: the newest of several runs." in table.note
+    assert "m on overcooked: the newest of several runs (mode=action)." in table.note
+
+
+def test_forms_are_rows_of_their_own() -> None:
+    pair = run("m", "piqa", forms=BOTH)
+    shares, _ = profiled(pair, run("m", "sqa3d", forms=("tool",)))
+    rows = {name.removesuffix(f" {profile._DAGGER}"): row for name, row in shares.items()}
+    assert {"m, by text", "m, by tool"} <= set(rows) and "m" not in rows
+    first = pair.readings["paper"]
+    by_tool = first.where(first.axis("form") == "tool").value.mean()
+    head = f"piqa {profile._DAGGER}"
+    assert rows["m, by tool"][head] == by_tool
+    assert rows["m, by text"][f"sqa3d {profile._DAGGER}"] is None
+
+
+def test_the_best_baseline_is_that_of_the_rows_that_were_asked() -> None:
+    runs = [run("a", "piqa", n=48), run("b", "piqa", n=20), run("a", "sqa3d"), run("b", "sqa3d")]
+    shares, _ = profiled(*runs)
+    assert "best baseline" not in shares
+    for model, at in (("a", 0), ("b", 1)):
+        found = profile.best(runs[at].readings["paper"])
+        assert found is not None
+        row = shares[f"best baseline, rows of {model}"]
+        assert row[f"piqa {profile._DAGGER}"] == found[1].value.mean()
+
+
+def test_stand_ins_are_marked_where_they_stand_and_named() -> None:
+    shares, table = profiled(
+        run("a", "piqa"), run("b", "piqa", source="real"), run("a", "sqa3d", source="real"),
+        run("b", "sqa3d", source="real"),
+    )  # fmt: skip
+    assert str(shares["a"]["piqa"]).endswith(profile._DAGGER)
+    assert isinstance(shares["b"]["piqa"], float) and table.head == ("model", "piqa", "sqa3d")
+    assert table.note.endswith(": a on piqa.")
+    _, alike = profiled(run("a", "piqa"), run("b", "sqa3d"))
+    assert alike.note.endswith(": every run.")
+
+
+def test_many_rows_are_not_drawn() -> None:
+    few = [run(f"m{i}", family, n=12) for i in range(7) for family in ("piqa", "sqa3d")]
+    assert any(isinstance(each, Chart) for each in profile.profile(few))
+    more = [*few, run("m7", "piqa", n=12)]
+    assert not any(isinstance(each, Chart) for each in profile.profile(more))
