@@ -105,7 +105,7 @@ def test_calculator_of_overcooked(vectors: Any) -> None:
 def test_one_row_of_probabilities(vectors: Any) -> None:
     case = vectors["brier_single"]
     wanted = {"mae": case["mae"], "mse": case["mse"]}
-    meet(brier.brier(case["label"], case["p"], len(case["p"])), wanted, "array")
+    meet(labels.brier(case["label"], case["p"], len(case["p"])), wanted, "array")
     row = brier.odds(case["label"], brier.distribution(case["p"], len(case["p"])))
     meet({"mae": row.brier, "mse": row.brier_sq}, wanted, "row")
     assert 2 * (1 - row.p) == pytest.approx(case["identity_mae"], abs=1e-9)

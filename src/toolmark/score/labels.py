@@ -2,7 +2,8 @@
 
 Everything is computed from a tally: a table of counts, truths by predictions. The tallies of chunks
 add up to that of the whole, so streaming is addition: `table += labels.tally(truth, predicted, n)`.
-`measures`, `rates`, `classes`, `confusion` and `clipped` read it; `classify` is both in one.
+`measures`, `rates`, `classes`, `confusion` and `clipped` read it; `classify` is both in one. Of
+probabilities `brier` tells as much.
 
 A prediction is a whole number, in range or not, or no value at all: None in a sequence, nan in an
 array of floats, `NONE` in one of whole numbers. All but numbers in range are invalid: a wrong
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolmark.errors import UsageError
+from toolmark.score.brier import brier as brier
 from toolmark.score.spread import Numbers, Reading, check
 
 Whole: TypeAlias = NDArray[np.int64]
