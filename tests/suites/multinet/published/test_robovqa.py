@@ -106,7 +106,7 @@ def test_names_that_cannot_be_any_are_refused(tmp_path: Path, id: str) -> None:
     for at in ("id", "group"):
         rows = [{**step(0, 0, "Q: so?"), at: id}, step(1, 0, "Q: so?")]
         write(tmp_path / "x.parquet", rows)
-        with pytest.raises(DataError, match="rows whose id or group is empty, longer than 200.*: 1, such as"):
+        with pytest.raises(DataError, match="rows whose id or group is empty, longer than 200"):
             robovqa.rows(tmp_path, split="test", seed=0)
 
 
