@@ -151,9 +151,10 @@ class Pipe:
             await asyncio.sleep(_POLL_S)
 
     def close(self) -> None:
-        """Release the streams."""
+        """Release the streams, and what asyncio keeps until nobody holds the process's pipes."""
         for stream in (self._inbox, self.read, self.write, self._outbox):
             stream.close()
+        self.process._transport.close()  # type: ignore[attr-defined]
 
     async def _receive(self) -> None:
         assert self.process.stdout is not None
@@ -257,6 +258,8 @@ async def opened(launch: Launch) -> AsyncIterator[Pipe]:
             carrier.cancel()
             with suppress(asyncio.CancelledError):
                 await carrier
+            with suppress(asyncio.CancelledError):
+                await pipe.settle()  # killed, it is gone in a moment
             pipe.close()
 
 
