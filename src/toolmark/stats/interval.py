@@ -151,10 +151,8 @@ def _bca(
     # skewness has no unit: of huge numbers the cubes would overflow
     left_out = left_out / (np.abs(left_out).max() or 1.0)
     pull = left_out.mean() - left_out
-    largest = float(np.abs(pull).max())
-    pull = (
-        pull / largest if largest > 0 else pull
-    )  # its powers stay in range; the ratio is the same
+    if (largest := float(np.abs(pull).max())) > 0:
+        pull = pull / largest  # its powers stay in range; the ratio is the same
     acceleration = np.sum(pull**3) / (6 * max(np.sum(pull**2) ** 1.5, 1e-300))
     z = bias + ndtri(np.array([0.5 - level / 2, 0.5 + level / 2]))
     ranks = ndtr(bias + z / (1 - acceleration * z))
