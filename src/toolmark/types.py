@@ -125,11 +125,13 @@ class Turn(Record, frozen=True, kw_only=True):
 class Limits(Record, frozen=True, kw_only=True):
     """When an episode ends by force: `steps` replies per turn, `calls` tool calls in all.
 
-    The first `calls` calls are executed; one more ends the episode.
+    The first `calls` calls are executed; one more ends the episode. With `single` every reply ends
+    its turn, one that calls too: a call is an answer there, and `steps` does not count.
     """
 
     steps: int = 50
     calls: int | None = None
+    single: bool = False
 
 
 class Task(Record, frozen=True, kw_only=True):

@@ -57,9 +57,10 @@ def user(text: str) -> Message:
     return Message(role="user", parts=(Text(text),))
 
 
-def task(*turns: str, **limits: int) -> Task:
+def task(*turns: str, steps: int = 50, calls: int | None = None) -> Task:
     asked = tuple(Turn(messages=(user(text),)) for text in turns or ("What does tea cost?",))
-    return Task(id="t", suite="s", tools=TOOLS, turns=asked, limits=Limits(**limits))
+    limits = Limits(steps=steps, calls=calls)
+    return Task(id="t", suite="s", tools=TOOLS, turns=asked, limits=limits)
 
 
 class Shop:

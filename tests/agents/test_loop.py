@@ -37,10 +37,10 @@ def user(text: str) -> Message:
     return Message(role="user", parts=(Text(text),))
 
 
-def task(*turns: str, steps: int = 50, calls: int | None = None) -> Task:
+def task(*turns: str, steps: int = 50, calls: int | None = None, single: bool = False) -> Task:
     return Task(
         id="t", suite="s", tools=(TOOL,), turns=tuple(Turn(messages=(user(t),)) for t in turns),
-        limits=Limits(steps=steps, calls=calls),
+        limits=Limits(steps=steps, calls=calls, single=single),
     )  # fmt: skip
 
 
@@ -126,6 +126,16 @@ def test_turns_follow_each_other_in_one_conversation() -> None:
     assert [m.text for m in model.requests[-1].messages if m.role == "user"] == ["a", "b"]
     assert [len(step.said) for step in found.steps] == [1, 0, 1]
     assert found.answer == "y"
+
+
+def test_a_turn_of_a_single_reply_ends_with_it_whether_it_calls_or_not() -> None:
+    asked = task("one", "two", "three", steps=1, single=True)
+    found, world, _ = play(asked, [calling(2), said("x"), calling(1)])
+    assert [(step.turn, len(step.calls)) for step in found.steps] == [(0, 2), (1, 0), (2, 1)]
+    assert len(world.called) == 3  # each has its result, as endpoints want it
+    assert (found.ending, found.answer) == ("answered", "")
+    cut, _, _ = play(asked, [calling(1), said("", "over_long")])
+    assert (cut.ending, len(cut.steps)) == ("over_long", 2)
 
 
 @pytest.mark.parametrize("stop", ["length", "refused", "malformed", "over_long"])

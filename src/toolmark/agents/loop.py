@@ -50,8 +50,9 @@ async def loop(
     """Drive the model through every turn of the task.
 
     Calls of one reply are executed in order, or at the same time where the world's `at_once` is
-    more than 1; the results keep the order of the calls. A turn ends with a reply without calls;
-    reaching a limit of the task, or a conversation too long for the model, ends the episode.
+    more than 1; the results keep the order of the calls. A turn ends with a reply without calls,
+    or with any where the task's limit is `single`; reaching another limit of the task, or a
+    conversation too long for the model, ends the episode.
     Where a world says that it has `changed`, its tools are read again before the next reply.
     Where it has a `user`, that one hears a reply without calls first: with an answer the turn goes
     on, and the reply does not count as one of the turn's steps.
@@ -189,6 +190,8 @@ async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, rep
         if talk.left is not None:
             talk.left -= len(allowed)
         talk.history += talk.dialect.answer(reply, calls, results)
+        if talk.task.limits.single:
+            return ENDINGS[reply.stop]
         if calls:
             left -= 1
         elif reply.stop != "stop" or not await talk.heard(reply.text):

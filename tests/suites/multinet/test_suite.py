@@ -22,7 +22,7 @@ from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
 from toolmark.runs import dataset
 from toolmark.suites.bfcl import data as official
-from toolmark.suites.multinet import instruments, making, play
+from toolmark.suites.multinet import instruments, making
 from toolmark.suites.multinet.families import FAMILIES
 from toolmark.suites.multinet.frame import Choice, Frame, Picture, truth_of
 from toolmark.suites.multinet.openx import export
@@ -177,8 +177,8 @@ def test_pictures_come_before_the_words_oldest_first(tmp_path: Path) -> None:
 
 def test_a_row_whose_picture_lacks_is_not_run(tmp_path: Path) -> None:
     tasks = made(tmp_path, lost="r01")
-    assert [bool(play.failed(task)) for task in tasks] == [False, False, True, True, False, False]
-    assert play.failed(tasks[2]) == "r01.png: no such file"
+    assert [bool(making.failed(task)) for task in tasks] == [False, False, True, True, False, False]
+    assert making.failed(tasks[2]) == "r01.png: no such file"
     for task in tasks:
         assert msgspec.to_builtins(truth_of(task)) == task.reference, "a Truth, and nothing else"
 

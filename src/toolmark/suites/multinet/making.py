@@ -19,7 +19,17 @@ from toolmark import workers
 from toolmark.errors import DataError
 from toolmark.media import Media
 from toolmark.suites.multinet import families, tools, wording
-from toolmark.suites.multinet.frame import Calls, Choice, Form, Frame, Odds, Rows, Truth, Words
+from toolmark.suites.multinet.frame import (
+    Calls,
+    Choice,
+    Form,
+    Frame,
+    Odds,
+    Rows,
+    Truth,
+    Words,
+    truth_of,
+)
 from toolmark.types import Limits, Record, Task, Tool
 
 FORMS: tuple[Form, ...] = ("text", "tool")
@@ -73,7 +83,7 @@ class Items:
             tools=tools.offered(frame, functions) if form == "tool" else (),
             reference=msgspec.to_builtins(self._truth(frame, form, functions)),
             axes=self._axes(frame, form),
-            limits=Limits(steps=1),
+            limits=Limits(single=True),
             seed=self.seed,
         )
 
@@ -119,6 +129,11 @@ class Maker(Record, frozen=True, kw_only=True):
             told = {"failed": str(error)}  # a field of Truth
             return [replace(task, reference={**task.reference, **told}) for task in tasks]
         return [replace(task, turns=wording.pictured(task.turns, shown)) for task in tasks]
+
+
+def failed(task: Task) -> str:
+    """Return why a task's pictures cannot be had, "" if they can."""
+    return truth_of(task).failed
 
 
 def effort(tasks: Iterable[Task]) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet.frame import ACTIONS, Choice, Frame, Odds, Picture, Space
+from toolmark.suites.multinet.frame import ACTIONS, Choice, Frame, Odds, Picture, Source, Space
 from toolmark.suites.multinet.overcooked import data, state
 from toolmark.suites.multinet.overcooked.data import Split
 from toolmark.types import Record
@@ -91,6 +91,50 @@ def before(steps: Sequence[Moment], n: int, most: int) -> dict[str, str]:
     return {"history": "\n" + "\n".join(lines) if lines else "none, this is the first step"}
 
 
+class Played(Protocol):
+    """A game: its kitchen's name, and its steps in their order."""
+
+    @property
+    def layout(self) -> str: ...  # noqa: D102
+    @property
+    def steps(self) -> Sequence[Moment]: ...  # noqa: D102
+
+
+G = TypeVar("G", bound=Played)
+
+
+def length(games: Mapping[str, Played]) -> int:
+    """Return how many steps there are in games."""
+    return sum(len(game.steps) for game in games.values())
+
+
+def untold(games: Mapping[str, Played], source: Source, mode: Mode) -> Iterator[Frame]:
+    """Go through the steps of games, by their ids, as rows without fields."""
+    terms = space(mode)
+    for name, game in games.items():
+        slices = {"layout": game.layout}
+        for n, step in enumerate(game.steps):
+            yield Frame(
+                id=f"{name}-{n:04}",
+                family="overcooked",
+                source=source,
+                space=terms,
+                truth=step.joint,
+                group=name,
+                step=n,
+                slices=slices,
+            )
+
+
+def played(games: Mapping[str, G], id: str) -> tuple[G, int]:
+    """Return a row's game and the number of its step. Raises DataError where there is none."""
+    name, _, number = id.rpartition("-")
+    game = games.get(name)
+    if game is None or not number.isdecimal() or int(number) >= len(game.steps):
+        raise DataError(f"no step {id[:80]!r}")
+    return game, int(number)
+
+
 class Games(Record, frozen=True, kw_only=True):
     """The steps of all games, game by game. What it travels with are names: games are read anew."""
 
@@ -122,7 +166,7 @@ class Games(Record, frozen=True, kw_only=True):
 
     def __len__(self) -> int:
         """Return how many steps there are."""
-        return sum(len(game.steps) for game in self.read().games.values())
+        return length(self.read().games)
 
     def __iter__(self) -> Iterator[Frame]:
         """Go through them."""
@@ -130,20 +174,7 @@ class Games(Record, frozen=True, kw_only=True):
 
     def bare(self) -> Iterator[Frame]:
         """Go through them without their fields: to tell a kitchen in words takes longest."""
-        terms = space(self.mode)
-        for game in self.read().games.values():
-            slices = {"layout": game.layout}
-            for n, step in enumerate(game.steps):
-                yield Frame(
-                    id=f"{game.id}-{n:04}",
-                    family="overcooked",
-                    source="real",
-                    space=terms,
-                    truth=step.joint,
-                    group=game.id,
-                    step=n,
-                    slices=slices,
-                )
+        return untold(self.read().games, "real", self.mode)
 
     def full(self, frame: Frame) -> Frame:
         """Return the whole of one of them."""
@@ -162,16 +193,11 @@ class Games(Record, frozen=True, kw_only=True):
         """Return the frames up to a row's, oldest first, drawn now. Raises DataError."""
         from toolmark.suites.multinet.overcooked import draw  # Pillow is an extra
 
-        name, _, number = id.rpartition("-")
-        game = self.read().games.get(name)
-        if game is None or not number.isdecimal() or int(number) >= len(game.steps):
-            raise DataError(f"no step {id!r} among the games of the {self.split} split")
-        n = int(number)
-        shown = game.steps[max(0, n + 1 - self.shown) : n + 1]
+        home, (game, n) = Path(self.home), played(self.read().games, id)
         return tuple(
             Picture(
-                data=draw.picture(Path(self.home), game.grid, step.now(), step.left_s, step.score),
+                data=draw.picture(home, game.grid, step.now(), step.left_s, step.score),
                 mime=draw.MIME,
             )
-            for step in shown
+            for step in game.steps[max(0, n + 1 - self.shown) : n + 1]
         )

@@ -32,7 +32,15 @@ from toolmark.suites.multinet.frame import Frame, Picture
 from toolmark.suites.multinet.held import shown
 from toolmark.suites.multinet.layout import Faults, Split
 from toolmark.suites.multinet.overcooked import data, unpickle
-from toolmark.suites.multinet.overcooked.rows import Mode, above, before, check, space
+from toolmark.suites.multinet.overcooked.rows import (
+    Mode,
+    above,
+    before,
+    check,
+    length,
+    played,
+    untold,
+)
 from toolmark.suites.multinet.overcooked.unpickle import Far
 
 NAMES = ("overcooked_ai", "overcooked")
@@ -112,7 +120,7 @@ class Published:
 
     def __len__(self) -> int:
         """Return how many steps there are."""
-        return sum(len(game.steps) for game in self.games.values())
+        return length(self.games)
 
     def __iter__(self) -> Iterator[Frame]:
         """Go through them."""
@@ -120,20 +128,7 @@ class Published:
 
     def bare(self) -> Iterator[Frame]:
         """Go through them without their fields."""
-        terms = space(self.mode)
-        for name, game in self.games.items():
-            slices = {"layout": game.layout}
-            for n, step in enumerate(game.steps):
-                yield Frame(
-                    id=f"{name}-{n:04}",
-                    family="overcooked",
-                    source="published",
-                    space=terms,
-                    truth=step.joint,
-                    group=name,
-                    step=n,
-                    slices=slices,
-                )
+        return untold(self.games, "published", self.mode)
 
     def full(self, frame: Frame) -> Frame:
         """Return the whole of one of them."""
@@ -143,11 +138,8 @@ class Published:
 
     def pictures(self, id: str) -> tuple[Picture, ...]:
         """Return the frames up to a row's, oldest first. Raises DataError where one lacks."""
-        name, _, number = id.rpartition("-")
-        game = self.games.get(name)
-        if game is None or not number.isdecimal() or int(number) >= len(game.steps):
-            raise DataError(f"no step {id[:80]!r}")
-        n = int(number)
+        name, _, _ = id.rpartition("-")
+        game, n = played(self.games, id)
         return tuple(
             shown(_decoded(self.path, game.steps[k].picture, f"{name}-{k:04}"), f"{name}-{k:04}")
             for k in range(max(0, n + 1 - self.shown), n + 1)
