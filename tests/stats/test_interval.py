@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from toolmark.stats.interval import bootstrap, ratio, wilson
+from toolmark.stats.interval import bootstrap, moments, ratio, wilson
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -54,6 +54,26 @@ def test_ratio_covers_the_truth_whatever_repeats_share(
     assert np.mean([low <= share <= high for low, high in ends]) >= 0.91
 
 
+@pytest.mark.parametrize("n_groups", [10, 20, 40])
+@pytest.mark.parametrize(("alike", "share"), [(0.05, 0.1), (0.3, 0.3), (0.3, 0.5), (0.6, 0.5)])
+def test_ratio_covers_the_truth_where_groups_differ_in_size(
+    n_groups: int, alike: float, share: float
+) -> None:
+    # a fifth of the groups holds 40 rows, the others 5; 600 draws, bound as above
+    rng = np.random.default_rng(8)
+    size = np.where(np.arange(n_groups) < n_groups // 5, 40, 5)
+    rate = rng.beta(share * (1 / alike - 1), (1 - share) * (1 / alike - 1), (600, n_groups))
+    ends = [ratio(hits, size, range(n_groups)) for hits in rng.binomial(size, rate)]
+    assert np.mean([low <= share <= high for low, high in ends]) >= 0.91
+
+
+def test_one_group_that_outweighs_all_others_leaves_nearly_everything_open() -> None:
+    size = np.array([10_000.0] + [1.0] * 50)
+    low, high = ratio(size * 0.3, size, range(len(size)))
+    assert high - low > 0.8
+    assert ratio([1.0, 0.0], [5.0, 0.0], ["a", "b"])[1] > 0.8
+
+
 def test_treating_repeats_as_independent_would_not_cover() -> None:
     # the reason for `ratio`: the same draws, judged by Wilson over rows
     rng = np.random.default_rng(3)
@@ -91,12 +111,12 @@ def test_repeats_of_one_item_count_as_one_item() -> None:
 
 
 def test_ratio_pools_by_size() -> None:
-    low, high = ratio([9.0, 0.0, 5.0], [10.0, 90.0, 50.0], ["a", "b", "c"])
-    assert low < 14 / 150 < high < 0.9
+    low, high = ratio([9.0, 0.0, 5.0] * 4, [10.0, 90.0, 50.0] * 4, range(12))
+    assert low < 14 / 150 < high < 14 / 30
 
 
 def test_bootstrap_is_deterministic_and_moves_with_the_seed() -> None:
-    values, groups = np.arange(40) % 7, np.arange(40) // 4
+    values, groups = np.arange(120) % 7, np.arange(120) // 4
     assert bootstrap(values, groups) == bootstrap(values, groups)
     assert bootstrap(values, groups) != bootstrap(values, groups, seed=1)
 
@@ -109,14 +129,28 @@ def test_bootstrap_covers_a_skewed_mean() -> None:
 
 
 def test_bootstrap_resamples_groups_not_rows() -> None:
-    values = np.repeat([0.0, 1.0, 0.0, 1.0], 50)
-    rows = bootstrap(values, np.arange(200))
-    groups = bootstrap(values, np.repeat(np.arange(4), 50))
+    values = np.repeat([0.0, 1.0] * 10, 50)
+    rows = bootstrap(values, np.arange(1000))
+    groups = bootstrap(values, np.repeat(np.arange(20), 50))
     assert groups[1] - groups[0] > 3 * (rows[1] - rows[0])
 
 
-def test_bootstrap_of_one_group_knows_nothing() -> None:
-    assert all(math.isnan(end) for end in bootstrap([1.0, 2.0], ["a", "a"]))
+@pytest.mark.parametrize("n", [1, 2, 5, FEWEST - 1])
+def test_few_groups_know_nothing_however_many_rows_they_have(n: int) -> None:
+    values = np.random.default_rng(n).lognormal(size=40 * n)
+    assert all(math.isnan(end) for end in bootstrap(values, np.arange(40 * n) % n))
+    more = np.random.default_rng(n).lognormal(size=40 * FEWEST)
+    low, high = bootstrap(more, np.arange(len(more)) % FEWEST)
+    assert low < more.mean() < high
+
+
+@pytest.mark.parametrize("value", [0.0, 2.0, 0.1, -3.3])
+def test_values_that_are_all_alike_give_no_interval_rather_than_one_of_no_width(
+    value: float,
+) -> None:
+    assert all(map(math.isnan, bootstrap([value] * 60, range(60))))
+    over = np.random.default_rng(1).lognormal(size=60)
+    assert all(map(math.isnan, bootstrap(value * over, range(60), over=over)))
 
 
 def test_lengths_must_agree() -> None:
@@ -130,11 +164,11 @@ def test_bootstrap_of_a_ratio_weighs_rows_by_what_they_are_held_to() -> None:
     low, high = bootstrap(values, groups, over=over)
     assert low < sum(values) / sum(over) < high
     assert bootstrap(values, groups, over=np.ones(20)) == bootstrap(values, groups)
-    assert bootstrap([0.5 * x for x in over], groups, over=over) == pytest.approx((0.5, 0.5))
 
 
 def test_bootstrap_of_a_ratio_that_may_divide_by_nothing_has_no_interval() -> None:
-    assert all(map(math.isnan, bootstrap([1.0, 1.0], [0, 1], over=[0.0, 1.0])))
+    over = [0.0] * 39 + [1.0]
+    assert all(map(math.isnan, bootstrap([1.0] * 40, range(40), over=over)))
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e300])
@@ -145,9 +179,23 @@ def test_the_bootstrap_has_no_unit(scale: float) -> None:
 
 
 def test_bootstrap_of_huge_numbers_is_that_of_small_ones_or_nothing() -> None:
-    values = [1.0, 2.0, 5.0, 9.0, 4.0, 7.0]
-    small = bootstrap(values, range(6))
-    assert bootstrap([1e200 * x for x in values], range(6)) == pytest.approx(
+    values = [1.0, 2.0, 5.0, 9.0, 4.0, 7.0] * 4
+    small = bootstrap(values, range(24))
+    assert bootstrap([1e200 * x for x in values], range(24)) == pytest.approx(
         [1e200 * end for end in small]
     )
-    assert all(map(math.isnan, bootstrap([1e308 * x for x in (1.0, 1.5, 1.7)], range(3))))
+    assert all(map(math.isnan, bootstrap([1e308 * x for x in (1.0, 1.5, 1.7)] * 8, range(24))))
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
+def test_sums_of_single_values_say_what_the_values_do(values: list[float]) -> None:
+    n = len(values)
+    ends = moments(n, sum(values), sum(value * value for value in values))
+    assert 0 <= ends[0] < ends[1] <= 1
+    if any(0.01 < value < 0.99 for value in values):
+        assert ends == pytest.approx(ratio(values, np.ones(n), range(n)), abs=1e-6)
+
+
+def test_sums_of_right_and_wrong_get_wilson_and_of_nothing_everything() -> None:
+    assert moments(20, 7.0, 7.0) == wilson(7, 20)
+    assert moments(0, 0.0, 0.0) == (0.0, 1.0)

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
 from toolmark.stats.columns import Columns
-from toolmark.stats.paired import mcnemar, paired
+from toolmark.stats.paired import holm, mcnemar, paired
 from toolmark.stats.summary import mean
 
 Builder = Callable[..., Columns]
@@ -145,3 +148,75 @@ def test_rows_that_hang_together_count_as_one_item_would(table: Builder) -> None
     assert set(found.only_a) <= set(a.item) and found.method != paired(a, b).method
     one = [mean(each, "x") for each in (named[0], merged[0])]
     assert one[0] == one[1] != mean(a, "x")
+
+
+def test_repeats_need_no_partner(table: Builder) -> None:
+    five, one = [[1.0, 1.0, 0.0, 1.0, 1.0], [0.0] * 5, [1.0] * 5], [[0.0], [0.0], [1.0]]
+    found = paired(table(five), table(one))
+    assert (found.n_pairs, found.unpaired_a, found.unpaired_b) == (3, 0, 0)
+    assert found.difference.value == pytest.approx(0.8 / 3)
+    assert (found.only_a, found.only_b) == (("i0",), ())
+
+
+def test_the_order_of_repeats_tells_nothing(table: Builder) -> None:
+    rng = np.random.default_rng(4)
+    a, b = (rng.random((20, 4)) < 0.5 for _ in "ab")
+    mixed = rng.permuted(a, axis=1)
+    found, other = (paired(table(each.tolist()), table(b.tolist())) for each in (a, mixed))
+    assert found == other
+
+
+def test_a_repeat_that_was_not_run_leaves_its_task_in(table: Builder) -> None:
+    found = paired(table([[1.0, None], [None, None]]), table([[0.0, 0.0], [1.0, 1.0]]))
+    assert (found.n_pairs, found.not_run_a, found.difference.value) == (1, 3, 1.0)
+    assert found.difference.worst == pytest.approx((0.5 - 1) / 2)
+    assert found.difference.best == pytest.approx((1 + 0) / 2)
+
+
+def test_an_item_lacking_one_of_its_tasks_is_not_run(table: Builder) -> None:
+    # matched by item: what is left of it may be its easy half
+    a, b = table([[1.0], [None], [1.0], [0.0]]), table([[0.0]] * 4, prefix="other-")
+    halves = [replace(each, item=np.array(["x", "x", "y", "y"], dtype=object)) for each in (a, b)]
+    found = paired(*halves)
+    assert (found.n_pairs, found.difference.value, found.not_run_a) == (1, 0.5, 1)
+
+
+@pytest.mark.parametrize("hard", [0.5, 0.1])
+def test_runs_of_unequal_repeats_are_tested_at_their_level(table: Builder, hard: float) -> None:
+    rng = np.random.default_rng(9)
+    ps = []
+    for _ in range(200):
+        own = rng.beta(2 * hard, 2 * (1 - hard), (30, 1))
+        a, b = _draw(rng, "binary", own, 5), _draw(rng, "binary", own, 1)
+        ps.append(paired(table(a.tolist()), table(b.tolist())).p or 0.0)
+    assert np.mean(np.array(ps) <= 0.05) <= 0.10  # three standard errors
+    assert np.mean(np.array(ps) <= 0.5) <= 0.61
+
+
+def test_the_interval_covers_where_groups_differ_in_size(table: Builder) -> None:
+    # four groups of 40 and sixteen of 5, alike within; 300 draws
+    rng = np.random.default_rng(10)
+    size = np.where(np.arange(20) < 4, 40, 5)
+    group = np.repeat(np.array([f"g{i}" for i in range(20)], dtype=object), size)
+    covers = []
+    for _ in range(300):
+        a, b = (rng.random((len(group), 1)) < np.repeat(rng.random(20), size)[:, None]
+                for _ in "ab")  # fmt: skip
+        found = paired(*(replace(table(each.astype(float).tolist()), axes={"group": group})
+                         for each in (a, b))).difference  # fmt: skip
+        assert found.low is not None and found.high is not None
+        covers.append(found.low <= 0 <= found.high)
+    assert np.mean(covers) >= 0.92
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
+def test_holm_rejects_what_closed_testing_with_bonferroni_does(ps: list[float]) -> None:
+    every = range(len(ps))
+    sets = [c for n in every for c in combinations(every, n + 1)]
+    closed = [max(min(1.0, len(c) * min(ps[j] for j in c)) for c in sets if i in c) for i in every]
+    assert holm(ps) == pytest.approx(closed)
+
+
+def test_holm_of_one_test_is_that_test_and_of_none_nothing() -> None:
+    assert holm([0.03]) == [0.03]
+    assert holm([]) == []

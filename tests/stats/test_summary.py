@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.stats.conftest import build
 
 from toolmark.stats.columns import Columns
 from toolmark.stats.interval import wilson
-from toolmark.stats.summary import mean, noise, share
+from toolmark.stats.summary import mean, noise, passes, share
 
 Builder = Callable[..., Columns]
 
@@ -79,3 +83,33 @@ def test_no_repeats_have_no_noise_floor(table: Builder) -> None:
 def test_repeats_that_agree_have_no_noise_and_claim_no_interval(table: Builder) -> None:
     found = noise(table([[1.0, 1.0], [0.0, 0.0]]))
     assert (found.value, found.low, found.high) == (0.0, None, None)
+
+
+@given(
+    st.lists(st.lists(st.booleans(), min_size=5, max_size=5), min_size=1, max_size=6),
+    st.integers(1, 5),
+)
+def test_passes_are_shares_of_all_choices_of_k_answers(rows: list[list[bool]], k: int) -> None:
+    table = build([[float(hit) for hit in row] for row in rows])
+    chosen = [[[row[i] for i in c] for c in combinations(range(5), k)] for row in rows]
+    for every, rule in ((True, all), (False, any)):
+        expected = np.mean([np.mean([rule(each) for each in sets]) for sets in chosen])
+        found = passes(table, k, "x", every=every)
+        assert found.value == pytest.approx(expected)
+        assert found.n == len(rows)
+        assert found.low is not None and found.high is not None
+        assert 0 <= found.low <= expected + 1e-9 and expected - 1e-9 <= found.high <= 1
+
+
+def test_one_answer_passes_as_often_as_it_is_right(table: Builder) -> None:
+    columns = table([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
+    for every in (True, False):
+        assert passes(columns, 1, "x", every=every).value == pytest.approx(mean(columns, "x").value)
+
+
+def test_tasks_that_ran_too_seldom_are_left_out_and_bounded(table: Builder) -> None:
+    found = passes(table([[1.0, 1.0], [1.0, None], [None, None]]), 2, "x", every=True)
+    assert (found.value, found.n) == (1.0, 1)
+    assert found.worst == pytest.approx(1 / 3)
+    assert found.best == 1
+    assert passes(table([[1.0], [0.0]]), 2, "x", every=True).value is None

@@ -82,11 +82,8 @@ def columns(scores: Iterable[Score], reading: str) -> Columns:
     """
     shared: dict[str, str] = {}
     keep = shared.setdefault
-    tasks: list[str] = []
-    items: list[str] = []
-    categories: list[str] = []
-    causes: list[str] = []
-    natives: list[str] = []
+    words: tuple[list[str], ...] = ([], [], [], [], [])
+    tasks, items, categories, causes, natives = words
     repeats: list[int] = []
     correct: list[bool] = []
     values: list[float] = []
@@ -108,21 +105,16 @@ def columns(scores: Iterable[Score], reading: str) -> Columns:
             _put(axes, name, row, keep(level, level), "")
         for name, number in verdict.parts.items() if verdict else ():
             _put(parts, name, row, number, np.nan)
-    n = len(values)
-    value = np.array(values, dtype=float)
+    n, value = len(values), np.array(values, dtype=float)
+    task, item, category, cause, native = (np.array(column, dtype=object) for column in words)
     return Columns(
-        task=np.array(tasks, dtype=object),
-        item=np.array(items, dtype=object),
-        category=np.array(categories, dtype=object),
+        task=task, item=item, category=category,
         repeat=np.array(repeats, dtype=np.int64),
-        run=~np.isnan(value),
-        correct=np.array(correct, dtype=bool),
-        value=value,
-        cause=np.array(causes, dtype=object),
-        native=np.array(natives, dtype=object),
+        run=~np.isnan(value), correct=np.array(correct, dtype=bool), value=value,
+        cause=cause, native=native,
         axes={k: np.array(v + [""] * (n - len(v)), dtype=object) for k, v in axes.items()},
         parts={k: np.array(v + [np.nan] * (n - len(v)), dtype=float) for k, v in parts.items()},
-    )
+    )  # fmt: skip
 
 
 def distinct(readings: Mapping[str, Columns]) -> dict[str, Columns]:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import math
 
+from toolmark.stats.interval import FEWEST
 from toolmark.types import Estimate
 
 DASH = "–"
 SPACE = "\u00a0"
 _LARGE, _SMALL = 1e6, 1e-4  # beyond, numbers are told by powers of ten
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+MANY = 100
+"""Answers: of fewer a relative error has no interval."""
+BARE = (
+    f"No interval of an error or a cost on fewer than {FEWEST} items or groups, of a relative "
+    f"error on fewer than {MANY} answers (in each part of a mean), or where all are alike."
+)
 EVEN = 0.01  # by which an end of an interval may miss the half-width that stands for both
 
 
@@ -102,16 +109,26 @@ def interval(low: float, high: float) -> str:
     return f"[{100 * low:.1f},{SPACE}{100 * high:.1f}]"
 
 
+def bare(estimate: Estimate) -> bool:
+    """Tell whether a number that is no share lacks its interval."""
+    lacks = estimate.low is None or estimate.high is None
+    return lacks and not (estimate.share or estimate.value is None or estimate.partial)
+
+
 def count(n: int) -> str:
     """Return a whole number with thin spaces between thousands."""
     return f"{n:,}".replace(",", "\u202f")
 
 
 def chance(p: float) -> str:
-    """Return a p-value: two significant digits, "< 0.0001" below that."""
+    """Return a p-value: two significant digits, "< 0.0001" below that.
+
+    Of one that would be rounded to 0.05 three: it is on one side of it.
+    """
     if p < 0.0001:
         return f"<{SPACE}0.0001"
-    return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
+    told = f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
+    return f"{p:.3g}" if told == "0.05" else told
 
 
 def _signed(value: float) -> str:

@@ -14,6 +14,8 @@ from scipy.special import ndtr, ndtri, stdtrit
 Vector: TypeAlias = NDArray[Any] | Sequence[float]
 Groups: TypeAlias = NDArray[Any] | Sequence[object]
 
+FEWEST = 20
+"""Groups to draw from: of fewer a bootstrap gives intervals that are far too narrow."""
 _CHUNK = 2**21  # cells of one block of bootstrap draws: bounds memory at 16 MB
 
 
@@ -32,32 +34,53 @@ def ratio(
     """Return the interval for sum(hits) / sum(totals), rows of one group being alike.
 
     Each row adds `hits` in [0, totals]. Wilson's interval with the effective sample size
-    n* = p (1 - p) / V and Student's t over the groups (Dean and Pagano, J. Surv. Stat. Methodol.
-    2015; Korn and Graubard 1998), V being the linearised between-group variance. It stays within
-    [0, 1] and keeps its coverage for shares near the ends and for few groups, where a plain
-    cluster-robust t and the percentile bootstrap do not. One group's worth of independent rows
-    is added to V, so that rows that happen to be alike never give an interval of no width; when
-    all rows are 0, or all 1, the rows say nothing about V and each group counts once.
+    n* = p (1 - p) / V and Student's t (Dean and Pagano, J. Surv. Stat. Methodol. 2015; Korn and
+    Graubard 1998), V being the linearised between-group variance. Groups count by Kish's number
+    g = n^2 / sum n_i^2, for V and for t's degrees of freedom: a few large groups among many small
+    ones say little more than the large ones alone. It stays within [0, 1], and keeps its coverage
+    for shares near the ends and for few groups better than a plain cluster-robust t and the
+    percentile bootstrap do. One group of the size that counts, its rows alike by a half, is added
+    to V, so that rows that happen to be alike never give an interval of no width; when all rows
+    are 0, or all 1, the rows say nothing about V and each group counts once.
     (0, 1) when there are no rows.
     """
-    hit, total, n_groups = _sums(hits, totals, groups)
+    hit, total = _sums(hits, totals, groups)
     n = float(total.sum())
     if n == 0:
         return 0.0, 1.0
     p = min(float(hit.sum()) / n, 1.0)  # a sum of floats may exceed n by a rounding
     if p < 0:
         raise ValueError(f"hits must not be negative; their sum is {p * n}")
+    square = float(np.square(hit - p * total).sum())
+    return _pooled(p, n, square, effective(total), level)
+
+
+def moments(n: int, value: float, squares: float, *, level: float = 0.95) -> tuple[float, float]:
+    """Return the interval for the mean of n independent values in [0, 1], known by their sums.
+
+    `squares` sums their squares. It is `wilson` of values that are all 0 or 1, else `ratio`.
+    """
+    if n == 0 or math.isclose(value, squares):
+        return wilson(round(value), n, level=level)
+    p = min(value / n, 1.0)
+    return _pooled(p, n, max(squares - n * p * p, 0.0), n, level)
+
+
+def _pooled(p: float, n: float, square: float, g: float, level: float) -> tuple[float, float]:
+    """Return the interval of a share p of n rows in g groups, `square` apart between groups."""
     z = NormalDist().inv_cdf(0.5 + level / 2)
-    if n_groups == 1:
-        return _score(p, 1, z)
-    t = float(stdtrit(n_groups - 1, 0.5 + level / 2))
-    if not 0 < p < 1:
-        return _score(p, n_groups, z)
-    spread = n_groups / (n_groups - 1) * float(np.square(hit - p * total).sum())
-    variance = (spread + p * (1 - p) * n / n_groups) / n**2
-    if variance == 0:  # a share so small that its square is nothing
-        return _score(p, n_groups, z)
-    return _score(p, p * (1 - p) / variance, t)
+    freedom = max(g - 1, 1.0)  # one group that outweighs all others leaves none
+    size = n / g
+    variance = (g / freedom * square + p * (1 - p) * size * (size + 1) / 2) / n**2
+    # without groups to compare, or a share so small that its square is nothing
+    if not 0 < p < 1 or g == 1 or variance == 0:
+        return _score(p, g, z)
+    return _score(p, p * (1 - p) / variance, float(stdtrit(freedom, 0.5 + level / 2)))
+
+
+def effective(sizes: NDArray[np.float64]) -> float:
+    """Return as how many groups of one size these count: n^2 / sum n_i^2 (Kish 1965)."""
+    return float(sizes.sum()) ** 2 / float(np.square(sizes).sum())
 
 
 def bootstrap(
@@ -73,16 +96,17 @@ def bootstrap(
 
     Whole groups are resampled (Efron 1987, acceleration by leaving groups out), for numbers of
     any range; shares are better served by `ratio`. `over`: of sum(values) / sum(over) instead.
-    Fewer than two groups have nothing to resample: (nan, nan), as where a draw of groups divides
-    by nothing. Values that are all alike give an interval of no width.
+    There is none, (nan, nan), of fewer than FEWEST groups: so few draws know nothing of the tails.
+    Nor is there where every group says the same: values that are all alike do not tell how far
+    others would lie from them; nor where a draw of groups divides by nothing.
     """
-    total, count, n_groups = _sums(values, np.ones(len(values)) if over is None else over, groups)
-    if n_groups < 2:
+    total, count = _sums(values, np.ones(len(values)) if over is None else over, groups)
+    if len(total) < FEWEST:
         return math.nan, math.nan
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         mean = float(total.sum() / count.sum())
-        if over is None and np.ptp(np.asarray(values, dtype=float)) == 0:
-            return mean, mean
+        if _alike(total / count, mean):
+            return math.nan, math.nan
         means = _resample(total, count, draws, seed)
         left_out = (total.sum() - total) / (count.sum() - count)
         wide = np.abs(left_out).sum()  # not even a sum may be beyond all numbers
@@ -90,6 +114,11 @@ def bootstrap(
         return math.nan, math.nan
     low, high = _bca(mean, means, left_out, level)
     return float(low), float(high)
+
+
+def _alike(means: NDArray[np.float64], mean: float) -> bool:
+    """Tell whether groups' means are one but for rounding."""
+    return bool((np.abs(means - mean) <= 1e-12 * abs(mean)).all())
 
 
 def _score(p: float, n: float, z: float) -> tuple[float, float]:
@@ -105,7 +134,7 @@ def _score(p: float, n: float, z: float) -> tuple[float, float]:
 
 def _sums(
     values: Vector, counts: Vector, groups: Groups
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Add up values and counts within each group."""
     value = np.asarray(values, dtype=float)
     count = np.asarray(counts, dtype=float)
@@ -117,7 +146,6 @@ def _sums(
     return (
         np.bincount(inverse, value, minlength=n_groups).astype(np.float64),
         np.bincount(inverse, count, minlength=n_groups).astype(np.float64),
-        n_groups,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, ndtri, stdtrit
 
 from toolmark.stats.columns import Columns, Mask, Names, Numbers
-from toolmark.stats.interval import codes
+from toolmark.stats.interval import codes, effective
 from toolmark.types import Estimate, Record
 
 Method = Literal["exact McNemar", "exact sign-flip permutation", "sign-flip permutation", "none"]
@@ -25,12 +26,12 @@ POWER = 0.8
 class Paired(Record, frozen=True, kw_only=True):
     """How run A differs from run B on what both ran; every difference is A minus B.
 
-    `difference.n` and `n_pairs` count pairs that ran on both sides, `n_items` their items,
+    `difference.n` and `n_pairs` count tasks that ran on both sides, `n_items` their items,
     `n_groups` what hangs together (`Columns.cluster`), 0 where that is the items. `p` is
     two-sided. `only_a` and `only_b` name the items that one run alone got right (in more than
-    half of its pairs). `detectable` is the true difference that a comparison of this size finds
-    at the 5 % level in four of five cases. `unpaired_*` rows have no partner in the other run,
-    `not_run_*` rows have one but were not run. No pairs: the numbers are None.
+    half of its answers). `detectable` is the true difference that a comparison of this size finds
+    at the 5 % level in four of five cases. `unpaired_*` episodes have no partner in the other
+    run, `not_run_*` episodes have one but were not run. No pairs: the numbers are None.
     """
 
     difference: Estimate
@@ -49,49 +50,61 @@ class Paired(Record, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Rows of both runs side by side, nan where not run."""
+class _Side:
+    """One run's rows put together by key; `value` and `right` are nan where nothing ran.
 
-    a: Numbers
-    b: Numbers
-    right_a: Mask
-    right_b: Mask
+    `worst` and `best` count what was not run as 0 and as 1.
+    """
+
+    value: Numbers
+    right: Numbers
+    worst: Numbers
+    best: Numbers
+    n_not_run: int
+    n_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """What both runs have, side by side."""
+
+    a: _Side
+    b: _Side
     item: Names
     cluster: Names
-    left_a: int
-    left_b: int
 
 
 def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0) -> Paired:
-    """Compare two runs row by row, matched on (task, repeat).
+    """Compare two runs task by task, each over those of its repeats that ran.
 
-    Where no task is common (an axis differs) rows are matched on (item, repeat), the rows of one
-    item averaged. The interval is Bonett and Price's (2012) for single 0/1 pairs, by items
+    Where no task is common (an axis differs) they are matched by item, the tasks of one item
+    averaged; an item with a task that never ran is not run. The interval is Bonett and Price's
+    (2012) for single 0/1 pairs, by items
     otherwise (`_spread`); the test is McNemar's exact one for single 0/1 pairs, else signs are
     flipped item by item: all patterns up to 14 items that differ, beyond that 20,000 seeded
     draws, p = (1 + as extreme) / (1 + draws).
     """
     pairs = _match(a, b)
-    ran = ~np.isnan(pairs.a) & ~np.isnan(pairs.b)
+    delta = pairs.a.value - pairs.b.value
+    ran = ~np.isnan(delta)
     n = int(ran.sum())
     bare = Paired(
         difference=Estimate(name=name),
-        unpaired_a=pairs.left_a,
-        unpaired_b=pairs.left_b,
-        not_run_a=int(np.isnan(pairs.a).sum()),
-        not_run_b=int(np.isnan(pairs.b).sum()),
+        unpaired_a=pairs.a.n_left,
+        unpaired_b=pairs.b.n_left,
+        not_run_a=pairs.a.n_not_run,
+        not_run_b=pairs.b.n_not_run,
     )
     if n == 0:
         return bare
     item, group = pairs.item[ran], codes(pairs.cluster[ran])
-    delta = pairs.a[ran] - pairs.b[ran]
-    low, high, error = _spread(delta, group)
-    p, method = _test(pairs.a[ran], pairs.b[ran], group, seed)
-    only_a, only_b = _flips(pairs.right_a[ran], pairs.right_b[ran], item)
+    low, high, error = _spread(delta[ran], group)
+    p, method = _test(pairs.a.value[ran], pairs.b.value[ran], group, seed)
+    only_a, only_b = _flips(pairs.a.right[ran], pairs.b.right[ran], item)
     n_items, n_groups = len(set(item)), int(group.max()) + 1
     return structs.replace(
         bare,
-        difference=_estimate(name, pairs, delta, (low, high)),
+        difference=_estimate(name, pairs, delta[ran], (low, high)),
         p=p,
         method=method,
         n_pairs=n,
@@ -103,44 +116,68 @@ def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0) -> Pai
     )
 
 
+def holm(ps: Sequence[float]) -> list[float]:
+    """Return p-values that hold for all of these tests together (Holm, Scand. J. Stat. 1979).
+
+    Whichever of the null hypotheses are true, one of them falls at 5 % in at most 5 % of cases.
+    """
+    adjusted, least = [0.0] * len(ps), 0.0
+    for n_done, index in enumerate(np.argsort(ps, kind="stable").tolist()):
+        least = max(least, min(1.0, (len(ps) - n_done) * ps[index]))
+        adjusted[index] = least
+    return adjusted
+
+
 def _match(a: Columns, b: Columns) -> _Pairs:
-    """Put the rows of both runs side by side; rows with equal keys in one run are averaged."""
     by_task = bool(set(a.task) & set(b.task))
-    rows_a = _rows(a, a.task if by_task else a.item)
-    rows_b = _rows(b, b.task if by_task else b.item)
+    rows_a, rows_b = (_rows(each, each.task if by_task else each.item) for each in (a, b))
     keys = [key for key in rows_a if key in rows_b]
-    value_a, right_a = _gather(a, [rows_a[key] for key in keys])
-    value_b, right_b = _gather(b, [rows_b[key] for key in keys])
-    cluster = a.cluster
+    first = np.array([rows_a[key][0] for key in keys], dtype=np.int64)
     return _Pairs(
-        a=value_a,
-        b=value_b,
-        right_a=right_a,
-        right_b=right_b,
-        item=np.array([a.item[rows_a[key][0]] for key in keys], dtype=object),
-        cluster=np.array([cluster[rows_a[key][0]] for key in keys], dtype=object),
-        left_a=len(a) - sum(len(rows_a[key]) for key in keys),
-        left_b=len(b) - sum(len(rows_b[key]) for key in keys),
+        a=_gather(a, [rows_a[key] for key in keys]),
+        b=_gather(b, [rows_b[key] for key in keys]),
+        item=a.item[first],
+        cluster=a.cluster[first],
     )
 
 
-def _rows(columns: Columns, names: Names) -> dict[tuple[str, int], list[int]]:
-    rows: dict[tuple[str, int], list[int]] = {}
-    for row, key in enumerate(zip(names.tolist(), columns.repeat.tolist(), strict=True)):
+def _rows(columns: Columns, names: Names) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for row, key in enumerate(names.tolist()):
         rows.setdefault(key, []).append(row)
     return rows
 
 
-def _gather(columns: Columns, rows: list[list[int]]) -> tuple[Numbers, Mask]:
-    """Average the rows of each key; one that was not run makes the key not run."""
-    if not rows:
-        return np.empty(0), np.empty(0, dtype=bool)
-    flat = np.concatenate([np.asarray(group) for group in rows])
-    size = np.array([len(group) for group in rows])
-    start = np.cumsum(size) - size
-    value = np.add.reduceat(columns.value[flat], start) / size
-    right = np.add.reduceat(columns.correct[flat].astype(float), start) / size > 0.5
-    return value, right
+def _gather(columns: Columns, rows: list[list[int]]) -> _Side:
+    """Average the repeats of each task that ran, then the tasks of each key.
+
+    Repeats of two runs share nothing: they are not matched one by one.
+    """
+    size = np.array([len(group) for group in rows], dtype=np.int64)
+    flat = np.array([row for group in rows for row in group], dtype=np.int64)
+    key = np.repeat(np.arange(len(rows)), size)
+    task = codes(columns.task[flat])
+    owner = np.zeros(len(np.unique(task)), dtype=np.int64)
+    owner[task] = key
+    run, value = columns.run[flat], columns.value[flat]
+
+    def averaged(values: Numbers, kept: Mask) -> Numbers:
+        with np.errstate(invalid="ignore"):  # a task that never ran is 0 / 0: nan
+            each = np.bincount(task, values * kept, len(owner)) / np.bincount(
+                task, kept, len(owner)
+            )
+        mean: Numbers = np.bincount(owner, each, len(rows)) / np.bincount(owner, None, len(rows))
+        return mean
+
+    every = np.ones(len(flat), dtype=bool)
+    return _Side(
+        value=averaged(np.nan_to_num(value), run),
+        right=averaged(columns.correct[flat].astype(float), run),
+        worst=averaged(np.where(run, value, 0.0), every),
+        best=averaged(np.where(run, value, 1.0), every),
+        n_not_run=int((~run).sum()),
+        n_left=len(columns) - len(flat),
+    )
 
 
 def _estimate(name: str, pairs: _Pairs, delta: Numbers, ends: tuple[float, float]) -> Estimate:
@@ -154,8 +191,7 @@ def _estimate(name: str, pairs: _Pairs, delta: Numbers, ends: tuple[float, float
 
 def _bounds(pairs: _Pairs) -> tuple[float, float]:
     """Return the difference if what was not run had gone all one way, and all the other."""
-    worst = np.nan_to_num(pairs.a, nan=0.0) - np.nan_to_num(pairs.b, nan=1.0)
-    best = np.nan_to_num(pairs.a, nan=1.0) - np.nan_to_num(pairs.b, nan=0.0)
+    worst, best = pairs.a.worst - pairs.b.best, pairs.a.best - pairs.b.worst
     return float(worst.mean()), float(best.mean())
 
 
@@ -165,6 +201,7 @@ def _spread(delta: Numbers, group: NDArray[np.int64]) -> tuple[float, float, flo
     Two pseudo-items are added, one flipped each way as far as the item that differs most (all
     the way when none differs): for single 0/1 pairs this is Bonett and Price, Statistics in
     Medicine 2012, with Student's t; a few items that all agree then still leave room for doubt.
+    Items of several rows count by Kish's number (`interval.effective`).
     """
     total = np.bincount(group, delta)
     count = np.bincount(group).astype(float)
@@ -173,7 +210,7 @@ def _spread(delta: Numbers, group: NDArray[np.int64]) -> tuple[float, float, flo
     total = np.concatenate([total, [reach * size, -reach * size]])
     count = np.concatenate([count, [size, size]])
     middle = total.sum() / count.sum()
-    n = len(total)
+    n = effective(count)
     square = float(np.square(total - middle * count).sum())
     error = math.sqrt(square * n / (n - 1)) / float(count.sum())
     half = float(stdtrit(n - 1, 0.975)) * error
@@ -211,8 +248,10 @@ def _permute(total: Numbers, seed: int) -> tuple[float, Method]:
     return (1 + extreme) / (1 + DRAWS), "sign-flip permutation"
 
 
-def _flips(right_a: Mask, right_b: Mask, item: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name the items that only A, and only B, got right in more than half of their pairs."""
+def _flips(
+    right_a: Numbers, right_b: Numbers, item: Names
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Name the items that only A, and only B, got right in more than half of the cases."""
     group = codes(item)
     count = np.bincount(group)
     mostly_a = np.bincount(group, right_a) > count / 2

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import binom
 
 from toolmark.stats.columns import Columns
 from toolmark.stats.interval import Groups, Vector, bootstrap, codes, ratio, wilson
@@ -41,7 +42,7 @@ def mean(columns: Columns, name: str) -> Estimate:
 def average(columns: Columns, part: str) -> Estimate:
     """Return the mean of a part over the answers that have it; rates may pass 1, so by bootstrap.
 
-    Without two items there is no interval.
+    There is no interval of few items or groups, nor of values that are all alike (`bootstrap`).
     """
     values = columns.part(part)
     known = ~np.isnan(values)
@@ -51,6 +52,42 @@ def average(columns: Columns, part: str) -> Estimate:
     ends = (None, None) if np.isnan(low) else (low, high)
     return Estimate(name=part, value=float(values[known].mean()), low=ends[0], high=ends[1],
                     n=int(known.sum()))  # fmt: skip
+
+
+def passes(columns: Columns, k: int, name: str, *, every: bool) -> Estimate:
+    """Return the chance that all of k answers to a task are right, or (not `every`) any of them.
+
+    pass^k (arXiv 2406.12045) and pass@k (arXiv 2107.03374): the mean over tasks of the unbiased
+    comb(c, k) / comb(n, k), and 1 - comb(n - c, k) / comb(n, k), c of a task's n answers being
+    right. n counts tasks; those that ran fewer than k times are left out. The interval is that of
+    `mean` over tasks. `worst` and `best` count what was not run as wrong and as right.
+    """
+    task = codes(columns.task)
+    asked = np.bincount(task).astype(np.float64)
+    ran, right = (
+        np.bincount(task, each).astype(np.float64) for each in (columns.run, columns.correct)
+    )
+    known = ran >= k
+
+    def chance(c: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
+        drawn: NDArray[np.float64] = binom(c if every else n - c, k) / binom(n, k)
+        return drawn if every else 1 - drawn
+
+    if not known.any():
+        return Estimate(name=name)
+    values = chance(right[known], ran[known])
+    first = np.unique(task, return_index=True)[1]
+    low, high = _interval(values, columns.cluster[first][known])
+    whole = asked >= k
+    return Estimate(
+        name=name,
+        value=float(values.mean()),
+        low=low,
+        high=high,
+        n=int(known.sum()),
+        worst=float(chance(right[whole], asked[whole]).mean()),
+        best=float(chance((right + asked - ran)[whole], asked[whole]).mean()),
+    )
 
 
 def groups(columns: Columns) -> int:
