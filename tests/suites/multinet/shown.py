@@ -13,7 +13,7 @@ from PIL import Image as Pictures
 
 from toolmark import seeds
 from toolmark.media import Media
-from toolmark.runs import scoring, store
+from toolmark.runs import folders, scoring
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
@@ -222,8 +222,8 @@ def make(
     maker = making.Maker(rows=rows, home=str(media.folder))
     asked = [done for task in items for done in maker.item([task])]
     plan = Plan(suite=asked[0].suite, model=model, dialect="native", knobs={"data": "synthetic"})
-    path = store.claim(parent, plan)
-    store.create(
+    path = folders.claim(parent, plan)
+    folders.create(
         path, plan, iter(asked), media=media, seed=1, command="toolmark run", hashes={},
         versions={}, served=(), created="2026-01-02T03:04:05+00:00",
     )  # fmt: skip

@@ -8,13 +8,25 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from toolmark.errors import UsageError
 from toolmark.models import resolve as models
-from toolmark.suites.multinet import parse, players
+from toolmark.suites.multinet import instruments, parse, players, score
 from toolmark.suites.multinet.families import BASELINES, FAMILIES, GUESSES, Family
 from toolmark.suites.multinet.frame import Calls, Choice, Form, Motion, Odds, Space, Truth, Words
-from toolmark.types import Message, Model, Reply, Request, Task, Text, Tool
+from toolmark.types import (
+    Message,
+    Model,
+    Reply,
+    Request,
+    Step,
+    Task,
+    Text,
+    Tool,
+    Trajectory,
+    Turn,
+)
 
 JOINT = tuple(map(str, range(36)))
 CASES: dict[str, tuple[Family, Space, Any, Any]] = {
@@ -40,6 +52,21 @@ def truth(family: Family, space: Space, form: Form, known: Any, right: Any = Non
 def task(known: Truth, tools: tuple[Tool, ...] = ()) -> Task:
     return Task(id="t", suite=f"multinet-{known.family}", turns=(), tools=tools,
                 reference=msgspec.to_builtins(known))  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["text", "tool"])
+@pytest.mark.parametrize("space", [Choice(options=("only",)), Odds(options=("only",))])
+def test_where_any_option_is_right_what_errs_on_purpose_gives_none(
+    space: Space, form: Form
+) -> None:
+    known = truth("odinw", space, form, {}, 0)
+    turned = structs.replace(task(known), turns=(Turn(messages=(said := Message(role="user"),)),))
+    reply = asyncio.run(
+        instruments.faulty(turned, 0, {"class": "wrong"})(Request(messages=(said,)))
+    )
+    trajectory = Trajectory(task="t", dialect="native", steps=(Step(reply=reply, turn=0),))
+    for verdict in score.score(turned, trajectory).values():
+        assert verdict.outcome == "incorrect" and verdict.parts["valid"] == 0
 
 
 def play(model: Model, said: list[str]) -> Reply:

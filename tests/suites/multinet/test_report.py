@@ -23,7 +23,7 @@ from toolmark.suites.multinet import paper, report
 from toolmark.suites.multinet.frame import Form
 from toolmark.suites.multinet.suite import SCORER
 from toolmark.suites.multinet.tables import choices, measure, odds, pairs, vectors
-from toolmark.types import Chart, Estimate, Score, Table
+from toolmark.types import Chart, Estimate, Reply, Score, Table
 
 RECORDED = Path(__file__).parents[4] / "shared" / "data" / "multinet" / "recorded_predictions.json"
 BOTH: tuple[Form, ...] = ("text", "tool")
@@ -255,6 +255,30 @@ def test_a_baseline_that_is_sure_has_the_brier_of_one_option() -> None:
     assert rows["uniform: even odds"]["Brier, linear"] == f"{2 * (1 - 1 / 36):.3f}"
     assert "uniform" not in rows
     assert str(rows["stay"]["player 0, linear"])[0].isdigit()
+
+
+def test_notes_say_what_holds_of_actions_and_what_of_probabilities() -> None:
+    acted, weighed = (hand.rows(ran(family, 60)) for family in ("overcooked", "odds"))
+    both = "A joint action is right where both are."
+    for readings, holds in ((acted, True), (weighed, False)):
+        table = titled(SCORER.tables(readings))["Each player's action"]
+        assert isinstance(table, Table) and (both in table.note) == holds
+        rows = readings["paper"]
+        right = (rows.part(f"said{i}") == rows.part(f"truth{i}") for i in ("_0", "_1"))
+        assert np.array_equal(np.logical_and(*right), rows.correct) or not holds
+
+
+def test_the_reference_reading_of_probabilities_has_no_upper_end_and_says_so() -> None:
+    readings = hand.rows(ran("odds", 60))
+    (task,) = shown.tasks("odds", 1)
+    numbers = [5.0, -4.0, *[0.0] * 34]
+    lax = SCORER.score(task, shown.trajectory(task, [Reply(text=json.dumps(numbers))]))
+    assert lax["paper"].parts["brier"] == 2 < 8 <= lax["reference"].parts["brier"]
+    own = {name: (name, rows) for name, rows in readings.items()}
+    several = odds.briers(own)  # type: ignore[arg-type]
+    alone = odds.briers({"x": ("paper", readings["paper"])})
+    assert "neither error has an upper end" in several.note and "upper" not in alone.note
+    assert "Of valid distributions both lie in 0 to 2" in alone.note
 
 
 # --- vectors ----------------------------------------------------------------------------

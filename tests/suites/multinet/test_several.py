@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 from rich.console import Console
 from tests.suites.multinet import scores as hand
 from tests.suites.multinet import shown
@@ -161,6 +162,30 @@ def test_probabilities_stand_beside_the_papers() -> None:
     )
 
 
+def test_probabilities_are_compared_in_the_reading_of_the_papers_code() -> None:
+    readings = hand.rows(ran("odds", 40))
+    worse = np.full(len(readings["paper"]), 2.0)
+    strict = replace(readings["paper"], parts={**readings["paper"].parts, "brier": worse})
+    apart = {"paper": replace(strict, value=worse - 2), "reference": readings["reference"]}
+    mean = figures.decimal(float(readings["reference"].part("brier").mean()))
+    alone = titled(paper.tables(apart))
+    acts = hand.rows(ran("overcooked", 40))
+    several = beside({"acts": acts, "shares": apart})
+    for made, name in ((alone, "this run"), (several, "shares")):
+        table = made["Beside the paper's models: probabilities"]
+        assert str(cells(table)[name]["Brier, linear"]).startswith(mean)
+        shares = made["Beside the paper's models"]
+        exact = readings["reference"].value.mean()
+        assert cells(shares)[name]["exact match"] == pytest.approx(exact) != 0
+        for each in (table, shares):
+            assert isinstance(each, Table) and "reference reading" in each.note
+    assert cells(several["Beside the paper's models"])["acts"]["exact match"] == pytest.approx(
+        acts["paper"].value.mean()
+    )
+    plain = titled(paper.tables(acts))["Beside the paper's models"]
+    assert isinstance(plain, Table) and "reference" not in plain.note
+
+
 def sorted_as(*subsets: str, right: int = 1) -> Mapping[str, Columns]:
     made = [
         score
@@ -209,6 +234,21 @@ def test_who_knows_what_the_model_is_not_told_is_marked_and_never_best() -> None
     assert isinstance(plain, Table) and "previous" in cells(plain) and "*" not in plain.note
     best = profile.best(told["paper"])
     assert best is not None and best[0] == "previous"
+
+
+def test_a_class_that_is_called_as_a_baseline_is_not_marked() -> None:
+    made = []
+    for i in range(40):
+        level: Any = {"class": f"{i % 2} {('previous', 'linear')[i % 2]}"}
+        made += hand.chosen([i % 2], [0], 2, guesses={"previous": [0]}, **level)
+    made = [structs.replace(each, item=f"{i}", task=f"{i}") for i, each in enumerate(made)]
+    tables = [each for each in report.tables(hand.rows(made)) if isinstance(each, Table)]
+    for table in tables:
+        named = [str(x) for row in table.rows for x in row] + list(table.head)
+        own = table.title in ("Exact match and classes", "More measures: classes")
+        assert ("previous *" in named) == own == ("not told here" in table.note), table.title
+        assert "linear *" not in named
+    assert any("previous" in table.head for table in tables)
 
 
 # --- the profile ------------------------------------------------------------------------
@@ -261,6 +301,21 @@ def test_of_several_runs_of_a_model_the_newest_stands_and_other_knobs_have_a_row
     assert "m on overcooked: the newest of several runs (mode=action)." in table.note
 
 
+@pytest.mark.parametrize("set_first", [True, False])
+def test_a_setting_that_is_unset_in_one_run_drops_neither(set_first: bool) -> None:
+    dates = ("2026-01", "2026-02") if set_first else ("2026-02", "2026-01")
+    warm = run("m", "piqa", 0.9, asked={"temperature": "1", "seed": "3"}, created=dates[0])
+    plain = run("m", "piqa", 0.1, created=dates[1])
+    shares, table = profiled(warm, plain, run("m", "sqa3d"))
+    newest, older, named = (plain, warm, "temperature=1") if set_first else (
+        warm, plain, "temperature unset")  # fmt: skip
+    told = {"temperature=1", "temperature unset"} - {named}
+    head = f"piqa {profile._DAGGER}"
+    assert shares[f"m {profile._DAGGER}"][head] == newest.readings["paper"].value.mean()
+    assert shares[f"m ({named}) {profile._DAGGER}"][head] == older.readings["paper"].value.mean()
+    assert f"m on piqa: the newest of several runs ({told.pop()})." in table.note
+
+
 def test_forms_are_rows_of_their_own() -> None:
     pair = run("m", "piqa", forms=BOTH)
     shares, _ = profiled(pair, run("m", "sqa3d", forms=("tool",)))
@@ -292,6 +347,9 @@ def test_stand_ins_are_marked_where_they_stand_and_named() -> None:
     assert str(shares["a"]["piqa"]).endswith(profile._DAGGER)
     assert isinstance(shares["b"]["piqa"], float) and table.head == ("model", "piqa", "sqa3d")
     assert table.note.endswith(": a on piqa.")
+    floors = {name: row for name, row in shares.items() if str(name).startswith("best baseline")}
+    assert str(floors["best baseline, rows of a"]["piqa"]).endswith(f"% {profile._DAGGER}")
+    assert isinstance(floors["best baseline, rows of b"]["piqa"], float)
     _, alike = profiled(run("a", "piqa"), run("b", "sqa3d"))
     assert alike.note.endswith(": every run.")
 

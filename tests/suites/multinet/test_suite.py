@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.suites.multinet.openx import written
 from tests.suites.multinet.published import laid
 
 import toolmark as tm
@@ -25,9 +24,8 @@ from toolmark.suites.bfcl import data as official
 from toolmark.suites.multinet import instruments, making
 from toolmark.suites.multinet.families import FAMILIES
 from toolmark.suites.multinet.frame import Choice, Frame, Picture, truth_of
-from toolmark.suites.multinet.openx import export
+from toolmark.suites.multinet.parse import READINGS
 from toolmark.suites.multinet.sample import Drawn, Joined
-from toolmark.suites.multinet.score import READINGS
 from toolmark.types import Call, Image, Message, Reply, Request, Task
 
 FEW: dict[str, dict[str, Any]] = {
@@ -225,25 +223,9 @@ def test_a_made_set_asks_the_same(tmp_path: Path) -> None:
 # --- folders ----------------------------------------------------------------------------
 
 
-def fill(root: Path) -> None:
-    """Lay out a folder of each family in the published layout."""
-    laid.lines(root / "piqa/public/rows.jsonl", laid.piqa())
-    laid.sqa3d(root)
-    laid.subset(root / "odinw/public/BCCD")
-    said = [{"id": f"e{k}", "group": f"e{k}", "step": 0, "image": laid.png(k), "text": "Q: done?",
-             "answer": "yes", "action": None, "is_last": True, "extras": "{}"}
-            for k in range(4)]  # fmt: skip
-    (root / "openx_multi_embodiment/public").mkdir(parents=True)
-    export.write(said, root / "openx_multi_embodiment/public/test.parquet")
-    written.rlds(
-        root / "openx_wheeled_robot", {"train": [[written.drive(k) for k in range(8)]]},
-        written.STEP,
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("family", ["piqa", "sqa3d", "robovqa", "odinw", "openx"])
 def test_a_folder_in_the_published_layout_is_asked(family: str, tmp_path: Path) -> None:
-    fill(tmp_path / "data")
+    laid.fill(tmp_path / "data")
     text = {"similarity": "none"} if family in ("sqa3d", "robovqa") else {}
     knobs = {"data": str(tmp_path / "data"), "items": "all", "form": "both", **text}
     suite = tm.load(f"multinet-{family}", **knobs)

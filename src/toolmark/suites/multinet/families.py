@@ -27,6 +27,17 @@ BASELINES: Mapping[Family, tuple[str, ...]] = {
     family: tuple(name for name, of in GUESSES.items() if family in of) for family in FAMILIES
 }
 
+_USUAL: Mapping[str, str] = {
+    "mode": "action", "history": "0", "frames": "1", "pictures": "true", "subset": '["all"]',
+    "morphology": '["all"]', "similarity": "auto", "dialect": "native",
+}  # fmt: skip
+_DATA: Mapping[str, str] = {"bfcl": "official", "overcooked": "real"}
+
+
+def usual(family: str, name: str) -> str | None:
+    """Return a setting as it is where nothing is said of it, None where it is unset then."""
+    return _DATA.get(family, "synthetic") if name == "data" else _USUAL.get(name)
+
 
 def suite(family: Family) -> str:
     """Return the name of the suite that asks a family."""

@@ -50,15 +50,15 @@ _WHOLE: Level = ("", "")
 _FORMER = ("previous", "linear")
 
 
-def guessed(rows: Rows, train: Rows | None, seed: int) -> Guessed:
+def guessed(rows: Rows, train: Rows | None, seed: int, said: tuple[str, ...] = ()) -> Guessed:
     """Return the rows with what each baseline of their family answers.
 
     Without a training split, or with an empty one, answers are learned from the other half of the
     groups; where a level is one group, from the other half of its rows. What nothing can be learned
     for is left out. Guess before rows are drawn from: what was not drawn is learned from all the
-    same.
+    same. `said` is what else the user should know.
     """
-    return Guessed(rows, train, seed)
+    return Guessed(rows, train, seed, said)
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,11 @@ class Guessed:
     rows: Rows
     train: Rows | None
     seed: int
+    said: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave behind what was learned."""
-        return Guessed, (self.rows, self.train, self.seed)
+        return Guessed, (self.rows, self.train, self.seed, self.said)
 
     @property
     def clustered(self) -> bool:
@@ -91,7 +92,7 @@ class Guessed:
         """What the user should know: of the rows, and what the baselines learn from."""
         first = None if self.train else next(iter(bare(self.rows)), None)
         learns = first is not None and "majority" in BASELINES[first.family]
-        return (*self.rows.notes, *((_ALONE,) if learns else ()))
+        return (*self.rows.notes, *self.said, *((_ALONE,) if learns else ()))
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -205,7 +206,7 @@ class Lessons:
                     self._seen[level, _ALL][truth] += 1
         for level, taught in seen.items():
             by = int(len({group for group, _, _ in taught}) == 1)
-            half = _halves({each[by] for each in taught})
+            half = halves({each[by] for each in taught})
             self._halves[level] = by, half
             for each in taught:
                 self._seen[level, half[each[by]]][each[2]] += 1
@@ -231,8 +232,8 @@ _NONE: Mapping[str, int] = {}
 _ALL = -1  # in the place of a half: there is a training split
 
 
-def _halves(names: Collection[str]) -> Mapping[str, int]:
-    """Return for each name its half; they differ by one at most."""
+def halves(names: Collection[str]) -> Mapping[str, int]:
+    """Return for each name its half, 0 or 1; they differ by one at most."""
     return {name: at % 2 for at, name in enumerate(sorted(names, key=_lot))}
 
 

@@ -7,14 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from toolmark.errors import DataError
+from toolmark.suites.multinet import pixels
 from toolmark.suites.multinet.frame import Frame, Picture
 
-_SENT = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+if TYPE_CHECKING:
+    from PIL import Image
+
+_SENT = {pixels.PNG: "image/png", pixels.JPEG: "image/jpeg"}
 
 
 LONGEST = 200
@@ -94,16 +98,29 @@ def _data(place: Path | Cell) -> bytes:
 
 
 def shown(data: bytes, told: str) -> Picture:
-    """Return the picture of a file as it is sent: PNG and JPEG as they are, all others as PNG.
+    """Return the picture of a file as it is sent: pixels alone, which could not say what they show.
 
-    Raises DataError, with what it is called and why, for what is no picture that can be read.
+    PNG and JPEG lose what lies beside these; where that cannot be told apart or turns the picture,
+    and of any other kind, it becomes a PNG. Raises DataError, with what it is called and why, for
+    what is no picture that can be read.
     """
     from toolmark.perturb.image import picture
 
     image = picture.read(data, told)
     kind = next((mime for magic, mime in _SENT.items() if data.startswith(magic)), "")
-    return Picture(data=data if kind else picture.written(image, picture.PNG),
-                   mime=kind or picture.PNG)  # fmt: skip
+    plain = pixels.alone(data) if kind else b""
+    if plain and (plain == data or _same(plain, image)):
+        return Picture(data=plain, mime=kind)
+    return Picture(data=picture.written(image, picture.PNG), mime=picture.PNG)
+
+
+def _same(data: bytes, image: Image.Image) -> bool:
+    from toolmark.perturb.image import picture
+
+    try:
+        return picture.read(data, "") == image
+    except DataError:
+        return False
 
 
 def stepped(frames: Iterable[Frame]) -> tuple[Frame, ...]:

@@ -62,6 +62,8 @@ def _silence(truth: Truth) -> Reply:
 
 def _other(truth: Truth) -> Any:
     space, right = truth.space, truth.truth
+    if isinstance(space, Choice | Odds) and len(space.options) < 2:
+        return _babble(truth)  # any option is the right one
     if isinstance(space, Choice | Odds):
         assert isinstance(right, int)
         return (right + 1) % len(space.options)

@@ -7,6 +7,7 @@ The public split is called `public` there, the private one `test`; what baseline
 from __future__ import annotations
 
 import hashlib
+import os
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -24,6 +25,7 @@ Split: TypeAlias = Literal["train", "test"]
 
 ASKED = ("public", "test")
 TRAIN = "train"
+BESIDE = "the training split is the folder train beside the one that was named"
 _MOST_BYTES = 2**28  # of a file of rows
 _TOLD = 20  # bad rows
 _SHOWN = 200
@@ -72,9 +74,7 @@ class Room:
 
     def inside(self, path: Path) -> Path:
         """Return a path that stays in the folder that the user named. Raises DataError."""
-        if not files.inside(self.root, path):
-            raise DataError(f"{path}: leads out of {self.root}: refused; put a copy there")
-        return path
+        return inside(self.root, path)
 
     def named(self, name: str) -> Path:
         """Return the place of what a row names. A stranger's row must not lead out: DataError."""
@@ -83,6 +83,24 @@ class Room:
         if odd or not files.inside(self.root, path := self.path.joinpath(*pure.parts)):
             raise DataError(f"{name[:_SHOWN]!r} is no file of this folder")
         return path
+
+
+def inside(root: Path, path: Path) -> Path:
+    """Return a path that stays in a folder, links followed. Raises DataError for any other."""
+    if not files.inside(root, path):
+        raise DataError(f"{path}: leads out of {root}: refused; put a copy there")
+    return path
+
+
+def beside(folder: Path, names: Sequence[str] = ()) -> Path | None:
+    """Return the training split of a folder that is itself a split; None where there is none.
+
+    A folder that holds one of these names is none.
+    """
+    place = Path(os.path.abspath(folder))
+    split = folder.parent / TRAIN if folder.name else place.parent / TRAIN
+    whole = any((folder / name).is_dir() for name in (TRAIN, *names))
+    return split if place.name in ASKED and split.is_dir() and not whole else None
 
 
 def check(split: str) -> None:
@@ -101,6 +119,8 @@ def room(folder: Path, names: Sequence[str], split: Split) -> Room | None:
         raise UsageError(f"{folder}: no such folder; name one that holds {names[0]}/public")
     home = next((folder / name for name in names if (folder / name).is_dir()), folder)
     if split == TRAIN:
+        if apart := beside(folder, names):
+            return Room(apart, apart)
         return _room(home / TRAIN, folder) if (home / TRAIN).is_dir() else None
     there = [home / name for name in ASKED if (home / name).is_dir()]
     if len(there) > 1:

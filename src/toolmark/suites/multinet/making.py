@@ -6,6 +6,7 @@ else: whoever shards tasks elsewhere calls it there unchanged.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -110,10 +111,14 @@ class Items:
 
 
 class Maker(Record, frozen=True, kw_only=True):
-    """Puts pictures into tasks. `home` is the folder in which they are kept."""
+    """Puts pictures into tasks. `home` is the folder in which they are kept.
+
+    `root` is the folder that the data are in: what is told of a row's files begins below it.
+    """
 
     rows: Any  # Rows, a protocol; travels with the maker to other processes
     home: str
+    root: str = ""
 
     def __call__(self, tasks: Iterable[Task]) -> Iterator[Task]:
         """Finish tasks in their order, the rows on all cores."""
@@ -126,9 +131,17 @@ class Maker(Record, frozen=True, kw_only=True):
             media = Media(Path(self.home))
             shown = [media.image(each.data, each.mime) for each in found]
         except DataError as error:
-            told = {"failed": str(error)}  # a field of Truth
+            told = {"failed": _below(str(error), self.root)}  # a field of Truth
             return [replace(task, reference={**task.reference, **told}) for task in tasks]
         return [replace(task, turns=wording.pictured(task.turns, shown)) for task in tasks]
+
+
+def _below(text: str, root: str) -> str:
+    """Return a text whose places are told from a folder on: a made set is given to others."""
+    if not os.path.isabs(root):
+        return text
+    home = Path(root)
+    return text.replace(f"{home}{os.sep}", "").replace(str(home), home.name)
 
 
 def failed(task: Task) -> str:

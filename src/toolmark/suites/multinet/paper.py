@@ -6,7 +6,7 @@ sub-sets, no figure is known to us.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -70,7 +70,11 @@ _OTHERS = (
     "as a comparison."
 )
 _TITLE = "Beside the paper's models"
-_OPENX = "reference"
+_CODE = "reference"
+_LACKS = "The paper has no figures of these rows."
+_LAX = (
+    " Probabilities are read as the code of the paper's runs read them, in the reference reading."
+)
 
 
 def _exact(columns: Columns) -> float | None:
@@ -124,9 +128,8 @@ def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     made = report.tables(readings)
     if not made:
         return made
-    name = _comparable(readings, next(iter(readings.values())))
-    found = _beside(report.together({name: {measure.OWN: readings[name]}}))
-    return [*made[:1], *found, *made[1:]]
+    own = {name: {measure.OWN: columns} for name, columns in readings.items()}
+    return beside.placed(made, _beside(_runs(own)), _LACKS)
 
 
 def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
@@ -134,15 +137,21 @@ def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Ch
     made = report.across(readings)
     if not made:
         return made
-    rows = next(iter(next(iter(readings.values())).values()))
-    name = _comparable(readings, rows)
-    found = _beside(report.together({name: readings[name]}))
-    return [*made[:1], *found, *made[1:]]
+    return beside.placed(made, _beside(_runs(readings)), _LACKS)
 
 
-def _comparable(readings: Collection[str], rows: Columns) -> str:
-    """Return the reading that is comparable: of vectors that of the published code."""
-    return _OPENX if family(rows) == "openx" and _OPENX in readings else next(iter(readings))
+def _runs(readings: Mapping[str, Mapping[str, Columns]]) -> dict[str, Columns]:
+    """Return the rows of each run and form, in the reading that its kind is comparable in.
+
+    Of vectors and of probabilities that is the reading of the published code, which the paper's
+    figures come from; of the rest both are.
+    """
+    first, *_ = readings
+    kinds = {run: measure.kind(columns) for run, columns in readings[first].items()}
+    names = {run: _CODE if kind in ("motion", "odds") and _CODE in readings else first
+             for run, kind in kinds.items()}  # fmt: skip
+    found = report.together({first: {run: readings[name][run] for run, name in names.items()}})
+    return {run: rows for of in found.values() for run, (_, rows) in of.items()}
 
 
 def family(columns: Columns) -> str:
@@ -150,9 +159,8 @@ def family(columns: Columns) -> str:
     return next(iter(measure.levels(columns.axis("family"))), "")
 
 
-def _beside(found: Mapping[str, measure.Variants]) -> list[Table]:
+def _beside(runs: Mapping[str, Columns]) -> list[Table]:
     """Return the paper's figures beside runs, a row for each form in which they were asked."""
-    runs = {run: rows for of in found.values() for run, (_, rows) in of.items()}
     name = family(next(iter(runs.values())))
     if name == "odinw":
         return _odinw(runs)
@@ -162,13 +170,19 @@ def _beside(found: Mapping[str, measure.Variants]) -> list[Table]:
         return []
     known = KNOWN[name]
     own = {run: [share(rows) for share in known.shares.values()] for run, rows in runs.items()}
-    made = beside.table(_TITLE, list(known.shares), own, known.models, _OTHERS + known.note)
+    note = _OTHERS + known.note + _LAX * any(map(_shared_out, runs.values()))
+    made = beside.table(_TITLE, list(known.shares), own, known.models, note)
     return [*made, *_briers(runs)]
+
+
+def _shared_out(columns: Columns) -> bool:
+    """Tell whether each option was to get its probability."""
+    return bool(measure.known(columns, "brier_0").any())
 
 
 def _briers(runs: Mapping[str, Columns]) -> Iterator[Table]:
     """Return the Briers of runs that were asked for probabilities, and GPT-5's."""
-    own = {run: rows for run, rows in runs.items() if measure.known(rows, "brier_0").any()}
+    own = {run: rows for run, rows in runs.items() if _shared_out(rows)}
     if own:
         rows = [
             (run, *(figures.value(replace(average(rows, part), share=False)) for part in BRIERS))
@@ -176,7 +190,7 @@ def _briers(runs: Mapping[str, Columns]) -> Iterator[Table]:
         ]
         rows.append(("GPT-5 (paper)", *(f"{cost:.3f}" for _, cost in BRIERS.values())))
         head = ("run", *(name for name, _ in BRIERS.values()))
-        note = f"Less is better; 2 is the most. {_OTHERS}"
+        note = f"Less is better; an invalid answer costs 2.{_LAX} {_OTHERS}"
         yield Table(title=f"{_TITLE}: probabilities", head=head, rows=tuple(rows), note=note)
 
 

@@ -12,7 +12,8 @@ One row a step, the rows of a group together and in order:
     is_last  boolean       whether the episode ends here
     extras   text          an object as JSON: what else the step holds; may be left out
 
-Files are read row group by row group, and pictures only when they are asked for.
+A text may also be encoded as a dictionary or be a view, and an action a list of a fixed size. Files
+are read row group by row group, and pictures only when they are asked for.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from toolmark import codec, files
@@ -38,16 +40,27 @@ MOST_ROWS = 10**6
 """The most rows, and values of a column, in one row group."""
 MOST_BYTES = 2**30
 """The largest row group, unpacked."""
+MOST_VALUES = 2**26
+"""The most rows, and values of a column, in a file."""
+
+MOST_TEXT = 2**16
+"""Characters of one text."""
+MOST_TEXTS = 2**28
+"""Characters of all texts of a file; one that the rows around it repeat counts once."""
 
 _PLAIN = tuple(name for name in COLUMNS if name != "image")
-_SHORT = ("id", "group", "text", "answer", "extras", "image")
+_TEXTS = ("id", "group", "text", "answer", "extras")
+_SHORT = (*_TEXTS, "image")
 _ROWS = 1024  # at a time
 _PICTURES = 16
 _KEPT_BYTES = 2**26  # of a row group: larger ones are read anew for every picture
 
 
 class Row(Record, frozen=True, kw_only=True):
-    """One step without its picture; what is null in the file is empty here."""
+    """One step without its picture; what is null in the file is empty here.
+
+    `extras` is an object as JSON: of a million rows few are asked for theirs.
+    """
 
     id: str
     group: str
@@ -56,7 +69,7 @@ class Row(Record, frozen=True, kw_only=True):
     answer: str
     action: tuple[float, ...]
     is_last: bool
-    extras: dict[str, Any]
+    extras: str
 
 
 def rows(path: Path, first: int = 0, stop: int | None = None) -> Iterator[Row]:
@@ -64,12 +77,13 @@ def rows(path: Path, first: int = 0, stop: int | None = None) -> Iterator[Row]:
 
     Raises DataError, with file and row, for what is no such file, damaged, or beyond the limits.
     """
+    texts = _Texts(path)
     with _opened(path) as file:
         starts = _starts(file)
         stop = starts[-1] if stop is None else min(stop, starts[-1])
         for group, at in enumerate(starts[:-1]):
             if at < stop and starts[group + 1] > first:
-                yield from _within(file, path, group, at, range(first, stop))
+                yield from _within(file, path, texts, group, at, range(first, stop))
 
 
 def picture(path: Path, row: int) -> bytes:
@@ -122,30 +136,42 @@ def _check(about: pq.FileMetaData, path: Path) -> None:
     if odd := [name for name in there if not _fits(name, schema.field(name).type)]:
         told = ", ".join(f"{name} is {schema.field(name).type}" for name in odd)
         raise DataError(f"{path}: columns of a wrong type: {told}")
+    n = 0
     for k in range(about.num_row_groups):
         group = about.row_group(k)
         values = max(group.column(c).num_values for c in range(group.num_columns))
+        n += max(group.num_rows, values)
         if max(group.num_rows, values) > MOST_ROWS or group.total_byte_size > MOST_BYTES:
             raise DataError(
                 f"{path}: row group {k} is too large ({group.num_rows:,} rows, "
                 f"{group.total_byte_size:,} bytes); write it in smaller row groups"
             )
+    if n > MOST_VALUES:
+        raise DataError(f"{path}: more than {MOST_VALUES:,} values in a column; write more files")
 
 
 def _fits(name: str, kind: pa.DataType) -> bool:
     """Tell whether a column has the type that it should have."""
+    if pa.types.is_dictionary(kind) and name in _SHORT:
+        kind = kind.value_type
     match name:
         case "step":
             return bool(pa.types.is_integer(kind))
         case "is_last":
             return bool(pa.types.is_boolean(kind))
         case "image":
-            return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+            return bool(
+                pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+                or pa.types.is_binary_view(kind)
+            )  # fmt: skip
         case "action":
-            lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-            return bool(lists and pa.types.is_floating(kind.value_type))
+            lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+            return bool(any(each(kind) for each in lists) and pa.types.is_floating(kind.value_type))
         case _:
-            return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+            return bool(
+                pa.types.is_string(kind) or pa.types.is_large_string(kind)
+                or pa.types.is_string_view(kind)
+            )  # fmt: skip
 
 
 def _starts(file: pq.ParquetFile) -> list[int]:
@@ -155,33 +181,75 @@ def _starts(file: pq.ParquetFile) -> list[int]:
     return list(accumulate(sizes, initial=0))
 
 
-def _within(file: pq.ParquetFile, path: Path, group: int, at: int, wanted: range) -> Iterator[Row]:
+class _Texts:
+    """The texts of a file, batch by batch: one that rows repeat is decoded, and held, once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._n = 0
+        self._last: dict[str, dict[str, str]] = {}
+
+    def column(self, name: str, column: pa.Array) -> list[str]:
+        """Return the texts of a column of a batch, "" for null. Raises DataError for too many."""
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        # the dictionary may be that of a million rows: only what these have of it is decoded
+        found = pc.unique(column.indices).drop_null()
+        held = column.dictionary.take(found)
+        if (pc.max(pc.binary_length(held)).as_py() or 0) > MOST_TEXT:
+            raise DataError(f"{self._path}: a text of more than {MOST_TEXT:,} bytes as {name}")
+        last = self._last.get(name, {})
+        told = [last.get(text, text) for text in held.to_pylist()]
+        self._last[name] = {text: text for text in told}
+        self._n += sum(map(len, self._last[name].keys() - last.keys()))
+        if self._n > MOST_TEXTS:
+            raise DataError(
+                f"{self._path}: texts of more than {MOST_TEXTS >> 20} MB; write several files"
+            )
+        by_index = dict(zip(found.to_pylist(), told, strict=True))
+        return [by_index.get(at, "") for at in column.indices.to_pylist()]
+
+
+def _within(
+    file: pq.ParquetFile, path: Path, texts: _Texts, group: int, at: int, wanted: range
+) -> Iterator[Row]:
     """Go through the wanted rows of a row group, whose first row is number `at`."""
     there = [name for name in _PLAIN if name in file.schema_arrow.names]
     for batch in file.iter_batches(_ROWS, [group], there):
         low, high = max(wanted.start - at, 0), min(wanted.stop - at, len(batch))
         if low < high:
-            held = {**dict.fromkeys(OPTIONAL, [None] * (high - low)),
-                    **batch.slice(low, high - low).to_pydict()}  # fmt: skip
-            for k, values in enumerate(zip(*(held[name] for name in _PLAIN), strict=True)):
-                yield _row(values, f"{path}: row {at + low + k}")
+            part = batch.slice(low, high - low)
+            held = {name: texts.column(name, part.column(name)) if name in _TEXTS
+                    else part.column(name).to_pylist() for name in there}  # fmt: skip
+            blank = [""] * (high - low)
+            columns = [held.get(name, blank) for name in _PLAIN]
+            sound = {""}
+            for k, values in enumerate(zip(*columns, strict=True)):
+                yield _row(values, f"{path}: row {at + low + k}", sound)
         at += len(batch)
 
 
-def _row(values: Sequence[Any], told: str) -> Row:
+def _row(values: Sequence[Any], told: str, sound: set[str]) -> Row:
+    """Return a row; `sound` are extras that were checked."""
     id, group, step, text, answer, action, is_last, extras = values
     if not id or not group or step is None or is_last is None:
         raise DataError(f"{told}: id, group, step or is_last is empty")
     action = tuple(action or ())
     if None in action:
         raise DataError(f"{told}: an empty number in the action")
-    try:
-        more = codec.loads(extras or "{}")
-    except codec.BadJson as error:
-        raise DataError(f"{told}: extras: {error}") from None
-    if not isinstance(more, dict):
-        raise DataError(f"{told}: extras is no JSON object")
+    if extras not in sound:
+        _check_object(extras, f"{told}: extras")
+        sound.add(extras)
     return Row(
-        id=id, group=group, step=step, text=text or "", answer=answer or "", action=action,
-        is_last=is_last, extras=more,
+        id=id, group=group, step=step, text=text, answer=answer, action=action, is_last=is_last,
+        extras=extras or "{}",
     )  # fmt: skip
+
+
+def _check_object(text: str, told: str) -> None:
+    try:
+        found = codec.loads(text)
+    except codec.BadJson as error:
+        raise DataError(f"{told}: {error}") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{told} is no JSON object")

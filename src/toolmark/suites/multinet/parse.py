@@ -30,10 +30,12 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from toolmark import codec
 from toolmark.score import brier, control
+from toolmark.score.spread import READINGS as READINGS
+from toolmark.score.spread import Reading as Reading
 from toolmark.suites.multinet.frame import (
     ACT,
     ACTIONS,
@@ -51,8 +53,6 @@ from toolmark.suites.multinet.frame import (
 )
 from toolmark.types import Call, Cause
 
-Reading: TypeAlias = Literal["paper", "reference"]
-READINGS: tuple[Reading, ...] = ("paper", "reference")
 MAX_CHARS = 2**20
 """Longer text is no answer; for what takes long to read, or is short by nature, less will do."""
 MAX_WORDS = 2**16

@@ -13,7 +13,8 @@ parts  `classes`, how many options there are; of calls `match.1` and on, whether
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -22,11 +23,12 @@ from msgspec import structs
 
 from toolmark.runs.suite import Metric
 from toolmark.score import labels
+from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.stats.interval import bootstrap
 from toolmark.stats.summary import average
 from toolmark.suites.multinet.tables import choices, measure, odds, pairs, texts, vectors
-from toolmark.suites.multinet.tables.measure import FORMS, Cell, Kind, Measure
+from toolmark.suites.multinet.tables.measure import FORMS, Kind, Measure
 from toolmark.types import Chart, Estimate, Table
 
 SYNTHETIC = (
@@ -48,7 +50,7 @@ class _Told(NamedTuple):
     name: str
     told: str
     measure: Measure
-    rows: Callable[[Columns], Columns] = lambda columns: columns
+    rows: Callable[[Columns], Columns] | None = None
 
 
 def caution(columns: Columns) -> str:
@@ -59,16 +61,19 @@ def caution(columns: Columns) -> str:
 def metrics(columns: Columns) -> Sequence[Metric]:
     """Return the numbers of a suite: the headline first, a share, then what it hangs on.
 
+    Where nothing ran the family tells which they would be.
     Where rows were asked in both forms the headline is over both, and every number stands by form.
     """
-    found = [*_NUMBERS.get(measure.kind(columns), _NUMBERS[""])]
+    kind = measure.kind(columns) or measure.meant(columns)
+    found = [*_NUMBERS[kind]]
     if measure.known(columns, "truth_0").any():
         found += _PLAYERS
     if measure.known(columns, "similarity").any():
         found.append(_ALIKE)
     asked = forms(columns)
     if len(asked) < 2:
-        return [_metric(each) for each in found]
+        form = next(iter(asked), "")
+        return [replace(_metric(each), beside=_by(each, form)) for each in found]
     head = found[0]._replace(told=f"{found[0].told}, both forms")
     return [_metric(head), *(_metric(each, form) for each in found for form in asked)]
 
@@ -82,15 +87,19 @@ def _metric(told: _Told, form: str = "") -> Metric:
     name = f"{told.name}_{form}" if form else told.name
 
     def rows(columns: Columns) -> Columns:
-        return told.rows(columns.where(columns.axis("form") == form) if form else columns)
+        kept = columns.where(columns.axis("form") == form) if form else columns
+        return told.rows(kept) if told.rows else kept
 
     @_quiet
     def measured(columns: Columns) -> Estimate:
         return structs.replace(told.measure(rows(columns)), name=name)
 
-    words = f"{told.told}, by {form}" if form else told.told
-    whole = not form and told.rows is _Told._field_defaults["rows"]
-    return Metric(name, measured, words, "answers", None if whole else rows)
+    kept = rows if form or told.rows else None
+    return Metric(name, measured, _by(told, form), "answers", kept)
+
+
+def _by(told: _Told, form: str) -> str:
+    return f"{told.told}, by {form}" if form else told.told
 
 
 def _average(columns: Columns, part: str) -> Estimate:
@@ -100,12 +109,17 @@ def _average(columns: Columns, part: str) -> Estimate:
 
 @_quiet
 def relative(columns: Columns, part: str) -> Estimate:
-    """Return errors over those of the training mean: a sum over a sum, by groups."""
+    """Return errors over those of the training mean: a sum over a sum, by groups.
+
+    There is no interval of few groups (`bootstrap`), nor of few rows: the errors of the mean may be
+    large in rare rows alone, and rows that have none of these do not tell that they lack.
+    """
     kept = columns.where(columns.run & measure.known(columns, part))
     own, base = kept.part(part), kept.part(f"base_{part}")
     if not len(kept) or not base.sum() > 0:
         return Estimate(name=part, share=False)
-    low, high = bootstrap(own, kept.cluster, over=base)
+    few = len(kept) < figures.MANY
+    low, high = (np.nan, np.nan) if few else bootstrap(own, kept.cluster, over=base)
     ends = (None, None) if np.isnan(low) else (low, high)
     return Estimate(name=part, value=float(own.sum() / base.sum()), low=ends[0], high=ends[1],
                     n=len(kept), share=False)  # fmt: skip
@@ -115,15 +129,18 @@ def _over_levels(measured: Measure) -> Measure:
     """Measure category by category, where numbers of several have no common unit; their plain mean.
 
     The interval of the mean is made of those of the parts, which are independent of each other: the
-    squares of the distances of their ends add up (Zou and Donner 2008).
+    squares of the distances of their ends add up (Zou and Donner 2008). It is partial where a
+    category did not run: the mean of the rest is another number.
     """
 
     def mean(columns: Columns) -> Estimate:
         names = measure.levels(columns.category)
         found = [measured(columns.where(columns.category == name)) for name in names]
         found = [each for each in found if each.value is not None]
+        if not found:
+            return measured(columns)
         if len(found) < 2:
-            return found[0] if found else measured(columns)
+            return structs.replace(found[0], partial=measure.lacking(columns))
         values = np.array([each.value for each in found])
         ends = [(each.low, each.high) for each in found]
         whole = all(low is not None and high is not None for low, high in ends)
@@ -133,19 +150,24 @@ def _over_levels(measured: Measure) -> Measure:
             name=found[0].name, value=middle, n=sum(each.n for each in found), share=False,
             low=middle - float(np.hypot.reduce(values - low)) / len(found) if whole else None,
             high=middle + float(np.hypot.reduce(high - values)) / len(found) if whole else None,
+            partial=measure.lacking(columns),
         )  # fmt: skip
 
     return mean
 
 
 def macro(columns: Columns) -> Estimate:
-    """Return the macro F1, the plain mean over sets of options where these differ; no interval."""
+    """Return the macro F1, the plain mean over sets of options where these differ; no interval.
+
+    It is partial where a set has no row that ran.
+    """
     ran = columns.where(columns.run)
     if not len(ran):
         return Estimate(name="macro_f1")
     found = [labels.measures(choices.tally(part, "paper")) for _, part in measure.sets(ran)]
     value = float(np.mean([each["macro_f1"] for each in found]))
-    return Estimate(name="macro_f1", value=value, n=len(ran))
+    lacks = "" if measure.one(columns) else measure.lacking(columns)
+    return Estimate(name="macro_f1", value=value, n=len(ran), partial=lacks)
 
 
 _HEAD = _Told("exact", "exact match", measure.exact)
@@ -159,7 +181,7 @@ _PLAYERS = tuple(
     for i in (0, 1)
 )
 _ALIKE = _Told("similarity", "similarity (cosine)", partial(_average, part="similarity"))
-_CLOSER = _Told("closer", "closer than the training mean", measure.exact)
+_CLOSER = _Told("closer", f"closer than the training mean ({measure.EVEN})", measure.exact)
 _MOVED = tuple(
     _Told(name, told, _over_levels(measured))
     for name, told, measured in (
@@ -179,15 +201,6 @@ _NUMBERS: Mapping[Kind, tuple[_Told, ...]] = {
     "words": (_HEAD, *_READ), "calls": (_HEAD, *_READ, _AST), "motion": (_CLOSER, _VALID, *_MOVED),
 }  # fmt: skip
 _RIGHT: Mapping[Kind, str] = {"motion": "closer than the mean"}
-_BY = {
-    "layout": "layout", "subset": "sub-set", "type": "type of question", "morphology": "morphology",
-}  # fmt: skip
-
-
-def by(columns: Columns) -> str:
-    """Say what a category is: the slice whose levels are the categories'."""
-    found = (told for axis, told in _BY.items() if (columns.axis(axis) == columns.category).all())
-    return next(found, "category")
 
 
 def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
@@ -195,7 +208,7 @@ def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     columns = next(iter(readings.values()))
     if not columns.run.any():
         return ()
-    kind, level = measure.kind(columns), by(columns)
+    kind, level = measure.kind(columns), measure.by(columns)
     made: list[Table | Chart] = []
     if kind == "motion":
         made += vectors.tables(readings, level)
@@ -208,7 +221,7 @@ def tables(readings: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     compared = list(pairs.tables(readings, _RIGHT.get(kind, "exact match")))
     made[1:1] = compared
     made += odds.tables(readings) if kind == "odds" else ()
-    return [_marked(each, untold(columns)) for each in made]
+    return made
 
 
 def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
@@ -225,8 +238,7 @@ def across(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Ch
             if each == _WIDER.get(kinds[run], kinds[run]) or each == kinds[run]:
                 rows |= found
         if len(rows) > 1:
-            known = untold(measure.first(rows)[1])
-            made += (_marked(table, known) for table in _board(each, rows))
+            made += _board(each, rows)
     return made
 
 
@@ -251,36 +263,6 @@ def together(readings: Mapping[str, Mapping[str, Columns]]) -> dict[str, measure
     return made
 
 
-# --- baselines that know more -----------------------------------------------------------
-
-_FORMER = ("previous", "linear")
-_MARK = "*"
-_TOLD = (
-    f"{_MARK} answers by what was right before, which the model was not told here (history=0): no "
-    "measure of what it should reach."
-)
-
-
-def untold(columns: Columns) -> Collection[str]:
-    """Return the baselines that know what the model is not told: what was right before."""
-    return () if (columns.axis("history") != "").any() else _FORMER
-
-
-def _marked(made: Table | Chart, known: Collection[str]) -> Table | Chart:
-    """Mark these baselines wherever a table names them, and say what the mark means."""
-    if isinstance(made, Chart) or not known:
-        return made
-
-    def mark(cell: Cell) -> Cell:
-        return f"{cell} {_MARK}" if cell in known else cell
-
-    head = tuple(str(mark(name)) for name in made.head)
-    rows = tuple((*map(mark, row[:2]), *row[2:]) for row in made.rows)
-    if (head, rows) == (made.head, made.rows):
-        return made
-    return structs.replace(made, head=head, rows=rows, note=f"{made.note} {_TOLD}".strip())
-
-
 _WIDER: Mapping[Kind, Kind] = {"odds": "choice"}
 """What may also be seen as another kind: the likeliest option is a choice."""
 
@@ -291,7 +273,7 @@ def _together(kinds: Iterable[Kind]) -> list[Kind]:
 
 
 def _board(kind: Kind, rows: measure.Variants) -> Iterator[Table | Chart]:
-    level = by(measure.first(rows)[1])
+    level = measure.by(measure.first(rows)[1])
     match kind:
         case "motion":
             yield vectors.main(rows, level)

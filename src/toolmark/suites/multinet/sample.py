@@ -22,17 +22,19 @@ SIGN = ":"
 class Drawn:
     """At most n rows, drawn by the seed and their ids, in the order that they have; None: all.
 
-    `told`: the notes say of how many they are drawn.
+    `told`: the notes say of how many they are drawn. `pool`: of rows that have no end so many are
+    drawn from first, then as many again, and so on: more rows hold the fewer. 0 is all of them.
     """
 
     rows: Rows
     n: int | None
     seed: int
     told: bool = True
+    pool: int = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave behind what was drawn."""
-        return Drawn, (self.rows, self.n, self.seed, self.told)
+        return Drawn, (self.rows, self.n, self.seed, self.told, self.pool)
 
     @property
     def clustered(self) -> bool:
@@ -71,9 +73,10 @@ class Drawn:
         in_order = sorted(drawn, key=lambda pair: pair[0])
         return tuple(full(self.rows, frame) for _, frame in in_order)
 
-    def _lot(self, row: tuple[int, Frame]) -> tuple[float, str]:
-        id = row[1].id
-        return seeds.of(self.seed, id, 0, "multinet sample").random(), id
+    def _lot(self, row: tuple[int, Frame]) -> tuple[int, float, str]:
+        at, id = row[0], row[1].id
+        drawn = seeds.of(self.seed, id, 0, "multinet sample").random()
+        return at // self.pool if self.pool else 0, drawn, id
 
 
 @dataclass(frozen=True)

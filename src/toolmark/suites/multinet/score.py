@@ -11,9 +11,10 @@ from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
 from msgspec.structs import replace
 
-from toolmark import codec, encoder
+from toolmark import codec, encoder, plugin
 from toolmark.errors import UsageError
 from toolmark.runs.suite import Scoring
 from toolmark.score import brier, control, similarity, turns
@@ -29,8 +30,7 @@ from toolmark.suites.multinet.frame import (
     Words,
     truth_of,
 )
-from toolmark.suites.multinet.parse import READINGS as READINGS
-from toolmark.suites.multinet.parse import Reading, Said
+from toolmark.suites.multinet.parse import READINGS, Reading, Said
 from toolmark.types import Cause, Label, Reply, StopReason, Task, Trajectory, Verdict
 
 if TYPE_CHECKING:
@@ -136,11 +136,17 @@ def _odds(truth: Truth, said: Said, reading: Reading) -> Found:
         name: value for name in ("p", "top") if not isnan(value := float(getattr(judged, name)))
     }
     if truth.family == "overcooked":
-        shares = None if said.value is None else _marginals(said.value)
+        shares = None if said.value is None else _players_own(said.value)
         for player, right in enumerate(divmod(truth.truth, len(ACTIONS))):
             own = brier.odds(right, shares[player] if shares else None)
             parts |= {f"brier_{player}": _error(own.brier), f"said_{player}": float(own.said)}
-    return _named(truth, judged.said, parts)
+    return _named(truth, judged.said, parts, _tie(said.value))
+
+
+def _tie(shares: Sequence[float] | None) -> str:
+    """Say that the likeliest is the first of several, "" where there is one."""
+    n = sum(share == max(shares) for share in shares) if shares else 0
+    return f", the first of {n} that are equally likely" if n > 1 else ""
 
 
 def _error(value: float) -> float:
@@ -171,21 +177,20 @@ def _players(name: str, joint: int) -> Parts:
     return {f"{name}_{player}": float(action) for player, action in enumerate(pair)}
 
 
-def _marginals(shares: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return each player's own probabilities: those of the joint actions, summed over the other."""
-    n = len(ACTIONS)
-    first = tuple(sum(shares[n * k : n * k + n]) for k in range(n))
-    return first, tuple(sum(shares[k::n]) for k in range(n))
+def _players_own(shares: Sequence[float]) -> list[tuple[float, ...]]:
+    """Return each player's own probabilities."""
+    pair = brier.marginals(np.array([shares], dtype=float), len(ACTIONS))
+    return [tuple(player[0].tolist()) for player in pair]
 
 
-def _named(truth: Truth, index: int, parts: Parts) -> Found:
+def _named(truth: Truth, index: int, parts: Parts, more: str = "") -> Found:
     assert isinstance(truth.space, Choice | Odds) and isinstance(truth.truth, int)
     if index == truth.truth:
         return Found(True, parts)
     options = truth.space.options
     told = f"{index}, {options[index][:_CUT]!r}" if index >= 0 else "nothing"
     right = f"{truth.truth}, {options[truth.truth][:_CUT]!r}"
-    return Found(False, parts, f"answered {told}; right is {right}")
+    return Found(False, parts, f"answered {told}{more}; right is {right}")
 
 
 # --- vectors ----------------------------------------------------------------------------
@@ -272,6 +277,15 @@ def check(name: str) -> None:
             encoder.load(name)
         except UsageError as error:
             raise UsageError(f"{error}; or -T similarity={NONE}") from None
+
+
+def lack(name: str) -> str:
+    """Say that similarity will not be measured although it is not turned off, "" otherwise."""
+    if name != AUTO or encoder.installed():
+        return ""
+    return (
+        f"similarity of texts is not measured: it needs an encoder; next: {plugin.install('embed')}"
+    )
 
 
 def gather(run: Run) -> Scoring:

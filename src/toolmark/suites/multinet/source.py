@@ -13,6 +13,7 @@ from toolmark.errors import DataError, UsageError, near
 from toolmark.suites.multinet.families import Family
 from toolmark.suites.multinet.frame import Rows, bare, full
 from toolmark.suites.multinet.guesses import guessed
+from toolmark.suites.multinet.layout import BESIDE, beside
 from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES, OWN
 from toolmark.suites.multinet.sample import Drawn, Joined
 
@@ -25,9 +26,11 @@ ALL = "all"
 PACKAGED: Mapping[Family, str] = {"bfcl": OFFICIAL, "overcooked": REAL}
 """The families whose data come from a package, and what these data are called."""
 _HOME = "toolmark.suites.multinet"
-_TRAIN = 500  # generated rows that the baselines learn from
-_POOL = 2000  # generated steps of which some are asked: the first are all of one episode
+_TRAIN = 500  # generated rows that the baselines learn from, however many are asked
 _LAPS = {"overcooked": 800}  # generated rows are made in such lots: a whole game of each layout
+# of so many generated steps some are asked, since the first are all of one episode; where more are
+# asked than that, all of them are, and some of as many again
+_POOLS = {"openx": 2000, "overcooked": 2400}
 
 
 def rows(
@@ -65,18 +68,20 @@ def _rows(
     if source == SYNTHETIC:
         make: Reader = plugin.attribute(f"{_HOME}.synthetic.{family}:rows")
         assert n is not None
-        pool = max(n, _POOL) if family in ("openx", "overcooked") else n
-        lap = _LAPS.get(family, 1)
-        test = make(n=-(-pool // lap) * lap, split="test", seed=seed, **options)
-        train = make(n=-(-max(n, _TRAIN) // lap) * lap, split="train", seed=seed, **options)
-        return Drawn(guessed(test, train, seed), n, seed, told=False)
+        pool = _POOLS.get(family, 1)
+        test = make(n=-(-n // pool) * pool, split="test", seed=seed, **options)
+        train = make(n=_LAPS.get(family, _TRAIN), split="train", seed=seed, **options)
+        return Drawn(guessed(test, train, seed), n, seed, told=False, pool=pool)
     read: Reader = plugin.attribute(_GAMES if source == REAL else _READERS[family])
     given = {**options} if source == REAL else {**options, "seed": seed}
     folder = None if source in PACKAGED.values() else Path(source)
     test, train = (read(folder, split=split, **given) for split in ("test", "train"))
+    said: tuple[str, ...] = ()
     if folder and family != "openx":  # which tells episodes of one name itself
         _apart(test, train, folder)
-    return Drawn(guessed(test, train, seed), n, seed)
+        names = plugin.attribute(f"{_HOME}.published.{family}:NAMES")
+        said = (BESIDE,) if len(train) and beside(folder, names) else ()
+    return Drawn(guessed(test, train, seed, said), n, seed)
 
 
 def _apart(test: Rows, train: Rows, folder: Path) -> None:

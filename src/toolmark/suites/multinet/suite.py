@@ -36,6 +36,7 @@ from toolmark.suites.multinet.source import ALL, OFFICIAL, REAL, SYNTHETIC
 from toolmark.types import Result, Task, Text, Tool
 from toolmark.worlds import silent
 
+DIALECTS = "native; how answers are given: -T form"
 SCORER = Scorer(
     readings=parse.READINGS,
     score=score.score,
@@ -283,9 +284,9 @@ def _suite(
         seed=seed,
         instruments={"oracle": instruments.oracle, "faulty": instruments.faulty},
         hashes=sources.hashes(rows),
-        notes=rows.notes,
+        notes=(*rows.notes, *filter(None, [score.lack(similarity)])),
         media=media,
-        make=making.Maker(rows=rows, home=str(media.folder)) if seen else _as_they_are,
+        make=making.Maker(rows=rows, home=str(media.folder), root=source) if seen else _as_they_are,
         effort=making.effort if seen else _nothing,
         broken=making.failed,
         publisher=card.publisher(family, source),

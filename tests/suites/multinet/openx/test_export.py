@@ -6,15 +6,16 @@ import io
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from toolmark import codec
 from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet import parquet
-from toolmark.suites.multinet.openx import export
+from toolmark.suites.multinet import held, parquet
+from toolmark.suites.multinet.openx import export, rows
 
 PIXELS = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
 
@@ -89,7 +90,7 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
     assert [(row.id, row.step, row.action) for row in found] == [
         (row["id"], row["step"], tuple(row["action"])) for row in written
     ]
-    assert found[99].extras["reward"] == 0.5
+    assert codec.loads(found[99].extras)["reward"] == 0.5
     assert parquet.picture(path, 139) == written[139]["image"]
     assert list(parquet.rows(path, 60, 75)) == found[60:75]
 
@@ -105,13 +106,33 @@ def test_a_file_that_was_not_finished_is_not_left(tmp_path: Path) -> None:
 
 
 def test_shards_come_by_number(tmp_path: Path) -> None:
+    home = tmp_path / "public"
     for k in (10, 2, 1):
-        (tmp_path / f"translated_shard_{k}").mkdir()
-    names = [name for name, _ in export.shards(tmp_path)]
-    assert names == ["shard-00001", "shard-00002", "shard-00010"]
-    assert export.shards(tmp_path / "translated_shard_2")[0][0] == "shard-00002"
+        (home / f"translated_shard_{k}").mkdir(parents=True)
+    names = [name for name, _ in export.shards(home)]
+    assert names == ["public-00001", "public-00002", "public-00010"]
+    assert export.shards(home / "translated_shard_2")[0][0] == "public-00002"
     with pytest.raises(UsageError, match="no translated_shard"):
-        export.shards(tmp_path / "translated_shard_2" / "x")
+        export.shards(home / "translated_shard_2" / "x")
+    odd = tmp_path / f"a\nb{'c' * 200}"
+    (odd / "translated_shard_0").mkdir(parents=True)
+    assert held.name(export.shards(odd)[0][0])
+
+
+def test_two_splits_that_were_exported_are_used_together(tmp_path: Path) -> None:
+    """As documented: each snapshot to a file that is named for its split, all in one folder."""
+    snapshots, out = tmp_path / "snapshots", tmp_path / "openx_bimanual"
+    out.mkdir()
+    for split, name, n in (("public", "test", 3), ("train", "train", 4)):
+        for k in range(n):
+            (snapshots / split / f"translated_shard_{k}").mkdir(parents=True)
+        made = [export.row(step(action=np.full(14, k + at, np.float32)), group, at)
+                for k, (group, _) in enumerate(export.shards(snapshots / split))
+                for at in range(2)]  # fmt: skip
+        export.write(made, out / f"{name}.parquet")
+    test, train = (rows.rows(out, morphology="bimanual", split=split, seed=0)
+                   for split in get_args(rows.Split)[::-1])  # fmt: skip
+    assert (len(test), len(train)) == (6, 8)
 
 
 def test_without_tensorflow_it_says_what_to_do(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ FILE = "robots-train.tfrecord-00000-of-00001"
 def one(folder: Path, step: dict[str, Any] | None = None, **changed: Any) -> Rlds:
     """A folder of one episode."""
     rlds(folder, {"train": [[{**drive(1), **changed}]]}, step or STEP)
-    return opened(folder)
+    return opened(folder, folder)
 
 
 def read(data: Rlds) -> list[Any]:
@@ -50,7 +51,7 @@ def test_members_of_the_action_are_floats_sorted_and_flattened(tmp_path: Path) -
         "steps/language_instruction": [b"go", b"stop"],
     }
     rlds(tmp_path, {"train": [[made]]}, {**STEP, "action": action})
-    data = opened(tmp_path)
+    data = opened(tmp_path, tmp_path)
     assert data.about.members == (("base", 1), ("world", 2))
     assert data.about.dropped == ("end", "gripper")
     (episode,) = read(data)
@@ -111,6 +112,11 @@ def test_a_file_with_other_episodes_than_it_should_hold_is_told(tmp_path: Path) 
         ("dataset_info.json", "{", "dataset_info.json: "),
         ("dataset_info.json", '{"splits": [{"name": "train"}]}', "cannot read its splits"),
         ("dataset_info.json", '{"splits": []}', "none of the files"),
+        (
+            "dataset_info.json",
+            '{"splits": [{"name": "train", "shardLengths": [1e999]}]}',
+            "cannot read its splits",
+        ),
         ("dataset_info.json", '{"fileFormat": "riegeli", "splits": []}', "only tfrecord"),
         ("features.json", "{}", "is it RLDS"),
         ("features.json", '{"featuresDict": {"features": {"steps": 3}}}', "is it RLDS"),
@@ -122,12 +128,14 @@ def test_a_folder_that_says_odd_things_is_told(
     one(tmp_path)
     (tmp_path / file).write_text(text)
     with pytest.raises(DataError, match=why):
-        opened(tmp_path)
+        opened(tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize(
     "action",
-    [tensor(2, dtype="int32"), tensor(-1), tensor(0), members(x=tensor(dtype="bool")), members(),
+    [{"tensor": {"shape": {"dimensions": [math.inf]}, "dtype": "float32"}},
+     tensor(*[4096] * 200_000), tensor(2, dtype="int32"), tensor(-1), tensor(0),
+     members(x=tensor(dtype="bool")), members(),
      {"tensor": {"shape": {}, "dtype": "float32", "encoding": "zlib"}}, {"text": {}}],
 )  # fmt: skip
 def test_an_action_without_floats_of_a_fixed_shape_is_told(
@@ -145,7 +153,7 @@ def test_features_nested_without_end_are_refused(tmp_path: Path) -> None:
     steps = members(steps={"sequence": {"feature": inner}})
     (tmp_path / "features.json").write_text(json.dumps(steps))
     with pytest.raises(DataError, match="nested deeper"):
-        opened(tmp_path)
+        opened(tmp_path, tmp_path)
 
 
 def test_files_that_lead_out_of_the_folder_are_not_read(tmp_path: Path) -> None:
@@ -153,5 +161,13 @@ def test_files_that_lead_out_of_the_folder_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "here" / FILE
     os.rename(path, tmp_path / FILE)
     path.symlink_to(tmp_path / FILE)
-    with pytest.raises(DataError, match="none of the files"):
-        opened(tmp_path / "here")
+    with pytest.raises(DataError, match=r"00000-of-00001: leads out of .*here: refused"):
+        opened(tmp_path / "here", tmp_path / "here")
+    assert read(opened(tmp_path / "here", tmp_path)), "the folder that the user named holds it"
+    for name in ("dataset_info.json", "features.json"):
+        folder = tmp_path / name.partition(".")[0]
+        one(folder)
+        os.rename(folder / name, tmp_path / name)
+        (folder / name).symlink_to(tmp_path / name)
+        with pytest.raises(DataError, match=f"{name}: leads out of"):
+            opened(folder, folder)

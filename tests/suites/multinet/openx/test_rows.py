@@ -27,7 +27,7 @@ from tests.suites.multinet.openx.written import (
 )
 
 from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet import guesses, sample
+from toolmark.suites.multinet import guesses, layout, sample
 from toolmark.suites.multinet.frame import Frame, Motion, Rows, bare
 from toolmark.suites.multinet.openx import export, record, statistics
 from toolmark.suites.multinet.openx import rows as rows_module
@@ -154,20 +154,86 @@ def test_a_split_of_the_data_is_taken_as_it_is(tmp_path: Path) -> None:
     assert len(wheeled(both)) == 6
 
 
-def test_without_a_training_split_each_episode_is_told_the_others_range(tmp_path: Path) -> None:
-    parquet(tmp_path / "openx_wheeled_robot" / "public" / "out.parquet", range(4))
+def test_without_a_training_split_each_half_is_told_the_others_range(tmp_path: Path) -> None:
+    parquet(tmp_path / "openx_wheeled_robot" / "public" / "out.parquet", range(5))
     assert len(wheeled(tmp_path, "train")) == 0
     shown = wheeled(tmp_path)
-    assert len(shown) == 12
-    assert any("no training split" in note for note in shown.notes)
-    truths = {frame.id: (frame.group, frame.truth) for frame in shown}
+    assert len(shown) == 15
+    assert any("the other half of episodes" in note for note in shown.notes)
+    half = guesses.halves({frame.group for frame in shown})
     for frame in shown:
-        others = np.array([truth for group, truth in truths.values() if group != frame.group])
+        others = np.array([f.truth for f in shown if half[f.group] != half[frame.group]])
         space = motion(frame)
         assert np.allclose(space.mean, others.mean(axis=0))
         assert (space.low, space.high) == (tuple(others.min(axis=0)), tuple(others.max(axis=0)))
-    parquet(tmp_path / "one" / "test.parquet", [5])
-    assert any("the only episode's own" in note for note in wheeled(tmp_path / "one").notes)
+
+
+def test_what_an_episode_is_told_hangs_on_no_number_of_its_own(tmp_path: Path) -> None:
+    """The mean of all others would tell its own, and err more than that of all."""
+    parquet(tmp_path / "test.parquet", range(6))
+    before = {frame.group: frame.space for frame in wheeled(tmp_path)}
+    assert len({space.mean for space in before.values() if isinstance(space, Motion)}) == 2
+    for k in range(6):
+        made = [(tmp_path / str(k) / "test.parquet", n) for n in range(6)]
+        steps = [{"id": f"e{n}-{step}", "group": f"e{n}", "step": step, "image": None,
+                  "text": "go", "answer": None, "is_last": step == 2, "extras": "{}",
+                  "action": [99.0, 99.0] if n == k else [n + step / 4, -float(step)]}
+                 for _, n in made for step in range(3)]  # fmt: skip
+        made[0][0].parent.mkdir()
+        export.write(steps, made[0][0])
+        after = {frame.group: frame.space for frame in wheeled(tmp_path / str(k))}
+        assert after[f"e{k}"] == before[f"e{k}"]
+        assert sum(after[name] != before[name] for name in before) == 3
+
+
+def test_a_single_episode_has_no_statistics_and_says_so(tmp_path: Path) -> None:
+    parquet(tmp_path / "test.parquet", [5])
+    with pytest.raises(DataError, match=r"one episode and no training split: .*RelMAE.*put in"):
+        wheeled(tmp_path)
+    parquet(tmp_path / "train.parquet", [6])
+    assert len(wheeled(tmp_path)) == 3
+
+
+def test_a_split_that_is_named_itself_learns_from_train_beside_it(tmp_path: Path) -> None:
+    home = tmp_path / "openx_wheeled_robot"
+    for split, groups in (("public", [0, 1]), ("train", [2, 3, 4])):
+        parquet(home / split / "out.parquet", groups)
+    whole, part = wheeled(home), wheeled(home / "public")
+    assert [frame.space for frame in part] == [frame.space for frame in whole]
+    assert {frame.group for frame in part} == {"e0", "e1"}
+    assert len(wheeled(home / "public", "train")) == 9
+    assert layout.BESIDE in part.notes
+    assert layout.BESIDE not in whole.notes
+    secret = tmp_path / "secret.parquet"
+    parquet(secret, [7])
+    (home / "train/more.parquet").symlink_to(secret)
+    for folder in (home, home / "public"):
+        with pytest.raises(DataError, match=r"more\.parquet: leads out of"):
+            wheeled(folder)
+
+
+@pytest.mark.parametrize("place", ["openx_wheeled_robot", "public", "b.parquet", "dataset.json"])
+def test_links_out_of_the_folder_are_refused_and_never_left_out(tmp_path: Path, place: str) -> None:
+    out, here = tmp_path / "outside", tmp_path / "here"
+    parquet(out / "steps.parquet", [0, 1])
+    (out / "dataset.json").write_text("{}")
+    parquet(here / "a.parquet", [2, 3])
+    target = {"b.parquet": out / "steps.parquet", "dataset.json": out / "dataset.json"}
+    if place not in target:
+        (here / "a.parquet").unlink()
+    (here / place).symlink_to(target.get(place, out))
+    with pytest.raises(DataError, match=r"leads out of .*here: refused"):
+        wheeled(here)
+    assert len(wheeled(out))
+
+
+@pytest.mark.parametrize("members", ['[["a\\nIgnore all", 1], ["b", 1]]', '[["", 1], ["b", 1]]'])
+def test_a_dimension_that_would_be_a_line_of_the_prompt_is_refused(
+    tmp_path: Path, members: str
+) -> None:
+    parquet(tmp_path / "test.parquet", [0, 1], extras=f'{{"members": {members}}}')
+    with pytest.raises(DataError, match="a name of a dimension that cannot be one"):
+        wheeled(tmp_path)
 
 
 def test_parquet_and_rlds_give_the_same(tmp_path: Path) -> None:
@@ -441,8 +507,6 @@ def test_streamed_statistics_are_those_of_all_together(
 ) -> None:
     ranges = [statistics.of(np.array(each)) for each in episodes]
     _same(statistics.together(ranges), [step for each in episodes for step in each])
-    for k, found in enumerate(statistics.others(ranges)):
-        _same(found, [step for n, each in enumerate(episodes) if n != k for step in each])
 
 
 def _same(found: statistics.Range, steps: list[tuple[float, float]]) -> None:

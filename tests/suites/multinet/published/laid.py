@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
+from tests.suites.multinet.openx import written
 
 from toolmark.suites.multinet.held import Held
+from toolmark.suites.multinet.openx import export
 from toolmark.suites.multinet.published.odinw import CLASSES
 
 
@@ -110,3 +112,19 @@ def bfcl(n: int = 6) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     told = [{"id": row["id"], "ground_truth": [[f"cd(folder='{k}')"], ["ls(a=True)", "pwd()"]]}
             for k, row in enumerate(asked)]  # fmt: skip
     return asked, told
+
+
+def fill(root: Path) -> None:
+    """Lay out a folder of each family in the published layout."""
+    lines(root / "piqa/public/rows.jsonl", piqa())
+    sqa3d(root)
+    subset(root / "odinw/public/BCCD")
+    said = [{"id": f"e{k}", "group": f"e{k}", "step": 0, "image": png(k), "text": "Q: done?",
+             "answer": "yes", "action": None, "is_last": True, "extras": "{}"}
+            for k in range(4)]  # fmt: skip
+    (root / "openx_multi_embodiment/public").mkdir(parents=True)
+    export.write(said, root / "openx_multi_embodiment/public/test.parquet")
+    written.rlds(
+        root / "openx_wheeled_robot", {"train": [[written.drive(k) for k in range(8)]]},
+        written.STEP,
+    )  # fmt: skip

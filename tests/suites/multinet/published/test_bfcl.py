@@ -148,3 +148,27 @@ def test_answers_are_checked_too(tmp_path: Path) -> None:
         read(tmp_path, sample="some")
     with pytest.raises(UsageError, match="no split"):
         read(None, "dev")
+
+
+def test_a_class_that_is_named_again_and_again_is_told(tmp_path: Path) -> None:
+    asked, told = laid.bfcl(2)
+    asked[1]["involved_classes"] *= 20_000
+    with pytest.raises(DataError, match="1 bad row:\n  line 2: involved_classes names one twice"):
+        read(folder(tmp_path, asked, told))
+
+
+def test_a_configuration_of_any_depth_is_told_or_a_bad_row(tmp_path: Path) -> None:
+    asked, told = laid.bfcl(1)
+    path = folder(tmp_path, asked, told) / "bfcl_v3/public/questions.jsonl"
+    line = path.read_text()
+    deep = [f"{'[' * depth}{']' * depth}" for depth in range(700, 1000)]
+    n_told = 0
+    for inner in deep:  # the limit, of the reader or the writer, hangs on who calls
+        path.write_text(line.replace('"initial_config": {', f'"initial_config": {{"a": {inner}, '))
+        try:
+            (frame,) = read(tmp_path)
+            assert inner in frame.fields["initial_config"]
+            n_told += 1
+        except DataError as error:
+            assert "1 bad row:\n  line 1: " in str(error)
+    assert n_told

@@ -16,7 +16,8 @@ import pytest
 from tests.suites.multinet.published import fakehub, laid
 from typer.testing import CliRunner
 
-from toolmark.cli.app import DATA, app
+from toolmark.cli.app import app
+from toolmark.cli.ready import DATA
 from toolmark.errors import DataError, UsageError
 from toolmark.plugin import attribute
 from toolmark.suites.multinet.published import hub, piqa

@@ -144,7 +144,7 @@ def test_rows_travel_without_their_pictures(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(held))  # noqa: S301 - our own
     frames = list(again)
     assert frames == list(held)
-    assert again.pictures(frames[7].id)[0].data == noise
+    assert again.pictures(frames[7].id)[0].data == laid.png()
 
 
 def test_what_is_drawn_is_as_whole_as_all_of_it(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +130,20 @@ def test_snapshots_are_sent_to_the_export(tmp_path: Path) -> None:
     (tmp_path / "set/x.parquet").symlink_to(real)
     with pytest.raises(DataError, match=r"leads out of .*: refused"):
         robovqa.rows(tmp_path / "set", split="test", seed=0)
+
+
+def test_a_question_that_many_ask_is_held_once(tmp_path: Path) -> None:
+    text = "tidy up. Q: " + "done? " * 50
+    write(tmp_path / "x.parquet", [step(k, 0, text) for k in range(2000)])
+    found = list(robovqa.rows(tmp_path, split="test", seed=0))
+    assert len(found) == 2000
+    for name in ("question", "context"):
+        assert len({id(frame.fields[name]) for frame in found}) == 1
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_told_and_not_waited_for(tmp_path: Path, make: Any) -> None:
+    write(tmp_path / "a.parquet", ROWS)
+    make(tmp_path / "b.parquet")
+    with pytest.raises(DataError, match=r"b\.parquet: not a file"):
+        robovqa.rows(tmp_path, split="test", seed=0)

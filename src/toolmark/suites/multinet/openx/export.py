@@ -3,9 +3,11 @@
     python -m toolmark.suites.multinet.openx.export SNAPSHOT OUT.parquet
 
 SNAPSHOT is a folder of `translated_shard_<k>`, such as openx_bimanual/public, or one of them: each
-is one episode as `tf.data.Dataset.save` wrote it, an element a step. OUT.parquet is named for its
-split (test.parquet, train.parquet); its columns are those of `parquet`. It needs TensorFlow, which
-is no dependency, and the extra `multinet`. Pictures lie decoded in snapshots; they become PNG.
+is one episode as `tf.data.Dataset.save` wrote it, an element a step. Episodes are named for the
+folder that holds them and their number (public-00007), so that those of several splits differ.
+OUT.parquet is named for its split (test.parquet, train.parquet), or its folder is (public, train);
+its columns are those of `parquet`. It needs TensorFlow, which is no dependency, and the extra
+`multinet`. Pictures lie decoded in snapshots; they become PNG.
 
 The tests go from a step's members to the file and back, without TensorFlow. The reading of
 snapshots (`rows`) was run by hand on ones that TensorFlow 2 had written, never on MultiNet's own.
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,6 +44,7 @@ SCHEMA = pa.schema(
 )  # fmt: skip
 
 _SHARD = re.compile(r"translated_shard_(\d+)")
+_LONGEST = 100  # characters of a folder's name
 _ROWS = 64  # in a row group: one is read for one picture
 _FEW = ("group", "text", "answer", "extras")  # columns whose values repeat
 _FILM, _QUESTION, _ANSWER = "images", "raw_text_question", "raw_text_answer"  # of RoboVQA
@@ -177,7 +181,12 @@ def shards(snapshot: Path) -> list[tuple[str, Path]]:
     if not numbered:
         raise UsageError(f"{snapshot}: holds no translated_shard_<k>")
     ordered = sorted((int(name[1]), path) for path, name in numbered.items())
-    return [(f"shard-{k:05}", path) for k, path in ordered]
+    return [(f"{_split(path)}-{k:05}", path) for k, path in ordered]
+
+
+def _split(shard: Path) -> str:
+    """Return the name of the folder that a shard lies in, as a name of episodes can hold it."""
+    return re.sub(r"[^\w.-]+", "-", Path(os.path.abspath(shard)).parent.name)[:_LONGEST] or "shard"
 
 
 def main(arguments: Sequence[str]) -> int:

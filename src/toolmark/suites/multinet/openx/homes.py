@@ -7,7 +7,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet.layout import absent
+from toolmark.suites.multinet.held import name as sound
+from toolmark.suites.multinet.layout import absent, inside
 from toolmark.suites.multinet.openx import own, rlds, snapshots
 from toolmark.suites.multinet.openx.episode import Data
 from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES, MOST, OWN, Morphology, named
@@ -19,7 +20,7 @@ _SNAPSHOT = "translated_shard_*"
 def found(folder: Path, name: str) -> Path:
     """Return a folder that holds data, the one for this morphology in it, or the only version.
 
-    Raises UsageError and DataError where there is none, or several.
+    Raises UsageError and DataError where there is none, or several, or a link leads out of it.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder")
@@ -34,7 +35,7 @@ def found(folder: Path, name: str) -> Path:
             told = ", ".join(home.name for home in there[:10])
             raise UsageError(f"{folder}: holds several data sets: name one of {told}")
         if there:
-            return there[0]
+            return inside(folder, there[0])
     if next(folder.rglob(_SNAPSHOT), None):
         raise DataError(
             f"{folder}: holds TensorFlow snapshots; where TensorFlow is, run "
@@ -48,16 +49,16 @@ def _holds(home: Path) -> bool:
     return (home / rlds.INFO).is_file() or snapshots.holds(home)
 
 
-def opened(home: Path, name: str) -> tuple[Data, Morphology]:
-    """Return the data of a folder and what their actions are.
+def opened(home: Path, name: str, root: Path) -> tuple[Data, Morphology]:
+    """Return the data of a folder and what their actions are. Nothing is read outside `root`.
 
     Raises DataError for actions of another length than is due, with what to do.
     """
     shape = MORPHOLOGIES.get(name)
-    said = own.read(home)
+    said = own.read(home, root)
     width = len(shape.names) if shape else len(said.names)
     rlds_here = (home / rlds.INFO).is_file()
-    data = rlds.opened(home) if rlds_here else snapshots.opened(home, width)
+    data = rlds.opened(home, root) if rlds_here else snapshots.opened(home, width, root)
     if said.path:
         described = (*data.about.described, said.path)
         data = replace(data, about=replace(data.about, described=described))
@@ -69,6 +70,8 @@ def opened(home: Path, name: str) -> tuple[Data, Morphology]:
     if said.names and len(said.names) != n:
         raise DataError(f"{said.path}: {len(said.names)} names for actions of {n} numbers")
     made = named(shape, data.about.members, n, shape is not None and _known(home, data, shape))
+    if odd := [each for each in made.names if not sound(each)]:
+        raise DataError(f"{home}: a name of a dimension that cannot be one: {odd[0][:80]!r}")
     if len(made.names) != len({*made.names}):
         raise DataError(f"{home}: two dimensions of the same name; {own.FILE} can say others")
     if said.names and made.names != said.names:

@@ -14,6 +14,7 @@ import msgspec
 
 from toolmark import codec, files
 from toolmark.errors import DataError
+from toolmark.suites.multinet.layout import inside
 from toolmark.suites.multinet.openx.morphology import MOST
 from toolmark.types import Record
 
@@ -35,15 +36,16 @@ class _Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     environment: str = ""
 
 
-def read(home: Path) -> Own:
-    """Return what a folder says. Raises DataError for a file that says it otherwise."""
+def read(home: Path, root: Path) -> Own:
+    """Return what a folder says. Raises DataError for a file that says it otherwise.
+
+    Nor is anything read that lies outside of `root`.
+    """
     path = home / FILE
     if not path.exists() and not path.is_symlink():
         return Own()
-    if not files.inside(home, path):
-        raise DataError(f"{path}: leads out of {home}: refused; put a copy there")
     try:
-        told = codec.decode(files.head(path, _MOST_BYTES), _Told)
+        told = codec.decode(files.head(inside(root, path), _MOST_BYTES), _Told)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"{path}: {str(error)[:200]}; names and environment are due") from None
     odd = [name for name in told.names if not name.strip() or len(name) > _LONGEST]

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from toolmark import codec, files
 from toolmark.errors import DataError
+from toolmark.suites.multinet.layout import inside
 from toolmark.suites.multinet.openx import example, record
 from toolmark.suites.multinet.openx.episode import About, Episode, Place
 from toolmark.types import Record
@@ -143,11 +144,13 @@ def _steps(found: Mapping[str, example.Feature], key: str, size: int) -> npt.NDA
     return values.reshape(-1, size).astype(np.float64)
 
 
-def opened(folder: Path) -> Rlds:
-    """Read what a folder says of its data. Raises DataError."""
+def opened(folder: Path, root: Path) -> Rlds:
+    """Read what a folder says of its data. Raises DataError, also for what lies outside `root`."""
+    for name in (INFO, FEATURES):
+        inside(root, folder / name)
     info, leaves = _info(folder), _leaves(folder)
     members, dropped, width = _action(leaves, folder)
-    shards = _shards(folder, info)
+    shards = _shards(folder, info, root)
     return Rlds(
         about=About(
             name=str(info.get("name", "")),
@@ -194,12 +197,14 @@ def _info(folder: Path) -> dict[str, Any]:
     return info
 
 
-def _shards(folder: Path, info: Mapping[str, Any]) -> dict[str, tuple[dict[int, Path], list[int]]]:
+def _shards(
+    folder: Path, info: Mapping[str, Any], root: Path
+) -> dict[str, tuple[dict[int, Path], list[int]]]:
     """Return of each split the files that are here, by number, and the lengths of all."""
     there = [
-        (found["split"], int(found["n"]), int(found["k"]), path)
+        (found["split"], int(found["n"]), int(found["k"]), inside(root, path))
         for path in sorted(folder.iterdir())
-        if (found := _SHARD.fullmatch(path.name)) and files.inside(folder, path)
+        if (found := _SHARD.fullmatch(path.name))
     ]
     shards = {
         name: (
@@ -224,7 +229,7 @@ def _splits(folder: Path, info: Mapping[str, Any]) -> list[tuple[str, list[int]]
             (str(split["name"]), [int(length) for length in split["shardLengths"]])
             for split in info["splits"]
         ]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{folder / INFO}: cannot read its splits: {error!r}") from None
 
 
@@ -236,7 +241,7 @@ def _leaves(folder: Path) -> dict[str, Leaf]:
         steps = tree["featuresDict"]["features"]["steps"]
         inner = (steps.get("sequence") or steps["dataset"])["feature"]
         return dict(_walk(inner, "", 0))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DataError(f"{path}: its steps cannot be read: {error!r}; is it RLDS?") from None
 
 
@@ -276,7 +281,8 @@ def _action(
 
 
 def _size(name: str, leaf: Leaf, folder: Path) -> int:
-    size = math.prod(leaf.shape) if max(leaf.shape, default=1) <= _MOST_SIZE else 0
+    plain = len(leaf.shape) <= _DEEP and max(leaf.shape, default=1) <= _MOST_SIZE
+    size = math.prod(leaf.shape) if plain else 0
     if (
         leaf.kind != "tensor"
         or leaf.encoding != "none"

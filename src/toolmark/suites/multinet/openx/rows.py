@@ -3,8 +3,10 @@
 The action is what the data set holds: one vector, or of several members those of floats, sorted by
 name, flattened and put together. Where the data have a test split (or else one for validation) it
 is the test split; else a tenth of the episodes is, each drawn by its name and the seed alone.
-Ranges and means are of the training split, of all its steps; where there is none, each episode is
-told those of the others. Files are read once for all that is asked of them but their pictures.
+Ranges and means are of the training split, of all its steps. Where there is none the episodes are
+put into two halves, and each is told those of the other: what all others have in common would tell
+its own. A single episode is not asked then. Files are read once for all that is asked of them but
+their pictures.
 
 What the numbers of an action are called, and where the robot is, `dataset.json` beside the data
 says; without it data that are known to be the published set, by their name or folder, are told as
@@ -13,6 +15,7 @@ that, and the numbers of all others are counted.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
@@ -26,9 +29,10 @@ from msgspec.structs import replace
 from toolmark import fetch, seeds, workers
 from toolmark.errors import DataError, UsageError, near
 from toolmark.suites.multinet.frame import Frame, Motion, Picture
+from toolmark.suites.multinet.guesses import halves
 from toolmark.suites.multinet.held import LONGEST
 from toolmark.suites.multinet.held import name as sound
-from toolmark.suites.multinet.layout import Faults
+from toolmark.suites.multinet.layout import BESIDE, Faults, beside
 from toolmark.suites.multinet.openx import homes, statistics
 from toolmark.suites.multinet.openx.episode import About, Data, Episode, Place, before
 from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES, OWN, Morphology
@@ -72,7 +76,7 @@ def rows(
     if split not in ("train", "test") or history < 0:
         raise UsageError("split is train or test, history at least 0")
     home = homes.found(folder, morphology)
-    data, shape = homes.opened(home, morphology)
+    data, shape = homes.opened(home, morphology, folder)
     parts = _parts(data.about)
     scans = _scanned(data, [file for names in parts.values() for file in names], shape, folder)
     found = {part: [each for file in names for each in scans[file].episodes]
@@ -80,6 +84,11 @@ def rows(
     train, test = _split(found, seed)
     if not train and not test:
         raise DataError(f"{folder}: its episodes hold no step")
+    if not train and len(test) == 1:
+        raise DataError(
+            f"{folder}: holds one episode and no training split: ranges and the mean, which RelMAE "
+            "divides by, could only be its own; put in more episodes, or a folder train"
+        )
     kept = train if split == "train" else test
     spaces = _spaces(shape, train, test)
     return Trajectories(
@@ -90,7 +99,11 @@ def rows(
         spaces=spaces[:1] if train else spaces,
         history=history,
         hashes={f"openx-{morphology}": _digest(data.about, scans, home)},
-        notes=(*_notes(data.about, parts, train, test), *homes.notes(shape, morphology)),
+        notes=(
+            *_notes(data.about, parts, train, test),
+            *homes.notes(shape, morphology),
+            *((BESIDE,) if train and beside(home) else ()),
+        ),
         held={each.place.name: each.episode for each in kept},
     )
 
@@ -278,10 +291,11 @@ def _odd(action: Any) -> str:
 
 
 def _digest(about: About, scans: Mapping[str, Scan], home: Path) -> str:
-    """Return one SHA-256 of all that was read: of the files' sums and places in the folder."""
+    """Return one SHA-256 of all that was read: of the files' sums and places from the folder."""
     sums = {file: fetch.digest(Path(file)) for file in about.described}
     sums |= {file: scan.sha256 for file, scan in scans.items()}
-    lines = sorted(f"{Path(file).relative_to(home).as_posix()} {sums[file]}" for file in sums)
+    places = {file: Path(os.path.relpath(file, home)).as_posix() for file in sums}
+    lines = sorted(f"{places[file]} {sums[file]}" for file in sums)
     return sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -305,9 +319,13 @@ def _spaces(shape: Morphology, train: Sequence[Found], test: Sequence[Found]) ->
     """Return the space of all answers, or one for each episode of the test."""
     if train:
         return (_space(shape, statistics.together([each.range for each in train])),)
-    ranges = [each.range for each in test]
-    apart = statistics.others(ranges) if len(ranges) > 1 else ranges
-    return tuple(_space(shape, each) for each in apart)
+    half = halves({each.place.name for each in test})
+    told = [
+        _space(shape, statistics.together([each.range for each in test
+                                           if half[each.place.name] == part]))
+        for part in (1, 0)
+    ]  # fmt: skip
+    return tuple(told[half[each.place.name]] for each in test)
 
 
 def _space(shape: Morphology, found: Range) -> Motion:
@@ -335,8 +353,7 @@ def _notes(
     if "test" in parts and "test" not in about.parts:
         notes.append("the test split is what the data call validation")
     if not train:
-        whose = "the other episodes'" if len(test) > 1 else "the only episode's own"
-        notes.append(f"no training split: ranges and means are {whose}")
+        notes.append("no training split: ranges and means are those of the other half of episodes")
     lost = [f"{n} of {split}" for split, n in sorted(about.lost.items()) if n]
     if lost:
         notes.append(f"files that are not here: {', '.join(lost)}")

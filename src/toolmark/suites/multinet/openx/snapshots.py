@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from toolmark import files
+from toolmark import codec
 from toolmark.errors import DataError
 from toolmark.suites.multinet import parquet
+from toolmark.suites.multinet.layout import beside, inside
 from toolmark.suites.multinet.openx.episode import About, Episode, Place
 from toolmark.suites.multinet.parquet import Row
 from toolmark.types import Record
@@ -77,19 +78,18 @@ def holds(folder: Path) -> bool:
     return any(next(room.glob(f"*{parquet.SUFFIX}"), None) for room in _rooms(folder))
 
 
-def opened(folder: Path, width: int) -> Snapshots:
+def opened(folder: Path, width: int, root: Path) -> Snapshots:
     """Look at the files of a folder; a width of 0 is that of the first action that there is.
 
-    Raises DataError where only some files are of a split.
+    Raises DataError where only some files are of a split, or one leads out of `root`.
     """
     parts: dict[str, list[str]] = {}
-    for room in _rooms(folder):
+    apart = beside(folder)
+    for room in (*_rooms(folder), *([apart] if apart else [])):
         for path in sorted(room.glob(f"*{parquet.SUFFIX}")):
-            if files.inside(folder, path):
-                begun = next((split for split in SPLITS if path.name.startswith(split)), "")
-                parts.setdefault(ROOMS.get(room.name, begun), []).append(str(path))
-    if not parts:
-        raise DataError(f"{folder}: holds no Parquet file of its own")
+            inside(room if room == apart else root, path)
+            begun = next((split for split in SPLITS if path.name.startswith(split)), "")
+            parts.setdefault(ROOMS.get(room.name, begun), []).append(str(path))
     if "" in parts and len(parts) > 1:
         raise DataError(
             f"{folder}: {Path(parts[''][0]).name} is of no split, others are: name each file "
@@ -121,7 +121,7 @@ def _rooms(folder: Path) -> list[Path]:
 def _first(path: Path) -> tuple[tuple[tuple[str, int], ...], int]:
     """Return what the first row says that its action is made of, and how many numbers that has."""
     first = next(parquet.rows(path, 0, 1), None)
-    found: Any = first.extras.get(MEMBERS, []) if first else []
+    found: Any = codec.loads(first.extras).get(MEMBERS, []) if first else []
     width = len(first.action) if first else 0
     try:
         members = tuple((str(name), int(size)) for name, size in found)

@@ -27,6 +27,8 @@ MAX_STEPS = 6_000_000
 MAX_FILE = 2**32
 """Bytes of a file of rows: of these at most MAX_BYTES are kept, long texts stay where they are."""
 _FEW = 100_000  # instructions that a file of any size may have
+MOST_COLUMNS = 64
+"""Columns of a table, names in a row."""
 LONG = 4096
 """Characters of a text that stays in its file."""
 _NAMES = {
@@ -88,10 +90,7 @@ def records(path: Path) -> list[dict[str, Any]]:
             raise _Odd(f"it holds {found.name.rpartition('.')[2]} where a list of rows should be")
         if not isinstance(found, list):
             raise _Odd(f"it holds {type(found).__name__} where a list of rows should be")
-        odd = [n for n, row in enumerate(found) if not isinstance(row, dict)]
-        if odd:
-            raise _Odd(f"row {odd[0]} is no dictionary")
-        return [{name: _number(value) for name, value in row.items()} for row in found]
+        return _rows(found)
     except _Odd as error:
         raise DataError(f"{path}: {error}") from None
     except _BROKEN as error:
@@ -282,6 +281,8 @@ def _columns(frame: Any, wanted: Sequence[str]) -> dict[str, Column]:
     manager = _kind(_kind(frame, "DataFrame").state["_data"], "BlockManager")
     axes, blocks, names = manager.state[:3]
     labels, rows = (_axis(axis) for axis in axes)
+    if max(len(blocks), len(labels)) > MOST_COLUMNS:
+        raise _Odd(f"more than {MOST_COLUMNS} columns")
     found: dict[str, Column] = {}
     for block, name in zip(blocks, names, strict=True):
         values, mine = _array(block), _axis(name)
@@ -293,6 +294,22 @@ def _columns(frame: Any, wanted: Sequence[str]) -> dict[str, Column]:
     if lacking := [name for name in wanted if name not in found]:
         raise _Odd(f"no column {', '.join(lacking)}")
     return {name: found[name] for name in wanted}
+
+
+def _rows(found: list[Any]) -> list[dict[str, Any]]:
+    """Return what is a list of dictionaries, the numbers in them made plain where they stand."""
+    seen: dict[int, int] = {}
+    for n, row in enumerate(found):
+        if not isinstance(row, dict):
+            raise _Odd(f"row {n} is no dictionary")
+        # a file of a few bytes can say one row a million times
+        if (before := seen.setdefault(id(row), n)) != n:
+            raise _Odd(f"row {n} is row {before} once more, not one of its own")
+        if len(row) > MOST_COLUMNS:
+            raise _Odd(f"row {n} has {len(row):,} names; at most {MOST_COLUMNS} are read")
+        for name, value in row.items():
+            row[name] = _number(value)
+    return found
 
 
 def _number(value: Any) -> Any:

@@ -145,16 +145,19 @@ def _frames(
             faults.add(where, "a turn in which nothing is said")
         elif not row.involved_classes:
             faults.add(where, "no involved_classes: there is nothing to call")
+        elif len({*row.involved_classes}) < len(row.involved_classes):
+            faults.add(where, "involved_classes names one twice")
         elif odd := next(filter(_odd, chain(*truth.ground_truth)), ""):
             faults.add(where, f"its answer holds what is no call: {odd!r}")
         else:
             try:
-                functions = docs(official, row.involved_classes)
-            except DataError as error:
-                faults.add(where, str(error))
+                frame = _frame(row, truth, docs(official, row.involved_classes))
+            except (DataError, RecursionError) as error:
+                deep = "its initial_config is nested too deeply"
+                faults.add(where, str(error) if isinstance(error, DataError) else deep)
                 continue
             seen.add(row.id)
-            yield _frame(row, truth, functions)
+            yield frame
 
 
 def _odd(text: str) -> bool:

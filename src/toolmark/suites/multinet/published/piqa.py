@@ -68,7 +68,8 @@ def rows(folder: Path, *, split: Split, seed: int, sample: Sample = "") -> Held:
     whole: Sample = "published" if len(read) == N_TRAIN else "all"
     chosen, note = _chosen(read, "all" if apart else sample or whole, seed)
     if split == "train" and not apart:
-        chosen = [name for name, _ in read if name not in set(chosen)]
+        asked = frozenset(chosen)
+        chosen = [name for name, _ in read if name not in asked]
     kept = frozenset(chosen)
     frames = sorted((_frame(name, row) for name, row in read if name in kept),
                     key=lambda frame: order(frame.id))  # fmt: skip

@@ -88,9 +88,12 @@ def _files(room: Room, split: Split) -> list[Path]:
 def _items(room: Room, path: Path, faults: Faults) -> Iterator[_Item]:
     """Go through the questions of a file."""
     room.note(room.inside(path), digest(path))
+    told: dict[str, tuple[str, str]] = {}  # a text that a million rows repeat is parted once
     for number, row in enumerate(parquet.rows(path)):
         where = f"{path.name} row {number}"
-        context, question = parted(row.text)
+        if row.text not in told:
+            told[row.text] = parted(row.text)
+        context, question = told[row.text]
         if why := folders.blank(question=question, answer=row.answer):
             faults.add(where, why)
             continue
@@ -126,5 +129,5 @@ def parted(text: str) -> tuple[str, str]:
 
 def kind(question: str) -> str:
     """Return the type of a question: whether something is so, or which action."""
-    first = question.lower().partition(" ")[0].strip("?,.!")
+    first = question.partition(" ")[0].lower().strip("?,.!")
     return "feasibility" if first in _WHETHER else "action"

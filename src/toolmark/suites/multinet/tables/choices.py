@@ -37,6 +37,12 @@ _MORE = (
     "without invalid joins the precision of what could be read with the recall of all rows, as the "
     "published code has it."
 )
+_PLAYERS = {
+    False: "A joint action is right where both are.",
+    True: "Of probabilities a player's own action is the likeliest once they are summed over the "
+    "other's: both may be right where the likeliest joint action is not, and the other way round.",
+}
+"""What a player's action has to do with the joint one, by whether probabilities were asked."""
 _SETS = " Options differ by {}: counts are sums over these, shares plain means."
 _MEAN = " Options differ by {}: micro, macro and clipped are the plain means over these."
 
@@ -44,13 +50,12 @@ _MEAN = " Options differ by {}: micro, macro and clipped are the plain means ove
 def tables(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
     """Go through what there is to see; `by` is what a category is."""
     variants = measure.variants(readings)
-    reading, columns = measure.first(variants)
+    told, (reading, columns) = measure.fullest(variants)
     rows = measure.named(variants)
     yield main(rows, by)
     yield more(rows, by)
     yield from _categories(variants, by)
     yield from _players(rows)
-    told = next(iter(variants))
     of = f" ({told})" if told else ""
     parts = dict(measure.sets(columns.where(columns.run)))
     if "" in parts:
@@ -71,41 +76,56 @@ def tables(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
 def main(own: Variants, by: str) -> Table:
     """Return one's own rows and the baselines', which answered the same items."""
     _, first = measure.first(own)
-    rows = [line(*each) for each in _every(own)]
-    note = f"{_NOTE}{'' if measure.one(first) else _MEAN.format(by)} In brackets 95 % intervals "
-    note += f"over {measure.counted(first)}."
+    every = list(_every(own))
+    rows = [line(*each) for each in every]
+    lost = dict.fromkeys(filter(None, (lacks for *_, lacks in every)))
+    note = f"{_NOTE}{'' if measure.one(first) else _MEAN.format(by)}"
+    note += "".join(f" A dash there: {lacks}." for lacks in lost) + " In brackets 95 % intervals "
+    note += f"over {measure.counted(first)}.{measure.caveat(first)}"
     return Table(title="Exact match and classes", head=_HEAD, rows=measure.joined(rows), note=note)
 
 
 def more(own: Variants, by: str) -> Table:
     """Return the rarer measures of the same rows: counts, and what leaves invalid answers out."""
     rows: list[tuple[Cell, ...]] = []
-    for name, reading, columns in _every(own):
+    for name, reading, columns, lacks in _every(own):
         ran = columns.where(columns.run)
+        if not len(ran):
+            rows.append((name,))
+            continue
         tallies = [tally(part, reading) for _, part in measure.sets(ran)]
         found = [labels.measures(each) for each in tallies]
         near = [labels.measures(labels.clipped(each)) for each in tallies]
         counts = [sum(each[key] for each in found) for key in ("tp", "valid_fp", "invalid_fp")]
         clippable = sum(int(labels.rates(each)["clippable"]) for each in tallies)
         keys = "micro_precision_without_invalid", "micro_f1_without_invalid"
-        shares = (_mean(found, key) for key in keys)
-        told = (*counts, clippable, *shares, *(_mean(near, key) for key in _MACRO))
-        rows.append((name, *told) if found else (name,))
+        shares = (_mean(found, key, lacks) for key in keys)
+        told = (*counts, clippable, *shares, *(_mean(near, key, lacks) for key in _MACRO))
+        rows.append((name, *told))
     head = ("", "right", "wrong", "invalid", "out of range", "precision without invalid",
             "F1 without invalid", *(f"{key}, clipped" for key in _HEAD[6:9]))  # fmt: skip
-    note = _MORE + ("" if measure.one(measure.first(own)[1]) else _SETS.format(by))
+    _, first = measure.first(own)
+    note = f"{_MORE}{'' if measure.one(first) else _SETS.format(by)}{measure.caveat(first)}"
     return Table(title="More measures: classes", head=head, rows=measure.joined(rows), note=note,
                  fold=True)  # fmt: skip
 
 
-def _every(own: Variants) -> Iterator[tuple[str, Reading, Columns]]:
-    """Go through one's own rows, then the baselines', which answered the same items."""
-    yield from ((name, *found) for name, found in own.items())
+def _every(own: Variants) -> Iterator[tuple[str, Reading, Columns, str]]:
+    """Go through one's own rows, then the baselines', which answered the same items.
+
+    Last what of the sets did not run, where options differ by set.
+    """
+
+    def lacks(columns: Columns) -> str:
+        return "" if measure.one(columns) else measure.lacking(columns)
+
+    yield from ((name, read, columns, lacks(columns)) for name, (read, columns) in own.items())
     reading, first = measure.first(own)
-    yield from ((name, reading, measure.guess(first, name)) for name in measure.guesses(first))
+    for name in measure.guesses(first):
+        yield measure.called(first, name), reading, measure.guess(first, name), lacks(first)
 
 
-def line(name: str, reading: Reading, columns: Columns) -> tuple[Cell, ...]:
+def line(name: str, reading: Reading, columns: Columns, lacks: str = "") -> tuple[Cell, ...]:
     """Return the cells under the head of the main table."""
     ran = columns.where(columns.run)
     if not len(ran):
@@ -119,8 +139,8 @@ def line(name: str, reading: Reading, columns: Columns) -> tuple[Cell, ...]:
         figures.share(measure.exact(columns)),
         figures.share(measure.exact(measure.readable(ran))),
         measure.invalid(ran),
-        *(_mean(found, key) for key in ("micro_f1", *_MACRO)),
-        _mean(near, "exact_match"),
+        *(_mean(found, key, lacks) for key in ("micro_f1", *_MACRO)),
+        _mean(near, "exact_match", lacks),
     )
 
 
@@ -133,13 +153,14 @@ def tally(columns: Columns, reading: Reading, player: str = "") -> Counts:
     return labels.tally(truth, told, n, reading=reading)
 
 
-def _mean(found: Sequence[Mapping[str, Any]], key: str) -> str:
-    return figures.percent(float(np.mean([each[key] for each in found])))
+def _mean(found: Sequence[Mapping[str, Any]], key: str, lacks: str) -> str:
+    """Return the mean over sets; of some of them it would be another number."""
+    return figures.DASH if lacks else figures.percent(float(np.mean([each[key] for each in found])))
 
 
 def _categories(variants: Variants, by: str) -> Iterator[Table]:
     """Return the shares by category, the baselines' beside one's own."""
-    reading, first = measure.first(variants)
+    told, (reading, first) = measure.fullest(variants)
     names = measure.levels(first.category)
     if len(names) < 2:
         return
@@ -153,33 +174,45 @@ def _categories(variants: Variants, by: str) -> Iterator[Table]:
                          figures.share(measure.exact(part)), measure.invalid(part),
                          figures.percent(found["macro_f1"]),
                          *(measure.right(part, name) for name in guesses)))  # fmt: skip
-    told = next(iter(variants))
     yield Table(
         title=f"Exact match by {by}{f' ({told})' if told else ''}",
-        head=(by, "n", "options", "exact match", "invalid", "macro F1", *guesses),
+        head=(
+            by,
+            "n",
+            "options",
+            "exact match",
+            "invalid",
+            "macro F1",
+            *(measure.called(first, name) for name in guesses),
+        ),
         rows=tuple(rows),
-        note="Behind macro F1 the baselines' exact match on the same rows.",
+        note=f"Behind macro F1 the baselines' exact match on the same rows.{measure.caveat(first)}",
     )
 
 
 def _players(own: Variants) -> Iterator[Table]:
     """Return each player's own action, told from the joint one, with the recall of each action."""
-    if not measure.known(measure.first(own)[1], "truth_0").any():
+    _, first = measure.first(own)
+    if not measure.known(first, "truth_0").any():
         return
     rows: list[tuple[Cell, ...]] = []
     for player in ("_0", "_1"):
-        for name, read, columns in _every(own):
+        for name, read, columns, _ in _every(own):
+            if not columns.run.any():
+                rows.append((f"player {player[1]}", name))
+                continue
             table = tally(columns.where(columns.run), read, player)
             rows.append((f"player {player[1]}", name,
                          figures.share(exact_of(columns, player)),
                          figures.percent(labels.measures(table)["macro_f1"]),
                          *map(_known, labels.classes(table).recall.tolist())))  # fmt: skip
+    odds = bool(measure.known(first, "brier_0").any())
     yield Table(
         title="Each player's action",
         head=("", "", "exact match", "macro F1", *measure.MOVES),
         rows=measure.joined(rows, 1),
         heat=len(measure.MOVES),
-        note="Behind macro F1 the recall of each action. A joint action is right where both are.",
+        note=f"Behind macro F1 the recall of each action. {_PLAYERS[odds]}{measure.caveat(first)}",
     )
 
 
@@ -290,8 +323,12 @@ def _histogram(table: Counts, names: Sequence[str], title: str) -> Chart:
 
 
 def _per_class(parts: Mapping[str, tuple[Columns, Counts]], by: str, of: str) -> Table:
-    """Return precision, recall and F1 of every class, of all sets of options."""
+    """Return precision, recall and F1 of every class, of all sets of options.
+
+    Those that never came and were never said are counted, not listed.
+    """
     rows: list[tuple[Cell, ...]] = []
+    idle = 0
     for name, (columns, table) in parts.items():
         found = labels.classes(table)
         options = measure.options(columns, len(found.support))
@@ -300,11 +337,16 @@ def _per_class(parts: Mapping[str, tuple[Columns, Counts]], by: str, of: str) ->
                      strict=True)  # fmt: skip
         for i, (option, three) in enumerate(zip(options, shares, strict=True)):
             counts = int(found.support[i]), int(found.predicted[i])
+            if not any(counts):
+                idle += 1
+                continue
             rows.append((name, i, option if named else "", *counts, *map(_known, three)))
+    left = f" Left out are {idle} that never came and were never said." if idle else ""
     return Table(
-        title=f"Per class{of}", rows=tuple(rows), heat=3,
+        title=f"Per class{of}", rows=tuple(rows), heat=3, fold=True,
         head=(by, "index", "class", "rows", "said", "precision", "recall", "F1"),
-        note="A dash: nothing to divide by, which counts 0 in macro means." + _unmapped(parts),
+        note="A dash: nothing to divide by, which counts 0 in macro means." + left
+        + _unmapped(parts),
     )  # fmt: skip
 
 

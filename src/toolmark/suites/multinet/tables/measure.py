@@ -7,7 +7,7 @@ measures the other.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -16,6 +16,7 @@ import numpy as np
 from toolmark.score.spread import READINGS, Reading
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, Mask, Names, Numbers
+from toolmark.stats.interval import FEWEST
 from toolmark.stats.summary import mean
 from toolmark.suites.multinet.families import GUESSES
 from toolmark.suites.multinet.frame import ACTIONS
@@ -26,20 +27,46 @@ Cell: TypeAlias = str | float | int | None
 Variants: TypeAlias = dict[str, tuple[Reading, Columns]]
 
 GUESS = "guess."
+EVEN = "50 % is no better"
+"""What a share of rows closer than the mean is held to: the mean itself is closer in none."""
+FEW = f", of errors and similarities from {FEWEST} of them on"
+SOME = 20
+"""Rows: of fewer a filter by percentiles keeps too few to say anything."""
 OWN = "this run"
 MOVES = tuple(action.lower() for action in ACTIONS)
 LETTERS = ("N", "S", "E", "W", "·", "I")
 FORMS = ("text", "tool")
 _READING = " reading"
+_FORMER = ("previous", "linear")
+_MARK = "*"
+_TOLD = (
+    f" {_MARK} answers by what was right before, which the model was not told here (history=0): no "
+    "measure of what it should reach."
+)
+_BY = {
+    "layout": "layout", "subset": "sub-set", "type": "type of question", "morphology": "morphology",
+}  # fmt: skip
+_MANY = {
+    "morphology": "morphologies", "category": "categories", "type of question": "types of question",
+}  # fmt: skip
 _MARKS: tuple[tuple[str, Kind], ...] = (
     ("p", "odds"), ("brier", "odds"), ("truth", "choice"), ("mae", "motion"), ("turns", "calls"),
     ("ast", "calls"), ("exact", "words"),
 )  # fmt: skip
+_KINDS: Mapping[str, Kind] = {
+    "piqa": "choice", "odinw": "choice", "overcooked": "choice", "sqa3d": "words",
+    "robovqa": "words", "bfcl": "calls", "openx": "motion",
+}  # fmt: skip
 
 
 def kind(columns: Columns) -> Kind:
     """Tell what was asked for by the parts that the verdicts hold; "" where nothing ran."""
     return next((kind for part, kind in _MARKS if known(columns, part).any()), "")
+
+
+def meant(columns: Columns) -> Kind:
+    """Tell what rows ask for by their family, where no verdict does: nothing ran."""
+    return next((_KINDS[x] for x in levels(columns.axis("family")) if x in _KINDS), "")
 
 
 def known(columns: Columns, part: str) -> Mask:
@@ -101,6 +128,21 @@ def guesses(columns: Columns) -> list[str]:
     return [*first, *sorted(names - set(first))]
 
 
+def untold(columns: Columns) -> Collection[str]:
+    """Return the baselines that know what the model is not told: what was right before."""
+    return () if (columns.axis("history") != "").any() else _FORMER
+
+
+def called(columns: Columns, name: str) -> str:
+    """Return a baseline's name, marked where it knows what the model is not told."""
+    return f"{name} {_MARK}" if name in untold(columns) else name
+
+
+def caveat(columns: Columns) -> str:
+    """Say what the mark means, "" where no baseline of these rows has it."""
+    return _TOLD if {*untold(columns)} & {*guesses(columns)} else ""
+
+
 def even(columns: Columns) -> list[str]:
     """Return the names of the baselines that give each option the same share."""
     ends = f"{GUESS}(.+)[.]brier"
@@ -153,6 +195,11 @@ def moved(columns: Columns, name: str) -> Columns:
     return made.where(columns.run & made.run)
 
 
+def tied(columns: Columns) -> Columns:
+    """Return the rows as the training mean moved, each half right: it is as near as itself."""
+    return valued(columns, np.where(columns.run & known(columns, "base_mae"), 0.5, np.nan))
+
+
 # --- readings and forms -----------------------------------------------------------------
 
 
@@ -169,7 +216,8 @@ def alike(a: Columns, b: Columns) -> bool:
 def variants(readings: Mapping[str, Columns]) -> Variants:
     """Return a run's rows by what tells them apart: its form where it has both, its readings.
 
-    Readings that hold the same stand once. Beside the rows stands the first of their readings.
+    Readings that hold the same stand once. Beside the rows stands the first of their readings. A
+    form of which nothing ran is left out.
     """
     made: dict[str, tuple[Reading, Columns]] = {}
     first = next(iter(readings.values()))
@@ -179,6 +227,8 @@ def variants(readings: Mapping[str, Columns]) -> Variants:
             name: columns.where(columns.axis("form") == form) if form else columns
             for name, columns in readings.items()
         }
+        if form and not any(columns.run.any() for columns in parts.values()):
+            continue
         found: dict[str, tuple[list[str], Columns]] = {}
         for name, columns in parts.items():
             twin = next((key for key, (_, x) in found.items() if alike(x, columns)), None)
@@ -217,6 +267,17 @@ def joined(rows: Iterable[tuple[Cell, ...]], at: int = 0) -> tuple[tuple[Cell, .
         told = f"{run} both readings" if read and twin and twin[at] != name else row[at]
         made[key] = (*row[:at], told, *row[at + 1 :])
     return tuple(made.values())
+
+
+def fullest(variants: Variants) -> tuple[str, tuple[Reading, Columns]]:
+    """Return the variant that figures are drawn of, and what tells it from others.
+
+    That of the form with the most valid answers, text where both have as many, in the first of its
+    readings.
+    """
+    found = forms(variants)
+    form = max(found, key=lambda form: int((found[form][1].part("valid") == 1).sum()))
+    return next((told, each) for told, each in variants.items() if each is found[form])
 
 
 def named(variants: Variants, run: str = OWN) -> Variants:
@@ -273,8 +334,25 @@ def one(columns: Columns) -> bool:
     return not several and len(levels(columns.category[columns.axis("class") != ""])) < 2
 
 
+def by(columns: Columns) -> str:
+    """Say what a category is: the slice whose levels are the categories'."""
+    found = (told for axis, told in _BY.items() if (columns.axis(axis) == columns.category).all())
+    return next(found, "category")
+
+
+def lacking(columns: Columns) -> str:
+    """Say how many categories ran, "4 of 5 morphologies run"; "" where all did."""
+    names, ran = (levels(each) for each in (columns.category, columns.category[columns.run]))
+    if not ran or len(ran) == len(names):
+        return ""
+    word = by(columns)
+    return f"{len(ran)} of {len(names)} {_MANY.get(word, f'{word}s')} run"
+
+
 def invalid(columns: Columns) -> str:
-    """Return the share of answers that could not be read."""
+    """Return the share of answers that could not be read; of none a dash."""
+    if not len(columns):
+        return figures.DASH
     return figures.percent(1 - float(columns.part("valid").mean()))
 
 

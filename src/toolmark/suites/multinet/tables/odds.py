@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import nan
 from typing import TypeAlias
 
 import numpy as np
@@ -21,19 +22,27 @@ Bins: TypeAlias = list[tuple[float, float, int, float, Estimate]]
 BINS = 10
 _HEAD = ("", "n", "Brier, linear", "Brier, quadratic", "player 0, linear", "player 1, linear")
 _BRIER = (
-    "Linear: the sum of |p - y| over the options, 2 (1 - p of the truth); quadratic: of their "
-    "squares. Both lie in 0 to 2, less is better, and an invalid answer costs 2. The linear one, "
-    "which the paper uses, is improper: all probability on the likeliest option costs least of it, "
-    "whatever one believes, so that only the quadratic one rewards honest probabilities."
+    "Linear: the sum of |p - y| over the options, of a valid distribution 2 (1 - p of the truth); "
+    "quadratic: of their squares. Of valid distributions both lie in 0 to 2; less is better, and "
+    "an invalid answer costs 2. The linear one, which the paper uses, is improper: all probability "
+    "on the likeliest option costs least of it, whatever one believes, so that only the quadratic "
+    "one rewards honest probabilities."
+)
+_LAX = (
+    " The reference reading lets numbers below 0 and above 1 pass if they add up to 1: there "
+    "neither error has an upper end."
 )
 _MORE = (
     "", "", "n", "largest / median", "beyond 3 × median", "normalised",
-    "normalised, filtered 5 to 95 %", "normalised, filtered 0.05 to 99.95 %",
+    "normalised, filtered 5 to 95 %", "normalised, filtered 0.05 to 99.95 %", "total",
+    "normalised, quadratic", "total, quadratic",
 )  # fmt: skip
 _SPREAD = (
-    "Of the linear Brier error by row. Normalised: its mean, from the least of the rows to the "
+    "Of the linear Brier error by row, but for the last two columns; of a player there is no "
+    "quadratic one. Normalised: its mean, from the least of the rows to the "
     "largest; filtered: of the rows between two percentiles, the paper's and the published code's. "
-    "A dash: all rows alike. ∞: the median is 0."
+    f"Total: the sum over rows. A dash: all rows alike, or filtered of fewer than {measure.SOME} "
+    "rows. ∞: the median is 0."
 )
 
 
@@ -62,12 +71,14 @@ def briers(own: Variants) -> Table:
         for name, columns in _every(own)
     ]
     ran = first.where(first.run)
+    lax = any(read == "reference" for read, _ in own.values())
     even = figures.decimal(2 * (1 - 1 / len(measure.MOVES)))  # of even odds so are a player's
-    for name in measure.even(ran):
+    for name in measure.even(ran) if len(ran) else ():
         both = (ran.part(f"{measure.GUESS}{name}.{part}").mean().item() for part in parts[:2])
         told = (*map(figures.decimal, both), *(even for _ in parts[2:]))
         rows.append((f"{name}: even odds", len(ran), *told))
-    note = f"{_BRIER} In brackets 95 % intervals over {measure.counted(first)}."
+    note = f"{_BRIER}{_LAX * lax} In brackets 95 % intervals over {measure.counted(first)}"
+    note += f"{measure.FEW}.{measure.caveat(first)}"
     return Table(title="Probabilities: Brier scores", head=_HEAD[: 2 + len(parts)],
                  rows=measure.joined(rows), note=note)  # fmt: skip
 
@@ -81,7 +92,7 @@ def more(own: Variants) -> Table:
         for name, columns in _every(own):
             rows.append((what, name, *_spread(columns.where(columns.run), player)))
     return Table(title="More measures: probabilities", head=_MORE, rows=measure.joined(rows, 1),
-                 note=_SPREAD, fold=True)  # fmt: skip
+                 note=_SPREAD + measure.caveat(first), fold=True)  # fmt: skip
 
 
 def _spread(columns: Columns, player: str) -> tuple[Cell, ...]:
@@ -92,8 +103,10 @@ def _spread(columns: Columns, player: str) -> tuple[Cell, ...]:
     paper, reference = (errors.found(reading) for reading in READINGS)
     if not paper["n"]:
         return (0,)
-    filtered = "normalised_quantile_filtered_mae"
-    told = (paper["max_rel_mae"], paper["normalised_mae"], paper[filtered], reference[filtered])
+    both = (each["normalised_quantile_filtered_mae"] for each in (paper, reference))
+    filtered = both if paper["n"] >= measure.SOME else (nan, nan)
+    told = (paper["max_rel_mae"], paper["normalised_mae"], *filtered, paper["total_mae"],
+             paper["normalised_mse"], paper["total_mse"])  # fmt: skip
     beyond = figures.percent(paper["prop_beyond_3x_median"])
     return (len(columns), figures.decimal(told[0]), beyond, *map(figures.decimal, told[1:]))
 
@@ -102,7 +115,8 @@ def _every(own: Variants) -> Iterator[tuple[str, Columns]]:
     """Go through one's own rows, then those of the baselines that are sure of an option."""
     yield from ((name, columns) for name, (_, columns) in own.items())
     _, first = measure.first(own)
-    yield from ((name, measure.guess(first, name)) for name in measure.guesses(first))
+    for name in measure.guesses(first):
+        yield measure.called(first, name), measure.guess(first, name)
 
 
 def _players(columns: Columns) -> tuple[str, ...]:

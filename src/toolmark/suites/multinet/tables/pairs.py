@@ -6,7 +6,7 @@ apart: what changes with the form is format, what stays is the action.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from toolmark.suites.multinet.tables.measure import FORMS, Cell
 from toolmark.types import Table
 
 _NOTE = (
-    "Every row was asked in both forms; differences are text minus tool in percentage points, "
+    "Answers that ran in both forms; differences are text minus tool in percentage points, "
     "paired by row, in brackets 95 % intervals. Valid: can it be read, which is format. Of rows "
     "that are valid in both forms only the action decides."
 )
@@ -29,16 +29,18 @@ def tables(readings: Mapping[str, Columns], right: str) -> Iterator[Table]:
     """Return the two forms beside each other; nothing where only one was asked."""
     columns = next(iter(readings.values()))
     text, tool = (columns.where(columns.axis("form") == form) for form in FORMS)
-    both = np.intersect1d(text.item[text.run].astype(str), tool.item[tool.run].astype(str))
-    text, tool = (part.where(np.isin(part.item.astype(str), both)) for part in (text, tool))
+    text, tool = (part.where(part.run) for part in (text, tool))
+    both = {*_keys(text)} & {*_keys(tool)}
+    text, tool = (_among(part, both) for part in (text, tool))
     if len(text) and len(tool):
         yield _shares(text, tool, right)
         yield _fates(text, tool)
 
 
 def _keyed(columns: Columns) -> Columns:
-    """Let rows of both forms meet by their row, and count by their group."""
-    return replace(columns, task=columns.item)
+    """Let answers of both forms meet by their row and repeat, and count by their group."""
+    told = [f"{item} {repeat}" for item, repeat in _keys(columns)]
+    return replace(columns, task=np.array(told, dtype=object))
 
 
 def _pair(text: Columns, tool: Columns) -> Paired:
@@ -49,7 +51,7 @@ def _shares(text: Columns, tool: Columns, right: str) -> Table:
     """Return valid, right, and right of the valid, in both forms with their difference."""
     valid = [measure.valued(part, part.part("valid")) for part in (text, tool)]
     shared = _valid(text) & _valid(tool)
-    read = [part.where(np.array([key in shared for key in _keys(part)])) for part in (text, tool)]
+    read = [_among(part, shared) for part in (text, tool)]
     rows = (
         _row("valid: it can be read", *valid),
         _row(f"{right}, of what is valid in both forms", *read),
@@ -74,6 +76,10 @@ def _row(name: str, text: Columns, tool: Columns) -> tuple[Cell, ...]:
 
 def _keys(columns: Columns) -> list[tuple[str, int]]:
     return list(zip(columns.item.tolist(), columns.repeat.tolist(), strict=True))
+
+
+def _among(columns: Columns, kept: Collection[tuple[str, int]]) -> Columns:
+    return columns.where(np.array([key in kept for key in _keys(columns)], dtype=bool))
 
 
 def _valid(columns: Columns) -> set[tuple[str, int]]:

@@ -26,7 +26,8 @@ _TEXT = (
 _MORE = "Standard deviation of the rows themselves. An invalid answer is like nothing: 0."
 _CALLS = (
     "Exact by strings: the calls of every turn letter by letter, as the paper has it; in the "
-    "reference reading those of all turns in one list, wherever a turn ends. Equal calls may "
+    "reference reading those of all turns in one list, wherever a turn ends: a conversation can be "
+    "right there though a turn of it is invalid. Equal calls may "
     "differ there by a space or by the order of arguments. By structure: names and values "
     "compared. A "
     "tool call has no spelling, so in that form both columns are by structure. Invalid: "
@@ -57,7 +58,8 @@ def texts(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
 
 def _categories(forms: Variants, names: Sequence[str], by: str) -> Table:
     """Return the shares by category in each form, the baselines' beside one's own."""
-    guesses = measure.guesses(measure.first(forms)[1])
+    _, first = measure.first(forms)
+    guesses = measure.guesses(first)
     rows: list[tuple[Cell, ...]] = []
     for name in names:
         for form, (reading, columns) in forms.items():
@@ -66,17 +68,21 @@ def _categories(forms: Variants, names: Sequence[str], by: str) -> Table:
                 right = (measure.right(part, each) for each in guesses)
                 rows.append((name, *_text(form, reading, part), *right))
     note = "Last the baselines' exact match on the same rows." if guesses else ""
-    return Table(title=f"Texts by {by}", head=(by, "form", *_HEAD[1:], *guesses), rows=tuple(rows),
-                 note=note)  # fmt: skip
+    names_of = (measure.called(first, each) for each in guesses)
+    return Table(title=f"Texts by {by}", head=(by, "form", *_HEAD[1:], *names_of),
+                 rows=tuple(rows), note=note + measure.caveat(first))  # fmt: skip
 
 
 def answers(own: Variants) -> Table:
     """Return one's own rows and the baselines', which answered the same items."""
     reading, first = measure.first(own)
     rows = [_text(name, *found) for name, found in own.items()]
-    rows += [_text(name, reading, measure.guess(first, name), own=False)
-             for name in measure.guesses(first)]  # fmt: skip
-    note = f"{_TEXT} In brackets 95 % intervals over {measure.counted(first)}."
+    rows += [
+        _text(measure.called(first, name), reading, measure.guess(first, name), own=False)
+        for name in measure.guesses(first)
+    ]
+    note = f"{_TEXT} In brackets 95 % intervals over {measure.counted(first)}"
+    note += f"{measure.FEW}.{measure.caveat(first)}"
     return Table(title="Texts", head=_HEAD, rows=measure.joined(rows), note=note)
 
 
@@ -137,6 +143,7 @@ def conversations(own: Variants) -> Iterator[Table | Chart]:
     head = ("", "conversations", "exact by strings", "exact by structure", "of valid", "invalid",
             "invalid turns", "first failure", "turns", "calls", "calls wanted")  # fmt: skip
     note = f"{_CALLS} In brackets 95 % intervals over {measure.counted(first)}."
+    note += measure.caveat(first)
     yield Table(title="Conversations", head=head, rows=measure.joined(rows), note=note)
     if any(each.recalls() for each in talks.values()):
         yield _turns(talks)
@@ -209,4 +216,4 @@ def _calls(name: str, columns: Columns, talks: Conversations) -> tuple[Cell, ...
 def _guessed(name: str, columns: Columns) -> tuple[Cell, ...]:
     """Return the cells of a baseline, of which only whether it was exact is known."""
     found = measure.guess(columns, name)
-    return (name, len(found), figures.share(measure.exact(found)))
+    return (measure.called(columns, name), len(found), figures.share(measure.exact(found)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import inf
+from math import inf, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -24,15 +24,18 @@ _HEAD = (
 _MORE = (
     "", "", "n", "exact vector", "normalised MAE", "normalised MSE", "mean ratio, MAE",
     "mean ratio, MSE", "filtered MAE / MAE of the mean", "normalised, filtered 5 to 95 %",
+    "normalised ratio, MAE", "normalised ratio, MSE", "total MAE", "total MSE",
 )  # fmt: skip
 _ENDLESS = "∞: larger than numbers go, as where a model answered huge ones, or divided by nothing. "
 _NOTE = (
     "MAE and MSE: means over a row's dimensions, then over rows. RelMAE, RelMSE: their sum over "
     "the sum of a baseline that always answers the mean of the training rows; less than 1 is "
     "better than that. Closer than the mean: the share of rows with a smaller MAE than that "
-    "baseline's. Filtered: the RelMAE of rows between the 5th and 95th percentile of the errors, "
-    "as the paper defines it; the published code has instead the mean error of rows between the "
-    "0.05th and 99.95th, normalised from the least of them to the largest. A dash: nothing to "
+    "baseline's; 50 % is no better than it. Filtered: the RelMAE of rows between the 5th and 95th "
+    "percentile of the errors, as the paper defines it; the published code has instead the mean "
+    "error of rows between the 0.05th and 99.95th, normalised from the least of them to the "
+    "largest, told of "
+    f"{measure.SOME} rows or more: of a few it is the same whatever they are. A dash: nothing to "
     f"divide, or to normalise. {_ENDLESS}In brackets 95 % intervals over {{}}."
 )
 _READINGS = (
@@ -42,9 +45,12 @@ _READINGS = (
 _MORE_NOTE = (
     "Exact vector: every number equal, which the published code calls success. Normalised: the "
     "mean from the least error to the largest. Mean ratio: of each row's error to the baseline's, "
-    "as the published harness has it beside its ratio of sums; a row that the baseline has right, "
-    "or an invalid one, makes it endless. Filtered MAE / MAE of the mean: as RelMAE, filtered, "
-    f"over the baseline's errors of all rows. {_ENDLESS}"
+    "as the published harness has it beside its ratio of sums; a row that the baseline has right "
+    "and the model has wrong, or an invalid one, makes it endless. Filtered MAE / MAE of the mean: "
+    "as RelMAE, filtered, over the baseline's errors of all rows. Normalised ratio: of the ratios "
+    "that are finite, from the least to the largest. Total: the sum over rows. MSE as a sum over "
+    "dimensions, which the paper's formula has, is MSE times their number, and RelMSE the same. "
+    f"{_ENDLESS}"
 )
 _BINS = np.array([*np.arange(0, 3.01, 0.25), np.inf])  # in medians
 _WORST = 10
@@ -57,7 +63,7 @@ def tables(readings: Mapping[str, Columns], by: str) -> Iterator[Table | Chart]:
     yield main(rows, by)
     yield more(rows, by)
     yield from _slices(rows, by)
-    told, (_, first) = next(iter(variants.items()))
+    told, (_, first) = measure.fullest(variants)
     parts = {level: first.where((first.category == level) & first.run)
              for level in measure.levels(first.category)}  # fmt: skip
     of = {level: f" ({', '.join(filter(None, (level, told)))})" for level in parts}
@@ -85,7 +91,10 @@ class Errors(NamedTuple):
 
 
 class Others(NamedTuple):
-    """What else they say: `ratios` are means of rows' own, `full` is `filtered` over all rows."""
+    """What else they say: `ratios` are means of rows' own, `full` is `filtered` over all rows.
+
+    `spread` is the normalised mean of the ratios by row.
+    """
 
     exact: float
     normalised: float
@@ -94,6 +103,10 @@ class Others(NamedTuple):
     ratios_sq: float
     full: float
     scaled: float
+    spread: float
+    spread_sq: float
+    total: float
+    total_sq: float
 
 
 def errors(columns: Columns, part: str = "") -> Errors:
@@ -122,6 +135,10 @@ def others(columns: Columns) -> Others:
         ratios_sq=reference["avg_baseline_relative_mse"],
         full=paper["quantile_filtered_rel_mae_full_baseline"],
         scaled=paper["normalised_quantile_filtered_mae"],
+        spread=reference["normalized_baseline_relative_mae"],
+        spread_sq=reference["normalized_baseline_relative_mse"],
+        total=paper["total_mae"],
+        total_sq=paper["total_mse"],
     )
 
 
@@ -142,7 +159,8 @@ def main(own: Variants, by: str) -> Table:
     """Return the errors by category, the baselines' below one's own."""
     rows = [(*names, *line(found)) for names, found in _rows(own)]
     several = len({read for read, _ in own.values()}) > 1
-    note = _NOTE.format(measure.counted(measure.first(own)[1])) + _READINGS * several
+    _, first = measure.first(own)
+    note = _NOTE.format(measure.counted(first)) + _READINGS * several + measure.caveat(first)
     return Table(title="Errors of the vectors", head=(by, *_HEAD[1:]),
                  rows=measure.joined(rows, 1), note=note)  # fmt: skip
 
@@ -152,10 +170,14 @@ def more(own: Variants, by: str) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for names, columns in _rows(own):
         ran = columns.where(columns.run)
-        exact, *rest = others(ran)
+        found = others(ran)
+        if len(ran) < measure.SOME:
+            found = found._replace(scaled=nan)
+        exact, *rest = found
         told = (figures.percent(exact), *map(decimal, rest)) if len(ran) else ()
         rows.append((*names, len(ran), *told))
-    return Table(title="More measures: vectors", head=(by, *_MORE[1:]), note=_MORE_NOTE,
+    note = _MORE_NOTE + measure.caveat(measure.first(own)[1])
+    return Table(title="More measures: vectors", head=(by, *_MORE[1:]), note=note,
                  rows=measure.joined(rows, 1), fold=True)  # fmt: skip
 
 
@@ -167,7 +189,7 @@ def _rows(own: Variants) -> Iterator[tuple[tuple[str, str], Columns]]:
             yield (level, name), _level(columns, level)
         part = _level(first, level)
         for name in measure.guesses(first):
-            yield (level, name), measure.moved(part, name)
+            yield (level, measure.called(first, name)), measure.moved(part, name)
 
 
 def _level(columns: Columns, level: str) -> Columns:
@@ -180,6 +202,8 @@ def line(columns: Columns) -> tuple[Cell, ...]:
     if not len(ran):
         return (0,)
     found = errors(ran)
+    if len(ran) < measure.SOME:
+        found = found._replace(scaled=nan)
     return (
         len(ran),
         measure.invalid(ran),
