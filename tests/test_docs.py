@@ -13,6 +13,7 @@ import typer
 
 from toolmark import plugin, suites
 from toolmark.cli import app as cli
+from toolmark.cli import ready
 from toolmark.errors import UsageError
 from toolmark.models import resolve
 from toolmark.suites.multinet import families
@@ -70,7 +71,7 @@ def wrong(words: Sequence[str]) -> Iterator[str]:
 
 
 def _words(command: str, first: str, given: dict[str, list[str]]) -> Iterator[str]:
-    if command == "fetch" and first not in cli.DATA and not ANY.fullmatch(first):
+    if command == "fetch" and first not in ready.DATA and not ANY.fullmatch(first):
         yield f"data {first}"
     if command not in ("run", "make", "serve", "tune", "author", "list") or ANY.fullmatch(first):
         return
@@ -127,8 +128,8 @@ def test_what_is_not_there_is_found(line: str) -> None:
 
 
 def test_all_data_that_can_be_named_have_something_that_fetches_them() -> None:
-    assert cli.DATA.keys() >= {families.suite(family) for family in families.FAMILIES}
-    for place in cli.DATA.values():
+    assert ready.DATA.keys() >= {families.suite(family) for family in families.FAMILIES}
+    for place in ready.DATA.values():
         assert callable(plugin.attribute(place))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import tarfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,6 +116,15 @@ def test_a_source_archive_is_unpacked_without_its_links(tmp_path: Path) -> None:
 SOURCE = "tiny_data-1.0.tar.gz"
 
 
+def source(index: Path, members: dict[str, str]) -> bytes:
+    with tarfile.open(index / SOURCE, "w:gz") as bundle:
+        for name, text in members.items():
+            entry = tarfile.TarInfo(f"tiny_data-1.0/{name}")
+            entry.size = len(text)
+            bundle.addfile(entry, io.BytesIO(text.encode()))
+    return (index / SOURCE).read_bytes()
+
+
 @pytest.mark.parametrize("project", ["", '[build-system]\nrequires = ["setuptools"]\n'])
 def test_no_set_up_script_of_a_source_archive_runs_and_no_build_tools_are_fetched(
     index: Path, tmp_path: Path, project: str
@@ -124,16 +135,47 @@ def test_no_set_up_script_of_a_source_archive_runs_and_no_build_tools_are_fetche
         "setup.py": f"open({str(mark)!r}, 'w')",
         **({"pyproject.toml": project} if project else {}),
     }
-    with tarfile.open(index / SOURCE, "w:gz") as bundle:
-        for name, text in told.items():
-            entry = tarfile.TarInfo(f"tiny_data-1.0/{name}")
-            entry.size = len(text)
-            bundle.addfile(entry, io.BytesIO(text.encode()))
-    found = fetch.fetch(package((index / SOURCE).read_bytes(), SOURCE), tmp_path / "cache")
+    found = fetch.fetch(package(source(index, told), SOURCE), tmp_path / "cache")
     assert kept(found) == {f"tiny_data-1.0/{name}" for name in told}
     with pytest.raises(DataError, match="HASHES"):
         fetch.fetch(package(b"the real one", SOURCE), tmp_path / "other")
     assert not mark.exists() and kept(tmp_path / "other") == set()
+
+
+IMPORTED = ("pathlib", "json", "setuptools", "setup")
+
+
+@pytest.mark.parametrize("path", [":", "", ".", "own:", ":.:own"])
+def test_nothing_in_a_source_archive_is_imported_whatever_paths_are_set(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """An empty path is the folder that a program works in: for pip the archive's own."""
+    index.mkdir()
+    mark = tmp_path / "ran"
+    told = {f"{name}.py": f"open({str(mark)!r}, 'w')" for name in IMPORTED}
+    monkeypatch.setenv("PYTHONPATH", path)
+    monkeypatch.chdir(index.parent)
+    fetch.fetch(package(source(index, told), SOURCE), tmp_path / "cache")
+    assert not mark.exists()
+
+
+def test_a_backend_in_the_tree_of_another_file_than_the_pinned_one_does_not_run(
+    index: Path, tmp_path: Path
+) -> None:
+    index.mkdir()
+    mark = tmp_path / "ran"
+    project = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
+    source(index, {"pyproject.toml": project, "own.py": f"open({str(mark)!r}, 'w')"})
+    with pytest.raises(DataError, match="HASHES"):
+        fetch.fetch(package(b"the real one", SOURCE), tmp_path / "cache")
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_has_no_digest_and_is_not_waited_for(tmp_path: Path, make: Any) -> None:
+    make(tmp_path / "x")
+    with pytest.raises(DataError, match="not a file"):
+        fetch.digest(tmp_path / "x")
 
 
 def test_fetching_at_once_gives_one_folder(tmp_path: Path) -> None:

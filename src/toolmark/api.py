@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-import hashlib
-import signal
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import uvloop
-from msgspec.structs import replace
+from msgspec import structs
 
 from toolmark import suites
-from toolmark.agents.loop import merge
-from toolmark.errors import DataError, Rejected, UsageError, alike, near
+from toolmark.errors import Rejected, UsageError, alike, near
 from toolmark.media import Media
-from toolmark.models import doctor, sound
-from toolmark.models.encode import check_sampling
-from toolmark.models.resolve import address, resolve
+from toolmark.models import doctor
+from toolmark.models.openai import TIMEOUT_S
+from toolmark.models.policy import CONNECTIONS, RETRIES
+from toolmark.models.resolve import resolve
 from toolmark.models.sound import Form
-from toolmark.runs import card, dataset, runner, scoring, store, versions
-from toolmark.runs.plan import FileTasks, Plan, select, task_file, world
+from toolmark.runs import begin, folders, request, runner, scoring
+from toolmark.runs.plan import Plan, select
 from toolmark.runs.store import Folder, Run
 from toolmark.runs.suite import Scorer, Suite
-from toolmark.types import Instrument, Model, Sampling, Task
+from toolmark.suites import made
+from toolmark.types import Instrument, Model, Task
 
 if TYPE_CHECKING:
     from toolmark.report.compare import Comparison
 
 
-_ENDS = (signal.SIGTERM, signal.SIGHUP)
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 def load(name: str, **knobs: Any) -> Suite:
@@ -56,17 +55,18 @@ async def arun(
     reasoning_effort: str | None = None,
     extra_body: Mapping[str, Any] | None = None,
     base_url: str | None = None,
-    headers: Sequence[tuple[str, str]] = (),
+    headers: Mapping[str, str] | Sequence[tuple[str, str]] = (),
     repeats: int = 1,
     limit: int | None = None,
-    ids: Sequence[str] = (),
+    ids: str | Sequence[str] = (),
     sample: int | None = None,
     tasks: str | Path = "",
     log_dir: str | Path = "runs",
     cache: str | Path | None = None,
-    max_connections: int = 16,
-    max_retries: int = 5,
-    timeout_s: float = 600.0,
+    max_connections: int = CONNECTIONS,
+    max_retries: int = RETRIES,
+    timeout_s: float = TIMEOUT_S,
+    time_limit_s: float | None = None,
     audio_format: Form = "wav",
     resume: bool = True,
     command: str = "",
@@ -79,114 +79,145 @@ async def arun(
     request that misses episodes is continued, unless `resume` is False. `sample` draws that
     many tasks spread over the categories; `tasks` takes the tasks from a JSONL file, or a folder
     that `make` wrote. `audio_format` is how an endpoint gets sound: wav, or mp3, which is smaller.
+    An episode that takes longer than `time_limit_s` is not run; whoever continues the run may set
+    another limit.
+
+    A model object is an `async (Request) -> Reply`, paced, retried and cached like an endpoint.
+    Its run is continued where it can be told from others: by a `.name`, or as a function at the
+    top of a file.
 
     Raises UsageError for a request that cannot be, Rejected when the endpoint refuses it
     (what was done is kept), DataError for damaged files.
     """
-    if not isinstance(suite, Suite):
-        raise UsageError(f"expected a Suite, got {suite!r}; next: tm.load(NAME)")
-    _positive("repeats", repeats)
-    _positive("max_connections", max_connections)
-    suite = of_set(suite, tasks)
-    asked = Sampling(
+    suite = made.adopted(_suite(suite), tasks)
+    drawn = request.sampling(
+        extra_body,
         temperature=temperature,
         top_p=top_p,
         max_tokens=max_tokens,
         reasoning_effort=reasoning_effort,
-        extra=dict(extra_body or {}),
     )
-    speech = dialect_of(suite, dialect)
-    plan = Plan(
-        suite=suite.name,
-        model=model if isinstance(model, str) else _name(model),
-        dialect=speech,
-        knobs=dict(suite.knobs),
-        base_url=address(model, base_url) if isinstance(model, str) else "",
-        sampling=merge(suite.sampling, asked),
+    plan, sure = request.plan(
+        suite,
+        model,
+        dialect=dialect_of(suite, dialect),
+        base_url=base_url,
+        sampling=drawn,
         repeats=repeats,
         limit=limit,
-        ids=tuple(ids),
+        ids=ids,
         sample=sample,
-        tasks=str(tasks),
-        tasks_sha256=_digest(task_file(Path(tasks))) if tasks else "",
-        world=world(suite),
+        tasks=tasks,
         audio=audio_format,
     )
-    check_sampling(plan.sampling)
-    sound.check(audio_format)
+    line = request.line(
+        headers, timeout_s=timeout_s, max_connections=max_connections, max_retries=max_retries
+    )
+    limit_s = request.time_limit(time_limit_s)
+    kept = None if cache is None else request.place("cache", cache)
     able(suite, plan)
-    path, fresh = _folder(Path(log_dir), plan, resume=resume)
+    place = request.place("log_dir", log_dir)
+    path, fresh = folders.choose(place, plan, resume=resume and sure)
+    make = partial(resolve, model, base_url=base_url, cache=kept, **structs.asdict(line))
+    player = await _begun(path, plan, suite, make, fresh=fresh, watch=watch, command=command)
     try:
-        player = resolve(
-            model,
-            suite=suite,
-            base_url=base_url,
-            headers=headers,
-            timeout_s=timeout_s,
-            max_connections=max_connections,
-            max_retries=max_retries,
-            cache=None if cache is None else Path(cache),
-            media=Media(path / "media"),
-            audio=audio_format,
-        )
-        if isinstance(player, Instrument):  # its options are wrong now or never
-            player.bind(next(iter(suite)), 0)
-        if fresh and suite.hears:
-            await doctor.listen(player, Media(path / "media"), ask=bool(plan.base_url))
-        if fresh:
-            with _interruptible():
-                store.create(
-                    path,
-                    plan,
-                    finished(suite, plan, watch),
-                    media=Media(task_file(Path(tasks)).with_name("media"))
-                    if tasks
-                    else suite.media,
-                    refers=suite.refers,
-                    seed=suite.seed,
-                    command=command,
-                    created=datetime.now(UTC).isoformat(timespec="seconds"),
-                    hashes=dict(suite.hashes),
-                    versions=versions.found(),
-                )
-    except BaseException:
-        if fresh and path.exists():
-            store.discard(path)
-        raise
-    try:
-        with Folder(path) as folder:
+        with _told(path, fresh=fresh), Folder(path) as folder:
             if not fresh:
-                with _interruptible():
-                    _mend(folder, suite, plan, watch)
-            if not tasks and suite.notes:
-                folder.note(notes={"data": suite.notes})
-            await runner.execute(
-                folder,
-                suite,
-                player,
-                suite.dialects[speech],
-                max_connections=max_connections,
-                watch=watch,
-                stop=stop,
-            )
-            folder.note(dropped=getattr(player, "dropped", ()))
-    except Rejected as error:
-        error.run_dir = str(path)
-        raise
-    except UsageError:
-        if fresh:
-            _withdraw(path)
-        raise
+                begin.mend(folder, suite, plan, partial(finished, suite, watch=watch))
+            await _play(folder, suite, player, max_connections, limit_s, watch, stop)
     finally:
         await _closed(player)
     return Run(path)
 
 
-def run(suite: Suite, model: str | Model | Instrument, **settings: Any) -> Run:
-    """Do what `arun` does, from code that is not async."""
+async def _begun(
+    path: Path,
+    plan: Plan,
+    suite: Suite,
+    make: Callable[..., Model | Instrument],
+    *,
+    fresh: bool,
+    watch: runner.Watcher | None,
+    command: str,
+) -> Model | Instrument:
+    """Make the model, and fill the folder of a new run, of which nothing is left on failure."""
+    media = Media(path / "media")
+    player: Model | Instrument | None = None
+    try:
+        player = make(suite=suite, media=media, audio=plan.audio)
+        if isinstance(player, Instrument):  # its options are wrong now or never
+            player.bind(next(iter(suite)), 0)
+        if fresh and suite.hears:
+            await doctor.listen(player, media, ask=bool(plan.base_url))
+        if fresh:
+            begin.create(path, plan, suite, finished(suite, plan, watch), command)
+        return player
+    except BaseException:
+        if player is not None:
+            await _closed(player)
+        if fresh and path.exists():
+            folders.discard(path)
+        raise
+
+
+async def _play(
+    folder: Folder,
+    suite: Suite,
+    player: Model | Instrument,
+    max_connections: int,
+    time_limit_s: float | None,
+    watch: runner.Watcher | None,
+    stop: asyncio.Event | None,
+) -> None:
+    """Run what is missing; note what is to be known of the data and what was left out."""
+    plan = folder.run.info.plan
+    if not plan.tasks and suite.notes:
+        folder.note(notes={"data": suite.notes})
+    await runner.execute(
+        folder,
+        suite,
+        player,
+        suite.dialects[plan.dialect],
+        max_connections=max_connections,
+        time_limit_s=time_limit_s,
+        watch=watch,
+        stop=stop,
+    )
+    folder.note(dropped=getattr(player, "dropped", ()))
+
+
+@contextmanager
+def _told(path: Path, *, fresh: bool) -> Iterator[None]:
+    """Say which run a refusal ended; take a new one back that turns out to be wrongly asked."""
+    try:
+        yield
+    except Rejected as error:
+        error.run_dir = str(path)
+        raise
+    except UsageError:
+        if fresh:
+            folders.withdraw(path)
+        raise
+
+
+def _shown(
+    door: Callable[_P, Coroutine[Any, Any, _R]],
+) -> Callable[[Callable[..., _R]], Callable[_P, _R]]:
+    """Let a function show the parameters of an async one: to readers, notebooks, type checkers."""
+
+    def dress(plain: Callable[..., _R]) -> Callable[_P, _R]:
+        plain.__signature__ = inspect.signature(door)  # type: ignore[attr-defined]
+        return plain
+
+    return dress
+
+
+@_shown(arun)
+def run(*asked: Any, **settings: Any) -> Run:
+    """Do what `arun` does, with the same parameters, from code that is not async."""
     if asyncio._get_running_loop() is not None:
         raise UsageError("a loop is running already (a notebook?): use `await tm.arun(...)`")
-    return uvloop.run(arun(suite, model, **settings))
+    return uvloop.run(arun(*asked, **settings))
 
 
 def open_run(path: str | Path) -> Run:
@@ -198,31 +229,84 @@ def rescore(run: Run | str | Path, scorer: Scorer | None = None) -> Run:
     """Score a stored run anew without asking the model; returns the run.
 
     A run of your own suite needs its `scorer`: nothing that a run folder names is imported.
+    Raises UsageError for a scorer of another suite; the old scores stay.
     """
     opened = run if isinstance(run, Run) else open_run(run)
-    scoring.rescore(opened, scorer or scorer_of(opened.info.plan.suite))
+    scoring.rescore(opened, judge_of(opened, scorer))
     return opened
 
 
-def compare(a: Run, b: Run, scorer: Scorer | None = None, *, differing: bool = False) -> Comparison:
+def compare(
+    a: Run,
+    b: Run,
+    scorer: Scorer | None = None,
+    *,
+    reading: str | None = None,
+    differing: bool = False,
+) -> Comparison:
     """Compare two runs item by item: paired difference with interval and exact test.
 
-    Where tasks differ in content under one id nothing is tested, unless `differing` asks for it.
+    The headline reading is compared unless another `reading` is named. Where tasks differ in
+    content under one id nothing is tested, unless `differing` asks for it.
     """
     from toolmark.report import compare as comparing
 
-    known = scorer or scorer_of(a.info.plan.suite)
-    return comparing.compare(a, b, known, differing=differing)
+    known = judges([a, b], scorer)[a.info.plan.suite]
+    return comparing.compare(a, b, known, reading, differing=differing)
 
 
 def write_report(*runs: Run, path: str | Path | None = None, scorer: Scorer | None = None) -> Path:
-    """Write one self-contained HTML page over the runs; by default into the first one's folder."""
+    """Write one self-contained HTML page over the runs; by default into the first one's folder.
+
+    `scorer` is that of your own suite; runs of built-in suites on the same page have their own.
+    """
     from toolmark.report import page
 
     if not runs:
         raise UsageError("no run to report on")
     target = Path(path) if path is not None else runs[0].path / "report.html"
-    return page.write(runs, (lambda _: scorer) if scorer else scorer_of, target)
+    return page.write(runs, judges(runs, scorer).__getitem__, target)
+
+
+def judges(runs: Sequence[Run], given: Scorer | None = None) -> dict[str, Scorer]:
+    """Return the scorer of each suite that these scored runs are of.
+
+    `given` is that of the one suite among them that is not built in; where all are, it must have
+    the readings of theirs. Raises UsageError for a scorer of another suite.
+    """
+    foreign = sorted({run.info.plan.suite for run in runs} - suites.SUITES.keys())
+    if given is not None and len(foreign) > 1:
+        raise UsageError(f"runs of {' and '.join(foreign)}: one scorer judges one suite")
+    found: dict[str, Scorer] = {}
+    for run in runs:
+        name = run.info.plan.suite
+        found[name] = judge_of(run, given if name in foreign or not foreign else None)
+        if name in foreign:
+            _judged(run, found[name])
+    return found
+
+
+def judge_of(run: Run, given: Scorer | None = None) -> Scorer:
+    """Return who judges a run: its suite's scorer, or `given`. Raises UsageError for another's."""
+    name = run.info.plan.suite
+    if given is None:
+        return scorer_of(name)
+    if name in suites.SUITES and {*given.readings} != {*(own := suites.scorer(name)).readings}:
+        raise UsageError(
+            f"{run.path} is of {name}, which is judged in {', '.join(own.readings)}; the scorer "
+            f"given judges in {', '.join(given.readings)}: leave it out"
+        )
+    return given
+
+
+def _judged(run: Run, scorer: Scorer) -> None:
+    """Raise UsageError where a run's scores are not in the readings of this scorer."""
+    score = next((score for score in run.scores() if score.readings), None)
+    if score is not None and scorer.readings[0] not in score.readings:
+        raise UsageError(
+            f"{run.path} is scored in {', '.join(score.readings)}; the scorer given judges in "
+            f"{', '.join(scorer.readings)}: it is another suite's, or the run must be scored anew"
+        )
 
 
 def scorer_of(name: str) -> Scorer:
@@ -238,89 +322,18 @@ def finished(suite: Suite, plan: Plan, watch: runner.Watcher | None = None) -> I
     The watcher is told of each that had to be made.
     """
     chosen = select(suite, plan, suite.seed)
-    made = chosen if plan.tasks else suite.make(chosen)
-    if watch is None or made is chosen:
-        yield from made
+    done = chosen if plan.tasks else suite.make(chosen)
+    if watch is None or done is chosen:
+        yield from done
         return
     n = sum(1 for _ in select(suite, plan, suite.seed))
     effort = suite.effort(select(suite, plan, suite.seed))
     progress = runner.Progress(n_planned=0, n_to_make=n, effort=effort)
     watch(progress)
-    for task in made:
+    for task in done:
         progress.n_made += 1
         watch(progress)
         yield task
-
-
-def of_set(suite: Suite, tasks: str | Path) -> Suite:
-    """Return the suite as a made set's tasks were made, where `tasks` is the folder of one.
-
-    Knobs, seed and hashes are the set's; who judges, and whatever else says how tasks are asked,
-    stays as it is. Raises UsageError where the user named a knob that contradicts the set, and
-    DataError for a set of another suite, or one that was changed.
-    """
-    manifest = dataset.verify(Path(tasks)) if tasks else None
-    if manifest is None:
-        return suite
-    if manifest.suite != suite.name:
-        raise DataError(f"{tasks}: a set of suite {manifest.suite!r}, not of {suite.name!r}")
-    made: dict[str, Any] = dict(manifest.knobs)
-    if suite.name in suites.SUITES:
-        try:
-            made = suites.settled(suite.name, made)
-        except UsageError as error:
-            raise DataError(f"{Path(tasks) / dataset.MANIFEST}: {error}") from None
-    own = card.placeless(suite.knobs)
-    for name in suite.given:
-        kept = manifest.seed if name == "seed" else card.placeless(made).get(name, own.get(name))
-        wish = suite.seed if name == "seed" else own.get(name)
-        if name not in suite.asking and wish != kept:
-            raise UsageError(
-                f"{tasks} was made with {name}={kept}, not {wish}: leave {name} out, or make "
-                "another set"
-            )
-    made |= {name: suite.knobs[name] for name in suite.asking if name in suite.knobs}
-    standing = {name: suite.hashes[name] for name in suite.standing if name in suite.hashes}
-    read = {name: sha for name, sha in manifest.hashes.items() if name not in suite.standing}
-    return dataclasses.replace(
-        suite,
-        tasks=FileTasks(Path(tasks), suite.name),
-        knobs=made,
-        seed=manifest.seed,
-        hashes=read | standing,
-        site=suite.reopen(made, Path(tasks)) if suite.reopen else suite.site,
-        notes=() if suite.reopen else suite.notes,
-    )
-
-
-def _mend(folder: Folder, suite: Suite, plan: Plan, watch: runner.Watcher | None) -> None:
-    """Make again what could not be made when the run began, if it is there to be made."""
-    if suite.broken is None or plan.tasks or suite.seed != folder.run.info.seed:
-        return
-    broken = {task.id for task in folder.run.tasks() if suite.broken(task)}
-    broken -= {id for id, _ in folder.run.done()}
-    if not broken:
-        return
-    again = replace(plan, ids=tuple(sorted(broken)), sample=None, limit=None)
-    made = {task.id: task for task in finished(suite, again, watch)}
-    folder.replace(made, suite.media, suite.refers)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let signals that a loop would heed later raise KeyboardInterrupt now: it stands still."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {name: signal.getsignal(name) for name in (signal.SIGINT, *_ENDS)}
-    mine = [name for name, how in before.items() if callable(how)]
-    try:
-        for name in mine:
-            signal.signal(name, signal.default_int_handler)
-        yield
-    finally:
-        for name in mine:
-            signal.signal(name, before[name])
 
 
 def able(suite: Suite, plan: Plan) -> None:
@@ -342,43 +355,13 @@ def dialect_of(suite: Suite, name: str | None) -> str:
     return name
 
 
-def _name(model: Model | Instrument) -> str:
-    return str(getattr(model, "name", "") or type(model).__name__)
-
-
-def _positive(name: str, value: int) -> None:
-    if value < 1:
-        raise UsageError(f"{name} must be at least 1; got {value}")
-
-
-def _digest(path: Path) -> str:
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path}: cannot read tasks: not a file")
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise UsageError(f"{path}: cannot read tasks: {error.strerror}") from None
+def _suite(given: object) -> Suite:
+    if not isinstance(given, Suite):
+        raise UsageError(f"expected a Suite, got {given!r}; next: tm.load(NAME)")
+    return given
 
 
 async def _closed(model: Model | Instrument) -> None:
     close = getattr(model, "close", None)
     if close is not None:
         await close()
-
-
-def _folder(parent: Path, plan: Plan, *, resume: bool) -> tuple[Path, bool]:
-    """Return the folder to work in, and whether it is new."""
-    last = store.newest(parent, plan) if resume else None
-    if last is not None and len(last.done()) < last.info.n_episodes:
-        return last.path, False
-    return store.claim(parent, plan), True
-
-
-def _withdraw(path: Path) -> None:
-    """Remove a run that turned out to be wrongly asked before anything was done in it."""
-    made = Run(path)
-    if any(made.trajectories()) or any(made.attempts()):
-        return
-    (path / "run.json").unlink()
-    store.discard(path)

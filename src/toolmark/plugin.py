@@ -94,16 +94,26 @@ def signature(spec: str) -> list[tuple[str, str, Any]]:
     tree, made = _source(spec)
     if made is None:
         return []
-    known: dict[str, ast.expr | None] = {
-        node.targets[0].id: node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    }
+    known = _constants(tree)
     pairs = zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)
     return [
         (each.arg, ast.unparse(each.annotation) if each.annotation else "", _value(default, known))
         for each, default in pairs
     ]
+
+
+def constant(spec: str) -> Any:
+    """Return the constant `module:NAME`, read from the source as `doc`; None if there is none."""
+    tree, _ = _source(spec)
+    return _value(_constants(tree).get(spec.partition(":")[2]), {})
+
+
+def _constants(tree: ast.Module) -> dict[str, ast.expr | None]:
+    return {
+        node.targets[0].id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
 
 
 def _source(spec: str) -> tuple[ast.Module, ast.FunctionDef | None]:

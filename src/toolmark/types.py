@@ -187,6 +187,7 @@ class Reply(Record, frozen=True, kw_only=True):
     `length`: cut at the token limit; `refused`: the endpoint's content filter or a refusal;
     `malformed`: a body whose parts have the wrong shape; `over_long`: the conversation no longer
     fits the model. `latency_s` runs to the last byte. Lone surrogates are escaped (`codec.escape`).
+    `kept`: it came from the cache, and nobody was asked.
     """
 
     text: str = ""
@@ -196,6 +197,7 @@ class Reply(Record, frozen=True, kw_only=True):
     usage: Usage = Usage()
     latency_s: float = 0.0
     model: str = ""
+    kept: bool = False
 
 
 class Result(Record, frozen=True, kw_only=True):
@@ -476,7 +478,13 @@ class Dialect(Protocol):
 
 
 class World(Protocol):
-    """One episode's surroundings. Raises WorldError only when the transport is lost."""
+    """One episode's surroundings. Raises WorldError only when the transport is lost.
+
+    Agents look by name for what only some have: `opening(messages)` returns the first turn's
+    messages as they are to be said, with what only the world knows; `at_once` is how many calls
+    of one reply it bears at the same time; `changed` says whether its tools are others by now;
+    `user` hears a reply without calls, and may answer.
+    """
 
     async def tools(self) -> tuple[Tool, ...]:
         """Return the tools on offer now."""
@@ -488,14 +496,6 @@ class World(Protocol):
 
     async def final_state(self) -> Any:
         """Return the state that is scored and handed on; plain JSON values or None."""
-        ...
-
-
-class Opener(Protocol):
-    """A world that puts what only it knows into the messages that open its episode."""
-
-    async def opening(self, messages: tuple[Message, ...], /) -> tuple[Message, ...]:
-        """Return the first turn's messages as they are to be said."""
         ...
 
 

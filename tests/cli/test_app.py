@@ -42,6 +42,32 @@ def test_a_run_over_http_scores_and_says_what_is_next(toolmark: Command, mind: M
     assert len(body["tools"]) == 6
 
 
+def test_a_run_tells_what_it_took_and_calls_its_model_by_its_short_name(
+    toolmark: Command, mind: Mind
+) -> None:
+    said = toolmark("run", "funcbench", "-m", mind.model, *SMALL)
+    name = mind.model.partition("#")[2]
+    assert said.out.splitlines()[0].split() == ["funcbench", name, "native"]
+    assert f"  {len(mind.asked)} requests, tokens " in said.out
+    found = json.loads(toolmark("run", "funcbench", "-m", mind.model, *SMALL, "--json").out)
+    took = found["spent"]
+    assert took["n_requests"] == len(mind.asked) / 2 and took["n_episodes"] == 6
+    assert took["tokens"]["input"] > 0 and took["wall_s"] > 0
+
+
+def test_an_episode_over_the_time_limit_is_not_run_and_asked_again_without(
+    toolmark: Command, mind: Mind
+) -> None:
+    mind.wait_s = 30.0
+    words = ("run", "funcbench", "-m", mind.model, *SMALL)
+    said = toolmark(*words, "--time-limit", "0.5")
+    assert said.code == 1 and "6 episodes: took longer than 0.5 s" in said.out
+    mind.wait_s = 0.0
+    again = toolmark(*words, "--json")
+    assert again.code == 0 and json.loads(again.out)["n_run"] == 6
+    assert len(list(Path("runs").iterdir())) == 1
+
+
 def test_json_is_the_only_thing_on_stdout(toolmark: Command, mind: Mind) -> None:
     said = toolmark("run", "funcbench", "-m", mind.model, *SMALL, "--json")
     found = json.loads(said.out)
@@ -329,6 +355,10 @@ def test_score_show_report_and_compare_work_on_what_run_left(toolmark: Command) 
     compared = toolmark("compare", a["run_dir"], b["run_dir"])
     assert "test/oracle is better than test/null" in compared.out
     assert json.loads(toolmark("compare", a["run_dir"], b["run_dir"], "--json").out)["paired"]
+    *_, last = a["readings"]
+    other = toolmark("compare", a["run_dir"], b["run_dir"], "--reading", last, "--json")
+    assert json.loads(other.out)["reading"] == last
+    assert toolmark("compare", a["run_dir"], b["run_dir"], "--reading", "nobody's").code == 2
     page = toolmark("report", a["run_dir"], b["run_dir"], "-o", "page.html")
     assert page.code == 0
     assert Path("page.html").stat().st_size > 10_000

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.servers.mind import Command
 from tests.worlds.mcp.stage import FAULT, fault
 
@@ -55,6 +57,27 @@ def test_each_server_is_examined_by_itself(toolmark: Command, tmp_path: Path) ->
         assert words in found[name]["detail"]
         assert found[name]["step"]
     assert KEY not in str(found)
+
+
+def test_the_step_of_a_server_that_does_not_start_can_be_pasted(
+    toolmark: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, empty = tmp_path / "a place", tmp_path / "empty"
+    home.mkdir()
+    empty.mkdir()
+    (home / "server.py").write_text(
+        "import os, sys; print([os.environ['WORD'], *sys.argv[1:]], end=''); sys.exit(3)"
+    )
+    monkeypatch.setenv("WORD", KEY)
+    args = ["${config_dir}/server.py", "a b", "it's", "${WORD}", "x${NONE:-a \"b\" $c}y",
+            "${workspace}/z", ""]  # fmt: skip
+    entry = {"command": "python3", "args": args, "needs": ["WORD"]}
+    found = examined(toolmark, home / "mcp.json", s=entry)["s"]
+    begin, _, pasted = found["step"].partition(": ")
+    assert begin == "start it by hand in an empty folder" and KEY not in pasted
+    ran = subprocess.run(["sh", "-c", pasted], cwd=empty, capture_output=True, text=True)
+    wanted = [KEY, "a b", "it's", KEY, 'xa "b" $cy', f"{empty}/z", ""]
+    assert (ran.returncode, ran.stdout) == (3, str(wanted))
 
 
 def test_what_a_server_prints_is_shown(toolmark: Command, tmp_path: Path) -> None:

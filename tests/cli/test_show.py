@@ -50,3 +50,37 @@ def test_what_no_episode_can_have_is_refused(
 ) -> None:
     said = toolmark("show", folder, *words)
     assert said.code == 2 and told in said.err
+
+
+def test_programs_get_the_whole_list(toolmark: Command, folder: str) -> None:
+    found = json.loads(toolmark("show", folder, "--json").out)
+    assert (found["run_dir"], found["suite"], found["model"]) == (
+        folder, "funcbench", "test/oracle",
+    )  # fmt: skip
+    assert [each["task"] for each in found["episodes"]] == listed(toolmark, folder, "--all")
+    assert {each["outcome"] for each in found["episodes"]} == {"correct"}
+    some = json.loads(toolmark("show", folder, "--axis", "depth=3", "--json").out)["episodes"]
+    assert len(some) == 2 and all(each["axes"]["depth"] == "3" for each in some)
+
+
+def test_programs_get_an_episode_as_it_is_kept(toolmark: Command, folder: str) -> None:
+    first = json.loads(toolmark("show", folder, "--json").out)["episodes"][0]["task"]
+    (found,) = json.loads(toolmark("show", folder, first, "--json").out)["episodes"]
+
+    def kept(name: str, key: str) -> object:
+        lines = map(json.loads, (Path(folder) / f"{name}.jsonl").read_text().splitlines())
+        return next(line for line in lines if line[key] == first)
+
+    assert found["task"] == kept("tasks", "id")
+    assert found["trajectory"] == kept("trajectories", "task")
+    assert found["score"]["readings"].keys() == kept("scores", "task")["readings"].keys()  # type: ignore[index]
+    assert "attempt" not in found
+
+
+def test_programs_learn_why_an_episode_was_not_run(toolmark: Command, tmp_path: Path) -> None:
+    said = toolmark("run", "funcbench", "-m", "test/dead", *GRID, "--json")
+    folder = json.loads(said.out)["run_dir"]
+    first = json.loads(toolmark("show", folder, "--json").out)["episodes"][0]
+    assert first["outcome"] == "not run" and first["not_run"]
+    (found,) = json.loads(toolmark("show", folder, first["task"], "--json").out)["episodes"]
+    assert "trajectory" not in found and found["attempt"]["reason"]

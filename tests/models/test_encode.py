@@ -22,8 +22,8 @@ from toolmark.types import Audio, Call, Image, Message, Part, Request, Sampling,
 LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def encoder(profile: Profile = PLAIN, extra: dict[str, Any] | None = None) -> Encoder:
-    return Encoder("m", profile, extra or {}, None)
+def encoder(profile: Profile = PLAIN) -> Encoder:
+    return Encoder("m", profile, None)
 
 
 def sent(request: Request, writer: Encoder | None = None, *, mended: bool = False) -> Any:
@@ -56,16 +56,8 @@ def test_settings_go_out_under_the_endpoints_names_and_zero_is_a_setting() -> No
     assert sent(Request(messages=(), sampling=sampling))["max_tokens"] == 9
 
 
-def test_what_a_task_fixes_beats_the_extra_body() -> None:
-    writer = encoder(extra={"temperature": 1.0, "seed": 1, "top_k": 5})
-    body = sent(Request(messages=(), sampling=Sampling(temperature=0.0, extra={"seed": 2})), writer)
-    assert (body["temperature"], body["seed"], body["top_k"]) == (0.0, 2, 5)
-
-
 @pytest.mark.parametrize("name", ["messages", "model", "stream", "tools"])
 def test_extra_may_not_set_what_toolmark_sets(name: str) -> None:
-    with pytest.raises(UsageError, match=name):
-        encoder(extra={name: 1})
     with pytest.raises(UsageError, match=name):
         encoder().body(Request(messages=(), sampling=Sampling(extra={name: 1})))
 
@@ -202,7 +194,7 @@ def test_images_are_data_urls_and_audio_is_input_audio(tmp_path: Path) -> None:
         media.audio(b"wav bytes", "audio/x-wav"),
         media.audio(b"mp3 bytes", "audio/mpeg"),
     )
-    writer = Encoder("m", PLAIN, {}, media)
+    writer = Encoder("m", PLAIN, media)
     content = sent(Request(messages=(said("user", *parts),)), writer)["messages"][0]["content"]
     png, wav, mp3 = (
         base64.b64encode(b).decode() for b in (b"png bytes", b"wav bytes", b"mp3 bytes")
@@ -225,7 +217,7 @@ def test_media_of_tool_results_follow_the_last_result(tmp_path: Path) -> None:
     )
     for more in ((), (said("user", Text("go on")),)):
         request = Request(messages=messages + more)
-        out = sent(request, Encoder("m", PLAIN, {}, media))["messages"]
+        out = sent(request, Encoder("m", PLAIN, media))["messages"]
         assert [m["role"] for m in out] == [
             "assistant",
             "tool",
@@ -235,9 +227,7 @@ def test_media_of_tool_results_follow_the_last_result(tmp_path: Path) -> None:
         ]
         assert isinstance(out[1]["content"], str)
         assert out[3]["content"][0]["type"] == "image_url"
-    kept = sent(Request(messages=messages), Encoder("m", Profile(media=True), {}, media))[
-        "messages"
-    ]
+    kept = sent(Request(messages=messages), Encoder("m", Profile(media=True), media))["messages"]
     assert kept[1]["content"][0]["type"] == "image_url"
 
 
@@ -250,4 +240,4 @@ def test_media_that_cannot_be_sent_say_why(tmp_path: Path) -> None:
         )
     odd = Audio(sha256="0" * 64, mime="audio/flac", size_bytes=1)
     with pytest.raises(DataError, match="audio/flac"):
-        Encoder("m", PLAIN, {}, Media(tmp_path)).body(Request(messages=(said("user", odd),)))
+        Encoder("m", PLAIN, Media(tmp_path)).body(Request(messages=(said("user", odd),)))

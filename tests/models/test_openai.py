@@ -55,14 +55,13 @@ def test_a_request_carries_the_key_the_headers_and_the_tools() -> None:
     request = Request(
         messages=HELLO.messages,
         tools=(Tool(name="get.weather"),),
-        sampling=Sampling(temperature=0.0),
+        sampling=Sampling(temperature=0.0, extra={"seed": 1}),
     )
     done, seen = asyncio.run(
         asked(
             fake.answer(200, fake.calls(("get_weather", '{"city": "Paris"}'))),
             request,
             headers={"X-Team": "blue", "accept": "*/*"},
-            extra={"seed": 1},
         )
     )
     assert done.calls == (Call(name="get.weather", arguments='{"city": "Paris"}', id="call_0"),)

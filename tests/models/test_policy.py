@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from toolmark.errors import (
     DataError,
@@ -247,10 +248,13 @@ REPLY = Reply(
 )
 
 
-def test_a_kept_reply_is_returned_without_asking(tmp_path: Path) -> None:
+KEPT = replace(REPLY, kept=True)
+
+
+def test_a_kept_reply_is_returned_without_asking_and_says_so(tmp_path: Path) -> None:
     model = Scripted(REPLY)
-    for _ in range(3):
-        assert asyncio.run(Cache(model, tmp_path, "id")(HELLO)) == REPLY
+    told = [asyncio.run(Cache(model, tmp_path, "id")(HELLO)) for _ in range(3)]
+    assert told == [REPLY, KEPT, KEPT]
     assert model.n_asked == 1
 
 
@@ -312,8 +316,15 @@ def test_a_reply_from_the_cache_tells_what_was_left_out_when_it_was_asked(tmp_pa
     asyncio.run(Cache(Picky(REPLY), tmp_path, "id")(HELLO))
     later = Cache(Scripted(REPLY), tmp_path, "id")
     assert later.dropped == frozenset()
-    assert asyncio.run(later(HELLO)) == REPLY
+    assert asyncio.run(later(HELLO)) == KEPT
     assert later.dropped == {"temperature"}
+
+
+@pytest.mark.parametrize("hears", [True, False])
+def test_a_model_that_is_deaf_says_so_through_all_policies(hears: bool, tmp_path: Path) -> None:
+    model = Scripted(REPLY)
+    model.hears = hears  # type: ignore[attr-defined]
+    assert Cache(Retry(Pace(model, 2), 1), tmp_path, "id").hears is hears
 
 
 def test_policies_pass_the_name_and_the_end_on(tmp_path: Path) -> None:

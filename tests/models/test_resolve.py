@@ -140,9 +140,12 @@ def test_a_name_that_is_wrong_says_what_would_be_right(
     assert "u:p" not in str(caught.value)
 
 
-def test_a_model_object_is_taken_as_it_is() -> None:
-    model = endpoint("http://h/v1#m")
-    assert resolve(model) is model
+def test_a_model_object_gets_what_an_endpoint_gets(tmp_path: Path) -> None:
+    cached = resolve(endpoint("http://h/v1#m"), cache=tmp_path, max_retries=3, max_connections=2)
+    assert isinstance(cached, Cache)
+    assert isinstance(cached.model, Retry)
+    assert cached.model.retries == 3
+    assert getattr(cached.model.model, "most", 0) == 2
 
 
 def test_an_endpoint_gets_retries_pace_and_cache(tmp_path: Path) -> None:
@@ -228,7 +231,7 @@ def test_a_users_own_model_that_wants_the_media_of_the_run_gets_them(
     monkeypatch.syspath_prepend(str(tmp_path))
     model: Any = resolve(f"users_models_that_see:{name}", media=Media(tmp_path / "held"))
     assert asyncio.run(model(HELLO)).text == "held"
-    with pytest.raises(UsageError, match="wants the media of a run"):
+    with pytest.raises(UsageError, match="wants pictures or recordings"):
         resolve(f"users_models_that_see:{name}")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolmark import codec, seeds, svg
-from toolmark.runs import scoring, store
+from toolmark.runs import folders, scoring
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
@@ -221,8 +221,8 @@ def make(
         suite="lab", model=model, dialect="native", repeats=repeats,
         knobs=dict(knobs or {"core": 10}), sampling=Sampling(temperature=0.0),
     )  # fmt: skip
-    path = store.claim(parent, plan)
-    store.create(
+    path = folders.claim(parent, plan)
+    folders.create(
         path, plan, (task(i + offset) for i in range(n)), seed=7,
         command=f"toolmark run lab -m {model} --seed 7", created="2026-01-02T03:04:05+00:00",
         hashes={"scorer": "0" * 64}, versions={"python": "3.11.2", "toolmark": "0.1.0"},

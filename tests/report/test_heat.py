@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from toolmark.report import chart, heat
+from toolmark.report import chart, facts, heat
 from toolmark.types import Chart, Series
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -25,6 +27,20 @@ def mapped(shares: list[list[float]], names: list[str]) -> Chart:
 
 def cells(root: ElementTree.Element, kind: str) -> list[ElementTree.Element]:
     return [each for each in root.iter(f"{SVG}rect") if each.get("class") == kind]
+
+
+@pytest.mark.parametrize("kind", ["bar", "stack", "line", "scatter", "heat"])
+def test_names_of_charts_show_what_a_browser_would_obey(kind: Any) -> None:
+    odd = "left\u202eright\x00\u2066"
+    lines = tuple(Series(name=f"{odd}{i}", x=(0.0, 1.0), y=(0.5, 0.25)) for i in range(2))
+    made = Chart(title=odd, kind=kind, series=lines, ticks=(odd, f"{odd}2"), x_label=odd,
+                 y_label=odd)  # fmt: skip
+    drawn = str(chart.draw(made))
+    ElementTree.fromstring(drawn)
+    obeyed = {"\u202e", "\x00", "\u2066", "\ufffd"}
+    assert not obeyed & {*drawn} and "\\u202e" in drawn
+    ((told, _),) = next(facts._groups([replace(made, note=odd)])).charts
+    assert not obeyed & {*told.title, *told.note}
 
 
 @settings(max_examples=25)

@@ -238,6 +238,17 @@ def test_several_runs_stand_side_by_side_and_are_compared(
     assert "good is better than poor by" in text
 
 
+def test_pairs_of_one_page_are_tested_together(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    runs = [make_run(model=name, luck=luck) for name, luck in (("a", 90), ("b", 20), ("c", 20))]
+    found = read(page.write(runs, lambda _: scorer, tmp_path / "page.html"))
+    assert found.text.count("among 3 pairs p") == 3
+    assert found.text.count("Holm, 3 pairs on this page") == 3
+    found = read(page.write(runs[:2], lambda _: scorer, tmp_path / "page.html"))
+    assert "among" not in found.text.partition("Comparison")[2].partition("What was run")[0]
+
+
 def test_runs_without_a_common_item_are_shown_uncompared(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:

@@ -109,7 +109,14 @@ def test_what_cannot_be_shown_is_made_visible() -> None:
 
 
 @pytest.mark.parametrize(
-    ("p", "shown"), [(0.53, "0.53"), (0.0471, "0.047"), (1e-9, "<\u00a00.0001")]
+    ("p", "shown"),
+    [
+        (0.53, "0.53"),
+        (0.0471, "0.047"),
+        (0.0503, "0.0503"),
+        (0.0497, "0.0497"),
+        (1e-9, "<\u00a00.0001"),
+    ],
 )
 def test_p_values_keep_two_digits(p: float, shown: str) -> None:
     assert figures.chance(p) == shown

@@ -9,7 +9,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from toolmark.cli import terminal
+from toolmark.cli import episode, terminal
 from toolmark.report import facts
 from toolmark.runs import scoring
 from toolmark.runs.store import Run
@@ -42,7 +42,7 @@ def test_evidence_is_shown_once_and_then_what_differs() -> None:
     }
     score = Score(task="t", item="t", readings=readings)
     task, played = Task(id="t", suite="s", turns=()), Trajectory(task="t", ending="steps")
-    lines = written(lambda console: terminal.episode(console, task, played, score, ()))
+    lines = written(lambda console: episode.show(console, task, played, score, ()))
     at = lines.index("fair incorrect 0.500")
     assert [line.split() for line in lines[at:]] == [
         ["fair", "incorrect", "0.500"],
@@ -68,7 +68,12 @@ def test_a_summary_names_its_reading_and_says_what_it_counts(
     assert any(line.strip().startswith("success, official reading ") for line in lines)
     assert any("similarity " in line and line.endswith("n=4 calls made") for line in lines)
     assert not any("sim_cov" in line for line in lines)
-    alone = scoring.rescore(run, replace(scorer, readings=("official",)))
+    only = replace(
+        scorer,
+        readings=("official",),
+        score=lambda task, played: {"official": scorer.score(task, played)["official"]},
+    )
+    alone = scoring.rescore(run, only)
     assert not any("reading" in x for x in written(lambda to: terminal.summary(to, alone)))
 
 
@@ -118,3 +123,30 @@ def test_a_summary_knows_items_only_where_answers_share_them(
 ) -> None:
     assert "n_items" not in make_run(n=6).summary()["score"]
     assert make_run(n=6, repeats=2).summary()["score"]["n_items"] == 6
+
+
+def test_repeats_tell_how_often_all_and_any_of_them_are_right(
+    make_run: Maker, scorer: Scorer
+) -> None:
+    assert not any(name.startswith("pass") for name in make_run(n=6).summary()["parts"])
+    found = make_run(n=12, repeats=5).summary()
+    names = ["pass^2", "pass^4", "pass^5", "pass@2", "pass@4", "pass@5"]
+    assert [name for name in found["parts"] if name.startswith("pass")] == names
+    all_, any_ = ([found["parts"][f"pass{sign}{k}"]["value"] for k in (2, 4, 5)] for sign in "^@")
+    assert found["score"]["value"] >= all_[0] >= all_[1] >= all_[2]
+    assert found["score"]["value"] <= any_[0] <= any_[1] <= any_[2]
+    told = "\n".join(written(lambda console: terminal.summary(console, found)))
+    assert "all of 4 right (pass^4)" in told and "n=12 tasks" in told
+
+
+def test_repeats_of_a_score_that_is_no_right_or_wrong_pass_nothing(
+    make_run: Maker, scorer: Scorer
+) -> None:
+    run = make_run(n=6, repeats=2)
+    half = replace(
+        scorer,
+        score=lambda task, _: {
+            name: Verdict(outcome="correct", value=0.5) for name in scorer.readings
+        },
+    )
+    assert not any(name.startswith("pass") for name in scoring.rescore(run, half)["parts"])

@@ -16,7 +16,7 @@ import pytest
 from toolmark import codec
 from toolmark.media import Media
 from toolmark.review.server import Desk, Server
-from toolmark.runs import scoring, store
+from toolmark.runs import folders, scoring
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
@@ -128,9 +128,9 @@ def make(
 ) -> Run:  # fmt: skip
     """Make a scored run of n tasks; those of `wrong` are answered wrongly."""
     plan = Plan(suite="shelves", model=model, dialect="native")
-    path = store.claim(parent, plan)
+    path = folders.claim(parent, plan)
     source = Media(parent / "source")
-    store.create(path, plan, (task(i, source) for i in range(n)), media=source, seed=1)
+    folders.create(path, plan, (task(i, source) for i in range(n)), media=source, seed=1)
     own = Media(path / "media")
     done = Lines(path / "trajectories.jsonl")
     for i in reversed(range(n)):  # they end in another order than that of the tasks

@@ -11,7 +11,8 @@ from tests.review.conftest import Maker
 from toolmark.errors import UsageError
 from toolmark.review.blind import Blind
 from toolmark.review.server import Answer
-from toolmark.runs.store import Run, Tasks
+from toolmark.runs.store import Run
+from toolmark.runs.tasks import Tasks
 from toolmark.stats.interval import wilson
 
 

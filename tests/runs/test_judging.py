@@ -12,7 +12,8 @@ from tests.runs import mini
 import toolmark as tm
 from toolmark.errors import DataError, EndpointError, Rejected, Unavailable
 from toolmark.runs import judging
-from toolmark.runs.runner import BREAKER, REFUSALS, Progress
+from toolmark.runs.door import BREAKER, REFUSALS, Door
+from toolmark.runs.runner import Progress
 from toolmark.runs.store import Run
 from toolmark.types import Judgement, Model, Reply, Request, Task, Trajectory
 
@@ -164,7 +165,7 @@ def test_a_dead_judge_is_given_up(tmp_path: Path) -> None:
 
 
 def test_refusals_of_single_items_shut_no_door_once_one_passed() -> None:
-    early, late = judging.Door(), judging.Door()
+    early, late = Door(), Door()
     late.passed()
     for _ in range(REFUSALS):
         early.failed("too large", Rejected("too large", 400))
@@ -174,7 +175,7 @@ def test_refusals_of_single_items_shut_no_door_once_one_passed() -> None:
 
 
 def test_failures_shut_the_door_only_in_a_row() -> None:
-    door = judging.Door()
+    door = Door()
     for _ in range(3):
         for _ in range(BREAKER - 1):
             door.failed("down", Unavailable("down"))

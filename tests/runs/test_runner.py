@@ -16,7 +16,8 @@ import toolmark as tm
 from toolmark.errors import DataError, Rejected, Timeout, ToolmarkError, Unavailable, UsageError
 from toolmark.media import Media
 from toolmark.runs import jsonl
-from toolmark.runs.runner import BREAKER, Progress
+from toolmark.runs.door import BREAKER
+from toolmark.runs.runner import Progress
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scoring
 from toolmark.types import Message, Reply, Request, Turn, Verdict
@@ -24,6 +25,7 @@ from toolmark.worlds.patience import Patience
 
 
 def run(model: mini.Adder, folder: Path, *, n: int = 20, **more: Any) -> Run:
+    more = {"max_retries": 0, **more}  # the trouble is wanted: to ask again would only cost time
     return tm.run(mini.load(n=n), model, log_dir=folder, **more)
 
 
@@ -296,7 +298,7 @@ def test_progress_counts_and_scores_as_it_goes(tmp_path: Path) -> None:
 
 
 def chain(folder: Path, model: mini.Adder, **more: Any) -> Run:
-    return tm.run(mini.load(n=6, chain=True), model, log_dir=folder, **more)
+    return tm.run(mini.load(n=6, chain=True), model, log_dir=folder, max_retries=0, **more)
 
 
 def test_what_a_task_needs_is_run_first_and_its_state_handed_on(tmp_path: Path) -> None:

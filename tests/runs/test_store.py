@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from toolmark import codec
 from toolmark.errors import DataError, UsageError
-from toolmark.runs import store
+from toolmark.runs import folders
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import FileTasks, Plan
 from toolmark.runs.store import Folder, Run
@@ -28,33 +28,33 @@ def task(name: str, category: str = "") -> Task:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    path = store.claim(tmp_path, PLAN)
-    store.create(path, PLAN, [task("a"), task("b")], seed=1)
+    path = folders.claim(tmp_path, PLAN)
+    folders.create(path, PLAN, [task("a"), task("b")], seed=1)
     return path
 
 
 def test_a_folder_is_named_after_its_request_and_numbered(tmp_path: Path) -> None:
-    first = store.claim(tmp_path, PLAN)
-    store.create(first, PLAN, [task("a")], seed=1)
-    second = store.claim(tmp_path, PLAN)
+    first = folders.claim(tmp_path, PLAN)
+    folders.create(first, PLAN, [task("a")], seed=1)
+    second = folders.claim(tmp_path, PLAN)
     assert first.name == f"s-http-h-1-v1-m-x-native-{PLAN.hash}-1"
     assert second.name.endswith("-2")
-    found = store.newest(tmp_path, PLAN)
+    found = folders.newest(tmp_path, PLAN)
     assert found is not None
     assert found.path == first  # the second one never became a run
 
 
 def test_nothing_is_left_of_a_run_without_tasks(tmp_path: Path) -> None:
-    path = store.claim(tmp_path, PLAN)
+    path = folders.claim(tmp_path, PLAN)
     with pytest.raises(UsageError, match="no task is left"):
-        store.create(path, PLAN, [], seed=1)
+        folders.create(path, PLAN, [], seed=1)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_equal_ids_are_refused(tmp_path: Path) -> None:
-    path = store.claim(tmp_path, PLAN)
+    path = folders.claim(tmp_path, PLAN)
     with pytest.raises(DataError, match="two tasks have the id 'a'"):
-        store.create(path, PLAN, [task("a"), task("a")], seed=1)
+        folders.create(path, PLAN, [task("a"), task("a")], seed=1)
 
 
 def test_a_torn_last_line_is_dropped(folder: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_full_disk_loses_nothing_written(folder: Path, monkeypatch: pytest.Mon
 def test_an_unwritable_place_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot make a run folder there"):
-        store.claim(tmp_path / "file" / "runs", PLAN)
+        folders.claim(tmp_path / "file" / "runs", PLAN)
 
 
 def test_a_task_is_found_by_its_id(folder: Path) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from toolmark.agents.executor import Executor
-from toolmark.agents.loop import loop, together
+from toolmark.agents.loop import executed, loop
 from toolmark.agents.paced import Paced
 from toolmark.dialects.native import NATIVE
 from toolmark.errors import DataError, UsageError, WorldError
@@ -417,11 +417,11 @@ def test_calls_of_one_reply_run_together_and_keep_their_places(tmp_path: Path) -
 
     async def counted(site: Site) -> list[str]:
         async with site.world(TASK, {}) as world:
-            return [r.text for r in await together(world, script, world.at_once)]  # type: ignore[attr-defined]
+            return [r.text for r in await executed(world, script, world.at_once)]  # type: ignore[attr-defined]
 
     async def lost(site: Site) -> None:
         async with site.world(TASK, {}) as world:
-            await together(world, (*script, *script), 12)
+            await executed(world, (*script, *script), 12)
 
     live = asyncio.run(counted(recorded(tmp_path, desks(tmp_path), "record")))
     assert asyncio.run(counted(recorded(tmp_path, None, "replay"))) == live

@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from toolmark.agents import wording
-from toolmark.agents.loop import ENDINGS, at_once, merge, opened, together, total
+from toolmark.agents.loop import ENDINGS, at_once, executed, merge, opened, total
+from toolmark.agents.paced import Paced
 from toolmark.agents.pool import Pool
 from toolmark.codec import restore
 from toolmark.dialects.staged import Staged, thoughtless
@@ -54,6 +55,10 @@ class Executor:
     lenient: bool = True
     retry: bool = True
     pool: bool = True
+
+    def paced(self, player: Model, /) -> Model:
+        """Return a player of the plain loop as one that says its replies phase by phase."""
+        return Paced(player)
 
     async def __call__(
         self,
@@ -202,7 +207,7 @@ class _Talk:
 
     async def _execute(self, calls: tuple[Call, ...]) -> tuple[Result, ...]:
         if self.width > 1 and len(calls) > 1:
-            return await together(self.world, calls, self.width)
+            return await executed(self.world, calls, self.width)
         return tuple([await self.world.call(call) for call in calls])
 
     async def _ask(self, phase: Phase, instruction: str) -> Step:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -26,6 +28,7 @@ from toolmark.types import (
     World,
 )
 
+T = TypeVar("T")
 ENDINGS: dict[StopReason, Ending] = {
     "stop": "answered",
     "length": "length",
@@ -60,7 +63,7 @@ async def loop(
     WorldError passes through.
     """
     own = await world.tools()
-    if hasattr(world, "opening") and task.turns:  # an Opener; checking a protocol costs more
+    if hasattr(world, "opening") and task.turns:
         task = opened(task, await world.opening(task.turns[0].messages))
     talk = _Talk(task, dialect, own or task.tools, [] if steps is None else steps)
     talk.at_once = at_once(world)
@@ -171,7 +174,7 @@ async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, rep
         calls = reading.calls
         allowed = calls if talk.left is None else calls[: talk.left]
         if talk.at_once > 1 and len(allowed) > 1:
-            results = await together(world, allowed, talk.at_once)
+            results = await executed(world, allowed, talk.at_once)
         else:
             results = tuple([await world.call(call) for call in allowed])
         talk.steps.append(
@@ -209,11 +212,11 @@ def at_once(world: World) -> int:
     return int(getattr(world, "at_once", 1))
 
 
-async def together(world: World, calls: tuple[Call, ...], limit: int) -> tuple[Result, ...]:
+async def executed(world: World, calls: tuple[Call, ...], limit: int) -> tuple[Result, ...]:
     """Execute calls at the same time, at most `limit` of them, started in their order.
 
-    Results are in the order of the calls. When one call raises, or the caller is cancelled, the
-    others are cancelled and waited for: none goes on in a world that is being left.
+    Results are in the order of the calls. When one call raises, or the caller is cancelled, none
+    of the others goes on in a world that is being left.
     """
     room = asyncio.Semaphore(limit)
 
@@ -221,7 +224,15 @@ async def together(world: World, calls: tuple[Call, ...], limit: int) -> tuple[R
         async with room:
             return await world.call(call)
 
-    running = [asyncio.create_task(one(call)) for call in calls]
+    return await together(map(one, calls))
+
+
+async def together(works: Iterable[Coroutine[Any, Any, T]]) -> tuple[T, ...]:
+    """Run all until they end, and return what they return, in their order.
+
+    When one raises, or the caller is cancelled, the others are cancelled and waited for.
+    """
+    running = [asyncio.create_task(work) for work in works]
     try:
         return tuple(await asyncio.gather(*running))
     finally:

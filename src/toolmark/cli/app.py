@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections import Counter
 from collections.abc import Collection
@@ -14,34 +13,37 @@ import msgspec
 import typer
 import uvloop
 from msgspec.structs import replace
-from rich.console import Console
 
 from toolmark import __version__, api, codec, plugin, suites
 from toolmark.agents.loop import loop
 from toolmark.cli import (
     author,
-    ending,
+    episode,
     interchange,
     judge,
     perturb,
+    progress,
+    ready,
     replay,
     review,
+    screen,
     serve,
     stored,
     terminal,
     tune,
 )
 from toolmark.cli import options as o
-from toolmark.errors import Rejected, ToolmarkError, UsageError, near
+from toolmark.errors import Rejected, ToolmarkError, UsageError
 from toolmark.media import Media
+from toolmark.models.openai import TIMEOUT_S
+from toolmark.models.policy import CONNECTIONS, RETRIES
+from toolmark.report import names
 from toolmark.report.tables import plural, visible
-from toolmark.runs import dataset
+from toolmark.runs import ending
 from toolmark.runs.plan import Plan, select, task_file
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Suite
-from toolmark.suites.multinet import families
-from toolmark.suites.multinet.families import FAMILIES
-from toolmark.types import Check, Message, Task, Tool
+from toolmark.types import Message, Task, Tool
 
 app = typer.Typer(
     name="toolmark",
@@ -54,19 +56,11 @@ app = typer.Typer(
     epilog="Start with `toolmark demo` (no key needed), then `toolmark run funcbench -m MODEL`.\n\n"
     + o.TWINS,
 )
-out = Console()
-err = Console(stderr=True)
+out = screen.out()
+err = screen.err()
 
 
 RUNS = Path("runs")
-DATA = {
-    "bfcl": "toolmark.suites.bfcl.data:fetch",
-    "m3-servers": "toolmark.suites.m3.local.servers:fetch",
-    "overcooked": "toolmark.suites.multinet.overcooked.data:fetch",
-    **{families.suite(name): f"toolmark.suites.multinet.published.hub:{name}" for name in FAMILIES},
-    "multinet-bfcl": "toolmark.suites.bfcl.data:fetch",
-    "multinet-overcooked": "toolmark.suites.multinet.overcooked.data:fetch",
-}
 
 
 @app.command(
@@ -105,9 +99,10 @@ def run(
     base_url: o.BaseUrl = None,
     header: o.Headers = None,
     seed: o.Seed = None,
-    max_connections: o.Connections = 16,
-    max_retries: o.Retries = 5,
-    timeout: o.Timeout = 600.0,
+    max_connections: o.Connections = CONNECTIONS,
+    max_retries: o.Retries = RETRIES,
+    timeout: o.Timeout = TIMEOUT_S,
+    time_limit: o.TimeLimit = None,
     audio_format: o.AudioFormat = o.AudioForm.wav,
     log_dir: o.LogDir = RUNS,
     cache: o.CacheDir = None,
@@ -119,45 +114,28 @@ def run(
     """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
     suites.check(suite, model)
     loaded = o.load(suite, knob, seed, tasks)
+    chosen: dict[str, Any] = {
+        "dialect": dialect, "limit": limit, "ids": o.words(ids), "sample": sample,
+        "repeats": repeats, "tasks": tasks or "",
+    }  # fmt: skip
     if dry_run:
-        plan = Plan(suite=loaded.name, model="", dialect=api.dialect_of(loaded, dialect),
-                    limit=limit, ids=o.words(ids), sample=sample, repeats=repeats,
-                    tasks=str(tasks or ""))  # fmt: skip
-        _preview(loaded, plan)
+        _preview(loaded, chosen)
         return
-    settings: dict[str, Any] = {
-        "dialect": dialect,
-        "temperature": temperature,
-        "top_p": top_p,
-        "max_tokens": max_tokens,
+    asked = o.endpoint(
+        [model], base_url=base_url, header=header, max_connections=max_connections,
+        max_retries=max_retries, timeout=timeout, cache=cache,
+    )  # fmt: skip
+    said: dict[str, Any] = {
+        "temperature": temperature, "top_p": top_p, "max_tokens": max_tokens,
         "reasoning_effort": reasoning_effort.value if reasoning_effort else None,
-        "extra_body": _object("--extra-body", extra_body),
-        "base_url": base_url,
-        "headers": _headers(header),
-        "repeats": repeats,
-        "limit": limit,
-        "ids": o.words(ids),
-        "sample": sample,
-        "tasks": tasks or "",
-        "log_dir": log_dir,
-        "cache": cache,
-        "max_connections": max_connections,
-        "max_retries": max_retries,
-        "timeout_s": timeout,
-        "audio_format": audio_format.value,
-        "resume": not fresh,
-        "command": _command(),
-    }
-    rejected: Rejected | None = None
-    try:
-        done, stopped = _execute(loaded, model, settings)
-    except Rejected as error:
-        if not error.run_dir:
-            raise
-        rejected, done, stopped = error, api.open_run(error.run_dir), False
+        "extra_body": o.body(extra_body), "audio_format": audio_format.value,
+    }  # fmt: skip
+    kept = {"log_dir": log_dir, "resume": not fresh, "command": _command()}
+    settings = chosen | asked | said | kept | {"time_limit_s": time_limit}
+    done, stopped, rejected = _execute(loaded, model, settings)
     found = done.summary()
     if as_json:
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        o.dump(found)
     else:
         terminal.summary(out, found)
         terminal.failures(out, done, loaded.scorer.natives)
@@ -167,17 +145,27 @@ def run(
     raise typer.Exit(_verdict(found, fail_under, stopped=stopped))
 
 
-def _execute(loaded: Suite, model: str, settings: dict[str, Any]) -> tuple[Run, bool]:
-    """Run with live progress; Ctrl-C, SIGTERM or SIGHUP ask it to stop, a second one at once."""
+def _execute(
+    loaded: Suite, model: str, settings: dict[str, Any]
+) -> tuple[Run, bool, Rejected | None]:
+    """Run with live progress; Ctrl-C, SIGTERM or SIGHUP ask it to stop, a second one at once.
+
+    Returns the run, whether it was stopped, and the refusal that ended it.
+    """
 
     async def main() -> tuple[Run, bool]:
         stop = asyncio.Event()
         ending.stopping(asyncio.get_running_loop(), stop)
-        with terminal.watching(err, f"{loaded.name} {model}") as watch:
+        with progress.watching(err, f"{loaded.name} {names.short(model)}") as watch:
             done = await api.arun(loaded, model, watch=watch, stop=stop, **settings)
         return done, stop.is_set()
 
-    return uvloop.run(main())
+    try:
+        return *uvloop.run(main()), None
+    except Rejected as error:
+        if not error.run_dir:
+            raise
+        return api.open_run(error.run_dir), False, error
 
 
 def _lost(loaded: Suite, done: Run) -> set[str]:
@@ -213,8 +201,11 @@ def _verdict(found: dict[str, Any], fail_under: float | None, *, stopped: bool) 
     return 1 if fail_under is not None and value < fail_under else 0
 
 
-def _preview(loaded: Suite, plan: Plan) -> None:
+def _preview(loaded: Suite, chosen: dict[str, Any]) -> None:
     """Show what would be asked: how much of what, what must be made for it, the first in full."""
+    dialect = api.dialect_of(loaded, chosen["dialect"])
+    settled = chosen | {"dialect": dialect, "tasks": str(chosen["tasks"])}
+    plan = Plan(suite=loaded.name, model="", **settled)
     counts: Counter[str] = Counter()
     first, most = None, 0
     for task in select(loaded, plan, loaded.seed):
@@ -240,7 +231,7 @@ def _first(loaded: Suite, plan: Plan, task: Task) -> None:
     """Show a task as it is asked; of one that users speak, what is known before it is made."""
     messages, tools = _opening(loaded, plan, task)
     beside = Media(task_file(Path(plan.tasks)).with_name("media")) if plan.tasks else loaded.media
-    said = [terminal.asked(each, beside) for each in messages if each.role != "system"]
+    said = [episode.asked(each, beside) for each in messages if each.role != "system"]
     blocks = [f"The system prompt as sent:\n{m.text}" for m in messages if m.role == "system"]
     why = loaded.broken(task) if loaded.broken else ""
     blocks.append(
@@ -271,6 +262,16 @@ def _opening(loaded: Suite, plan: Plan, task: Task) -> tuple[tuple[Message, ...]
     )
 
 
+app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")(ready.list_)
+app.command(
+    epilog="Examples: `toolmark doctor -m http://localhost:8000/v1#my-model`, "
+    "`toolmark doctor --servers mcp.json`"
+)(ready.doctor)
+app.command(
+    epilog="Examples: `toolmark make funcbench -T core=10 -T depth=5 -T graphs=20 --seed 7 "
+    "-o DIR`, `toolmark make mfcl-vision -T items=25 --seed 7 -o DIR`"
+)(ready.make)
+app.command(epilog="Examples: `toolmark fetch bfcl`, `toolmark fetch m3-servers`")(ready.fetch)
 app.command(epilog="Example: `toolmark score runs/funcbench-baseline-planner-native-1a2b3c4d-1`")(
     stored.score
 )
@@ -306,111 +307,6 @@ app.command(epilog="Example: `toolmark serve funcbench -T core=10 -T depth=5 --s
 )
 
 
-@app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")
-def list_(
-    suite: Annotated[str | None, typer.Argument(help="Show this suite's knobs.")] = None,
-) -> None:
-    """List the suites, or the knobs of one."""
-    if suite is None:
-        terminal.suites(out, {name: (suites.summary(name), suites.needs(name))
-                              for name in suites.SUITES})  # fmt: skip
-        return
-    terminal.knobs(out, suites.summary(suite), suites.knobs(suite))
-    if suite in suites.SUITES and (step := suites.needs(suite)):
-        out.print(f"needs: {step}", markup=False, highlight=False, soft_wrap=True)
-    terminal.dialects(out, suite)
-    terminal.players(out, suite)
-
-
-@app.command(
-    epilog="Examples: `toolmark doctor -m http://localhost:8000/v1#my-model`, "
-    "`toolmark doctor --servers mcp.json`"
-)
-def doctor(
-    model: Annotated[str | None, o.flag("-m", "--model", metavar="MODEL", help=o.MODELS)] = None,
-    servers: Annotated[
-        Path | None, o.flag("--servers", metavar="mcp.json", help="Start these MCP servers.")
-    ] = None,
-    base_url: o.BaseUrl = None,
-    header: o.Headers = None,
-    timeout: o.Timeout = 60.0,
-    as_json: o.AsJson = False,
-) -> None:
-    """Probe an endpoint, or MCP servers, before money is spent."""
-    from toolmark.models import doctor as probing
-
-    if model is None and servers is None:
-        raise UsageError("say what to examine: -m MODEL, --servers mcp.json, or both")
-    checks: list[Check] = []
-    if servers is not None:
-        known = plugin.attribute("toolmark.worlds.mcp.config:read")(servers)
-        checks += uvloop.run(plugin.attribute("toolmark.worlds.mcp.doctor:examine")(known))
-    if model is not None:
-        probes = probing.examine(
-            model, base_url=base_url, headers=_headers(header), timeout_s=timeout
-        )
-        checks += uvloop.run(probes)
-    if as_json:
-        sys.stdout.write(msgspec.json.encode(checks).decode() + "\n")
-    else:
-        terminal.checks(out, checks)
-    raise typer.Exit(1 if any(check.status == "fail" for check in checks) else 0)
-
-
-@app.command(
-    epilog="Examples: `toolmark make funcbench -T core=10 -T depth=5 -T graphs=20 --seed 7 "
-    "-o DIR`, `toolmark make mfcl-vision -T items=25 --seed 7 -o DIR`"
-)
-def make(
-    suite: Annotated[str, typer.Argument(help="A suite that makes its tasks.")],
-    output: o.TaskFolder,
-    knob: o.Knobs = None,
-    seed: o.Seed = None,
-) -> None:
-    """Write a suite's tasks, all they need and a data card to a folder; `run --tasks` asks them.
-
-    Exit code 1 if some could not be made; where none could, nothing is written.
-    """
-    loaded = o.load(suite, knob, seed)
-    plan = Plan(suite=loaded.name, model="", dialect="")
-    with terminal.watching(err, loaded.name) as watch:
-        tasks = api.finished(loaded, plan, watch)
-        made = dataset.write(output, loaded, tasks, about=suites.summary(suite))
-    sha256 = made.files["tasks.jsonl"].sha256
-    out.print(f"{output / 'tasks.jsonl'}  {made.n_tasks} tasks, seed {loaded.seed}, "
-              f"sha256 {sha256}", highlight=False, soft_wrap=True)  # fmt: skip
-    out.print(f"  {output / dataset.CARD} tells what it holds", highlight=False, soft_wrap=True)
-    n_broken = sum(made.broken.values())
-    terminal.why(out, "not made", "task", Counter(made.broken).most_common())
-    if n_broken:
-        out.print(f"  {n_broken} of {made.n_tasks} tasks could not be made and will not be run; "
-                  "next: mend that and give the same command again", highlight=False,
-                  soft_wrap=True)  # fmt: skip
-    out.print(f"  next: toolmark run {suite} --tasks {output} -m MODEL", highlight=False,
-              soft_wrap=True)  # fmt: skip
-    raise typer.Exit(1 if n_broken else 0)
-
-
-@app.command(epilog="Examples: `toolmark fetch bfcl`, `toolmark fetch m3-servers`")
-def fetch(
-    data: Annotated[str, typer.Argument(help=f"Which data: {', '.join(DATA)}.")],
-) -> None:
-    """Fetch published data or servers into the cache, and say where they are.
-
-    A package is checked by its pinned sha256; what a hub gives, which is not pinned, by its form.
-    """
-    if data not in DATA:
-        raise UsageError(f"no data {data!r}{near(data, DATA)}")
-    get = plugin.attribute(DATA[data])
-    # servers take minutes, and tell how far they are
-    place = get(_aside) if data == "m3-servers" else get()
-    out.print(str(place), markup=False, highlight=False, soft_wrap=True)
-
-
-def _aside(line: str) -> None:
-    err.print(visible(line), markup=False, highlight=False, soft_wrap=True)
-
-
 app.command(
     "import",
     epilog="Examples: `toolmark import bfcl RESULT_DIR`, "
@@ -432,28 +328,6 @@ def demo(
     from toolmark.cli import showcase
 
     showcase.play(out, err, log_dir)
-
-
-def _headers(given: list[str] | None) -> list[tuple[str, str]]:
-    pairs = []
-    for text in given or os.environ.get("TOOLMARK_HEADER", "").splitlines():
-        name, colon, value = text.partition(":")
-        if not colon or not name.strip():
-            raise UsageError("--header: expected 'NAME: VALUE'")  # the value may be a key: unsaid
-        pairs.append((name.strip(), value.strip()))
-    return pairs
-
-
-def _object(flag: str, text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    try:
-        value = codec.loads(text)
-    except codec.BadJson as error:
-        raise UsageError(f"{flag}: not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise UsageError(f"{flag}: expected a JSON object, got {type(value).__name__}")
-    return value
 
 
 def _command() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
@@ -12,16 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 import uvloop
-from rich.console import Console
 
 from toolmark import __version__, api, suites
 from toolmark.cli import options as o
-from toolmark.cli import terminal
+from toolmark.cli import progress, screen
 from toolmark.cli.judge import See, opened
 from toolmark.errors import UsageError
 from toolmark.media import Media
+from toolmark.models.openai import TIMEOUT_S
+from toolmark.models.policy import CONNECTIONS, RETRIES
 from toolmark.report.tables import plural, visible
-from toolmark.runs import store
+from toolmark.runs import folders
 from toolmark.runs.plan import Plan, select, world
 from toolmark.runs.store import Folder, Run
 from toolmark.runs.suite import Suite
@@ -30,10 +30,12 @@ from toolmark.types import Task
 if TYPE_CHECKING:
     from toolmark.suites.m3.author import Counts
 
-out = Console()
-err = Console(stderr=True)
+out = screen.out()
+err = screen.err()
 
-Judge = Annotated[str, o.flag("--judge", metavar="MODEL", help="Accepts, turns down, condenses.")]
+Judge = Annotated[
+    str, o.flag("-j", "--judge", metavar="MODEL", help="Accepts, turns down, condenses.")
+]
 Output = Annotated[Path, o.flag("-o", "--output", metavar="DIR", help="New, or to be continued.")]
 Rounds = Annotated[int, o.flag("--rounds", help="Attempts at a task at most.", min=1)]
 
@@ -50,9 +52,11 @@ def author(
     ids: o.Ids = None,
     sample: o.Sample = None,
     seed: o.Seed = None,
-    max_connections: o.Connections = 16,
-    max_retries: o.Retries = 5,
-    timeout: o.Timeout = 600.0,
+    base_url: o.BaseUrl = None,
+    header: o.Headers = None,
+    max_connections: o.Requests = CONNECTIONS,
+    max_retries: o.Retries = RETRIES,
+    timeout: o.Timeout = TIMEOUT_S,
     cache: o.CacheDir = None,
     as_json: o.AsJson = False,
 ) -> None:
@@ -64,19 +68,17 @@ def author(
         model=f"{model} with {judge}",  # what is kept is condensed: it is no run of the model alone
         dialect=next(iter(loaded.dialects)),
         knobs=dict(loaded.knobs),
+        base_url=o.elsewhere((model, judge), base_url),
         sampling=loaded.sampling,
         limit=limit,
         ids=chosen,
         sample=sample,
         world=world(loaded),
     )
-    settings: dict[str, Any] = {
-        "max_connections": max_connections,
-        "max_retries": max_retries,
-        "timeout_s": timeout,
-        "cache": cache,
-        "media": Media(output / "media"),
-    }
+    settings = o.endpoint(
+        (model, judge), base_url=base_url, header=header, max_connections=max_connections,
+        max_retries=max_retries, timeout=timeout, cache=cache,
+    ) | {"media": Media(output / "media")}  # fmt: skip
     counts = uvloop.run(_make(output, plan, loaded, (model, judge), rounds, see, settings))
     _finish(output, counts, as_json=as_json)
 
@@ -103,7 +105,7 @@ def _prepare(path: Path, plan: Plan, suite: Suite) -> None:
             raise UsageError(f"{path}: not empty, and no author's folder; choose another")
     except OSError as error:
         raise UsageError(f"{path}: cannot write there: {error.strerror}") from None
-    store.create(
+    folders.create(
         path,
         plan,
         _tasks(suite, plan),
@@ -138,7 +140,7 @@ async def _make(
         api.able(suite, plan)
         _prepare(path, plan, suite)
         folder = stack.enter_context(Folder(path))
-        watch = stack.enter_context(terminal.watching(err, f"author {names[0]}"))
+        watch = stack.enter_context(progress.watching(err, f"author {names[0]}"))
         return await author.make(
             folder,
             suite,
@@ -157,7 +159,7 @@ def _finish(path: Path, counts: Counts, *, as_json: bool) -> None:
     truths = str(path / TRUTHS) if counts.accepted else ""
     if as_json:
         found = msgspec.to_builtins(counts) | {"truths": truths, "run_dir": str(path)}
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        o.dump(found)
     else:
         _tell(path, counts, truths)
     raise typer.Exit(1 if counts.not_run or not counts.accepted else 0)

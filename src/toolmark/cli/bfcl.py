@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import msgspec
 import typer
 from rich.console import Console
 
 from toolmark import __version__, suites
 from toolmark.cli import options as o
-from toolmark.cli import terminal
+from toolmark.cli import screen, terminal
 from toolmark.errors import DataError, UsageError, near
 from toolmark.fetch import digest
 from toolmark.report.tables import visible
-from toolmark.runs import scoring, store
+from toolmark.runs import folders, scoring
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
@@ -59,7 +57,7 @@ def import_(
 ) -> None:
     """Read official result files into run folders and score them; nothing in them is run."""
     _known(kind)
-    out, err = Console(), Console(stderr=True)
+    out, err = screen.out(), screen.err()
     found = []
     for source in interchange.sources(folder, model):
         brought = bring(source, log_dir, lenient=lenient)
@@ -69,7 +67,7 @@ def import_(
             terminal.summary(out, found[-1])
     if as_json:
         shown = found[0] if len(found) == 1 else found
-        sys.stdout.write(msgspec.json.encode(shown).decode() + "\n")
+        o.dump(shown)
     raise typer.Exit(1 if any(each["n_not_run"] for each in found) else 0)
 
 
@@ -105,10 +103,10 @@ def bring(source: Source, log_dir: Path, *, lenient: bool) -> Brought:
     reader = stored.Reader(suite.dialects, way, mangled=mangled)
     knobs = {**suite.knobs, "imported": source.name}
     plan = Plan(suite="bfcl", model=name, dialect=way.form, knobs=knobs)
-    path = store.claim(log_dir, plan)
+    path = folders.claim(log_dir, plan)
     with _Keeper(path, suite.scorer) as keeper:
         told = interchange.episodes(rows, suite, reader, lenient=lenient)
-        store.create(
+        folders.create(
             path,
             plan,
             map(keeper.keep, told),
@@ -168,7 +166,7 @@ def export_(
     _known(kind)
     if model and len(paths) > 1:
         raise UsageError("--model names one run's model; export several runs one by one")
-    out = Console()
+    out = screen.out()
     entrants: dict[str, sheets.Entrant] = {}
     for run in map(Run, paths):
         entrant = emit(run, output, model or run.info.plan.model.rpartition("#")[2])

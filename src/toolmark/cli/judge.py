@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 import uvloop
-from rich.console import Console
 
 from toolmark import api
 from toolmark.cli import options as o
-from toolmark.cli import terminal
+from toolmark.cli import progress, screen, terminal
 from toolmark.errors import UsageError, near
 from toolmark.media import Media
-from toolmark.models.resolve import resolve
+from toolmark.models.openai import TIMEOUT_S
+from toolmark.models.policy import CONNECTIONS, RETRIES
+from toolmark.models.resolve import address, resolve
 from toolmark.report.tables import text, visible
 from toolmark.runs import judging, scoring
 from toolmark.runs.jsonl import locked
@@ -27,8 +26,8 @@ from toolmark.types import Instrument, Model
 if TYPE_CHECKING:
     from toolmark.suites.m3.panel import Findings
 
-out = Console()
-err = Console(stderr=True)
+out = screen.out()
+err = screen.err()
 SUITES = ("m3", "m3-local")
 
 Judges = Annotated[
@@ -45,9 +44,11 @@ def judge(
     judge: Judges,
     kind: Kinds = "completion,grounding,steps",
     see: See = False,
-    max_connections: o.Connections = 16,
-    max_retries: o.Retries = 5,
-    timeout: o.Timeout = 600.0,
+    base_url: o.BaseUrl = None,
+    header: o.Headers = None,
+    max_connections: o.Requests = CONNECTIONS,
+    max_retries: o.Retries = RETRIES,
+    timeout: o.Timeout = TIMEOUT_S,
     cache: o.CacheDir = None,
     as_json: o.AsJson = False,
 ) -> None:
@@ -58,21 +59,19 @@ def judge(
     run = api.open_run(path)
     kinds = _kinds(kind, judging_m3.KINDS)
     _suitable(run, judge)
-    settings: dict[str, Any] = {
-        "max_connections": max_connections,
-        "max_retries": max_retries,
-        "timeout_s": timeout,
-        "cache": cache,
-        "media": Media(run.path / "media"),
-    }
+    names = {_called(name, base_url): name for name in judge}
+    settings = o.endpoint(
+        judge, base_url=base_url, header=header, max_connections=max_connections,
+        max_retries=max_retries, timeout=timeout, cache=cache,
+    ) | {"media": Media(run.path / "media")}  # fmt: skip
     forms = {name: judging_m3.form(name, see=see) for name in kinds}
     with locked(run.path):
         run.verify()
-        uvloop.run(_collect(run, judge, forms, judging_m3.asking(see=see), settings))
+        uvloop.run(_collect(run, names, forms, judging_m3.asking(see=see), settings))
         summary = scoring.anew(run, api.scorer_of(run.info.plan.suite))
     found = panel.findings(run, kinds)
     if as_json:
-        sys.stdout.write(msgspec.json.encode({"judged": found, "summary": summary}).decode() + "\n")
+        o.dump({"judged": found, "summary": summary})
     else:
         _show(run, found, summary)
     short = any(each.n_not_run or any(j.n_not_run for j in each.judges) for each in found)
@@ -100,16 +99,22 @@ def _suitable(run: Run, judges: list[str]) -> None:
         raise UsageError(f"{run.path}: no completed episode yet; run it first")
 
 
+def _called(name: str, base_url: str | None) -> str:
+    """Return a judge's name; of one that is asked elsewhere than usual, the address is part."""
+    place = address(name, base_url) if base_url else ""
+    return f"{place}#{name.partition('/')[2]}" if place else name
+
+
 async def _collect(
     run: Run,
-    judges: list[str],
+    judges: Mapping[str, str],
     forms: Mapping[str, str],
     ask: judging.Ask,
     settings: dict[str, Any],
 ) -> None:
     async with AsyncExitStack() as stack:
-        models = {name: await opened(stack, name, settings) for name in judges}
-        with terminal.watching(err, f"judge {len(judges)} models") as watch:
+        models = {name: await opened(stack, judges[name], settings) for name in judges}
+        with progress.watching(err, f"judge {len(judges)} models") as watch:
             await judging.collect(
                 run, models, forms, ask, at_once=settings["max_connections"], watch=watch
             )

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import typer
-from rich.console import Console
 
 from toolmark import __version__, fetch
-from toolmark.cli import terminal
+from toolmark.cli import options as o
+from toolmark.cli import screen, terminal
 from toolmark.dialects.staged import STAGED
 from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
 from toolmark.report import tables
 from toolmark.report.tables import plural, visible
-from toolmark.runs import scoring, store
+from toolmark.runs import folders, scoring
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
@@ -35,8 +33,8 @@ from toolmark.worlds.mcp import config
 SUITES = (data.SUITE, local.SUITE)
 _SUFFIX = "_test_mcp_fuzzy"  # what the published script adds to a model's name
 _REASONS = 5
-out = Console()
-err = Console(stderr=True)
+out = screen.out()
+err = screen.err()
 
 
 # --- import -----------------------------------------------------------------------------
@@ -73,7 +71,7 @@ def import_(
         _say(f"{source}: no prediction, not run: {named} (in the reading fair they are worth 0)")
     found = brought.run.summary()
     if as_json:
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        o.dump(found)
     else:
         terminal.summary(out, found)
     raise typer.Exit(1 if found["n_not_run"] else 0)
@@ -106,8 +104,8 @@ def bring(source: Path, plan: Plan, log_dir: Path, *, last: bool, lenient: bool)
         wrong = interchange.listed(source, rows.problems)
         next_ = "" if lenient else "\nnext: --lenient leaves them out as not run"
         raise DataError(wrong + next_ if rows.problems else f"{source}: holds no prediction")
-    path = store.claim(log_dir, plan)
-    store.create(
+    path = folders.claim(log_dir, plan)
+    folders.create(
         path,
         plan,
         tasks.values(),
@@ -213,7 +211,7 @@ def replay_(
     tally = _replayed(pasts, stage, media, at_once, output)
     if as_json:
         found = {**tally.summary(), "path": str(output)}
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        o.dump(found)
     else:
         _show(tally, output)
     raise typer.Exit(1 if tally.lost else 0)

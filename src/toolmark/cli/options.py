@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from rich.console import Console
 
-from toolmark import api, suites
+from toolmark import api, codec, suites
+from toolmark.cli import screen
 from toolmark.errors import UsageError
+from toolmark.models.places import PROVIDERS
+from toolmark.models.resolve import address
 from toolmark.report.tables import visible
 from toolmark.runs.suite import Suite
+from toolmark.suites import made
 
-err = Console(stderr=True)
+err = screen.err()
 
 
 class Effort(StrEnum):
@@ -45,7 +51,10 @@ def flag(*names: str, **more: Any) -> Any:
 TWINS = "Every flag has an environment twin: `TOOLMARK_MAX_RETRIES=0` stands for `--max-retries 0`."
 
 
-MODELS = "openai/NAME, http://HOST:PORT/v1#NAME, baseline/NAME, test/NAME, module:attribute."
+MODELS = (
+    f"PROVIDER/NAME ({', '.join(PROVIDERS)}), http://HOST:PORT/v1#NAME, baseline/NAME, "
+    "test/NAME, module:attribute."
+)
 
 SuiteName: TypeAlias = Annotated[
     str,
@@ -73,6 +82,10 @@ Headers: TypeAlias = Annotated[
     ),
 ]
 Timeout: TypeAlias = Annotated[float, flag("--timeout", help="Seconds for one request.", min=0.01)]
+TimeLimit: TypeAlias = Annotated[
+    float | None,
+    flag("--time-limit", help="Seconds for one episode; a longer one is not run.", min=0.01),
+]
 AsJson: TypeAlias = Annotated[
     bool, flag("--json", help="Print one JSON object on stdout; the rest goes to stderr.")
 ]
@@ -108,6 +121,9 @@ ExtraBody: TypeAlias = Annotated[
 ]
 Connections: TypeAlias = Annotated[
     int, flag("--max-connections", help="Episodes in flight.", min=1)
+]
+Requests: TypeAlias = Annotated[
+    int, flag("--max-connections", help="Requests in flight, of each model.", min=1)
 ]
 Retries: TypeAlias = Annotated[
     int, flag("--max-retries", help="Retries per request; 0 for none.", min=0)
@@ -148,7 +164,7 @@ def load(name: str, knobs: list[str] | None, seed: int | None, tasks: Path | Non
         given[key.strip()] = value.strip()
     if seed is not None and given.setdefault("seed", seed) != seed:
         raise UsageError(f"two seeds: --seed {seed} and -T seed={given['seed']}")
-    loaded = api.of_set(api.load(name, **given), tasks or "")
+    loaded = made.adopted(api.load(name, **given), tasks or "")
     for note in () if tasks else loaded.notes:  # which are of data that a set does not ask
         err.print(visible(f"{loaded.name}: {note}"), markup=False, highlight=False, soft_wrap=True)
     return loaded
@@ -157,3 +173,68 @@ def load(name: str, knobs: list[str] | None, seed: int | None, tasks: Path | Non
 def words(text: str | None) -> tuple[str, ...]:
     """Return the words of a comma-separated list; none for no text."""
     return tuple(word.strip() for word in (text or "").split(",") if word.strip())
+
+
+def endpoint(
+    models: Iterable[str],
+    *,
+    base_url: str | None,
+    header: list[str] | None,
+    max_connections: int,
+    max_retries: int,
+    timeout: float,
+    cache: Path | None,
+) -> dict[str, Any]:
+    """Return how these models are asked, as `resolve` takes it.
+
+    A header may be a key: where the models are at several addresses it is a UsageError.
+    """
+    pairs = headers(header)
+    if pairs and len({address(model, base_url) for model in models} - {""}) > 1:
+        raise UsageError(
+            "--header: the models are at several addresses, and a header may be the key of one; "
+            "leave it out: keys come from the environment"
+        )
+    return {
+        "base_url": base_url,
+        "headers": pairs,
+        "max_connections": max_connections,
+        "max_retries": max_retries,
+        "timeout_s": timeout,
+        "cache": cache,
+    }
+
+
+def elsewhere(models: Iterable[str], base_url: str | None) -> str:
+    """Return the address that --base-url stands for, as their plan keeps it; "" without one."""
+    places = (address(model, base_url) for model in models) if base_url else ()
+    return next(filter(None, places), "")
+
+
+def headers(given: list[str] | None) -> list[tuple[str, str]]:
+    """Return names and values of --header, else of the lines of TOOLMARK_HEADER."""
+    pairs = []
+    for text in given or os.environ.get("TOOLMARK_HEADER", "").splitlines():
+        name, colon, value = text.partition(":")
+        if not colon or not name.strip():
+            raise UsageError("--header: expected 'NAME: VALUE'")  # the value may be a key: unsaid
+        pairs.append((name.strip(), value.strip()))
+    return pairs
+
+
+def body(text: str | None) -> dict[str, Any] | None:
+    """Return the object of --extra-body."""
+    if text is None:
+        return None
+    try:
+        value = codec.loads(text)
+    except codec.BadJson as error:
+        raise UsageError(f"--extra-body: not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"--extra-body: expected a JSON object, got {type(value).__name__}")
+    return value
+
+
+def dump(value: object) -> None:
+    """Print what --json asks for, on one line; numbers that are not finite as text."""
+    sys.stdout.write(codec.encode(value).decode() + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -12,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 
 from toolmark import plugin
 from toolmark.cli import options as o
+from toolmark.cli import screen
 from toolmark.report.tables import visible
 
 if TYPE_CHECKING:  # loaded when needed: other commands start sooner without it
@@ -28,8 +27,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
-out = Console()
-err = Console(stderr=True)
+out = screen.out()
+err = screen.err()
 
 
 class Missing(StrEnum):
@@ -122,7 +121,7 @@ def speech(
             if not as_json:
                 _tell(name, done, verbose=verbose)
     if as_json:
-        sys.stdout.write(msgspec.json.encode(made).decode() + "\n")
+        o.dump(made)
     else:
         _end(made, output)
     if any(one.get("failed") for one in made):
@@ -191,7 +190,7 @@ def image(
 
 def _pictured(made: Sequence[Made], output: Path, *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(msgspec.json.encode(made).decode() + "\n")
+        o.dump(made)
         return
     fine = [one for one in made if not one.failed and one.variation != "sheet"]
     whole = len({one.name for one in fine})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import sys
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 
 from toolmark import api
 from toolmark.cli import options as o
+from toolmark.cli import screen
 from toolmark.errors import UsageError
 from toolmark.report.tables import plural, text
 from toolmark.runs.store import Run
@@ -23,8 +22,8 @@ if TYPE_CHECKING:  # loaded when needed: other commands start sooner without the
     from toolmark.review.server import Desk, Server
     from toolmark.suites.mfcl.vision.tune.folder import Tuning
 
-out = Console()
-err = Console(stderr=True)
+out = screen.out()
+err = screen.err()
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 
 Reviewer = Annotated[
@@ -159,7 +158,8 @@ def calibrate(
     same = np.array([pair.same for pair in labelled])
     found = calibrating.sweep(similarity, same, seed=seed)
     if as_json:
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        # a share of nothing, which the sweep has as nan, is null
+        o.dump(msgspec.json.decode(msgspec.json.encode(found)))
     else:
         shown = "\n\n".join(map(text, (calibrating.chosen(found), calibrating.table(found))))
         out.print(shown, markup=False, highlight=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from toolmark import api, plugin, seeds
-from toolmark.cli import terminal
+from toolmark.cli import progress, terminal
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Suite
 
@@ -73,7 +73,7 @@ def _fixed(suite: Suite) -> tuple[str, ...]:
 
 def _run(err: Console, suite: Suite, model: str, log_dir: Path, *, ids: Sequence[str] = ()) -> Run:
     async def main() -> Run:
-        with terminal.watching(err, f"{suite.name} {model}") as watch:
+        with progress.watching(err, f"{suite.name} {model}") as watch:
             settings: dict[str, Any] = {"log_dir": log_dir, "ids": ids, "resume": False}
             return await api.arun(suite, model, watch=watch, command="toolmark demo", **settings)
 

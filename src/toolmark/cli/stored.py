@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import msgspec
 import typer
-from rich.console import Console
 
 from toolmark import api, suites
+from toolmark.cli import episode, screen, terminal
 from toolmark.cli import options as o
-from toolmark.cli import terminal
 from toolmark.errors import UsageError, near
 from toolmark.report.tables import visible
 from toolmark.runs.store import Run
-from toolmark.types import Score
+from toolmark.runs.suite import Scorer
+from toolmark.types import Attempt, Record, Score, Task, Trajectory
 
-out = Console()
+out = screen.out()
 
 
 def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False) -> None:
@@ -28,10 +26,11 @@ def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False)
     done = api.rescore(path, scorer)
     found = done.summary()
     if as_json:
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        o.dump(found)
         return
     terminal.summary(out, found)
     terminal.failures(out, done, (scorer or api.scorer_of(found["suite"])).natives)
+    terminal.unscored(out, done)
     terminal.stale(out, path)
 
 
@@ -53,13 +52,17 @@ def compare(
     differing: Annotated[
         bool, o.flag("--differing", help="Test also tasks that differ in content under one id.")
     ] = False,
+    reading: Annotated[
+        str | None, o.flag("--reading", help="Which one; by default the headline's.")
+    ] = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Compare two runs item by item: difference, interval, exact test, items that flipped."""
     scorer = suites.scorer(suite) if suite else None
-    found = api.compare(api.open_run(a), api.open_run(b), scorer, differing=differing)
+    runs = api.open_run(a), api.open_run(b)
+    found = api.compare(*runs, scorer, reading=reading, differing=differing)
     if as_json:
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        o.dump(found)
         return
     out.print(str(found), highlight=False, markup=False, soft_wrap=True)
 
@@ -95,6 +98,16 @@ def _natives(run: Run, suite: str | None) -> Mapping[str, str]:
     return suites.scorer(name).natives if known else {}
 
 
+class Found(Record, frozen=True, kw_only=True):
+    """An episode that `show` is asked for: what happened and its worth, or why it was not run."""
+
+    task: Task
+    repeat: int
+    trajectory: Trajectory | None = None
+    score: Score | None = None
+    attempt: Attempt | None = None
+
+
 def show(
     path: o.RunPath,
     item: Annotated[str | None, typer.Argument(help="A task or item id; none: list them.")] = None,
@@ -111,31 +124,62 @@ def show(
         ),
     ] = None,
     every: Annotated[bool, o.flag("--all", help="List all of them, not the first 50.")] = False,
+    as_json: o.AsJson = False,
 ) -> None:
     """Print what happened in one task, step by step; without an id, list the tasks."""
     opened = api.open_run(path)
+    plan = opened.info.plan
+    head = {"run_dir": str(path), "suite": plan.suite, "model": plan.model}
     if item is None:
         fits = _fitting(opened, outcome, axis or [])
+        if as_json:
+            o.dump(head | {"episodes": list(map(_row, filter(fits, opened.scores())))})
+            return
         terminal.outcomes(out, opened, fits, whole=every, natives=_natives(opened, suite))
         return
-    scores = {(s.task, s.repeat): s for s in opened.scores() if item in (s.task, s.item)}
-    scorer = suites.scorer(suite) if suite else api.scorer_of(opened.info.plan.suite)
-    found = False
-    for trajectory in opened.trajectories():
-        task = opened.task(trajectory.task)
-        if item not in (task.id, task.item):
-            continue
-        found = True
-        judged = scores.get((trajectory.task, trajectory.repeat))
-        terminal.episode(out, task, trajectory, judged, scorer.views(task, trajectory),
-                         scorer.natives)  # fmt: skip
-    for attempt in terminal.pending(opened):
-        if item in (attempt.task, opened.task(attempt.task).item):
-            found = True
-            told = f"not run, {attempt.task}, repeat {attempt.repeat}: {attempt.stage}"
-            out.print(visible(f"{told}: {attempt.reason}"), markup=False, highlight=False,
-                      soft_wrap=True)  # fmt: skip
+    found = list(_episodes(opened, item))
     if not found:
         known = {name for task in opened.tasks() for name in (task.id, task.item) if name}
         close = near(item, known).partition("; known")[0]  # all of them would fill the screen
         raise UsageError(f"{path}: no episode of {item!r}{close}; next: toolmark show {path}")
+    if as_json:
+        o.dump(head | {"episodes": found})
+        return
+    _tell(found, api.judge_of(opened, suites.scorer(suite) if suite else None))
+
+
+def _row(score: Score) -> dict[str, Any]:
+    """Return a line of the list: the outcome and primary cause in the headline reading."""
+    verdict = None if score.not_run else next(iter(score.readings.values()), None)
+    label = next((each for each in verdict.labels if each.primary), None) if verdict else None
+    return {
+        "task": score.task, "repeat": score.repeat, "outcome": terminal.outcome(score),
+        "cause": label.cause if label else "", "native": label.native if label else "",
+        "not_run": score.not_run, "axes": score.axes,
+    }  # fmt: skip
+
+
+def _episodes(run: Run, item: str) -> Iterator[Found]:
+    """Go through the episodes of a task or an item: those that ran, then those that did not."""
+    scores = {(s.task, s.repeat): s for s in run.scores() if item in (s.task, s.item)}
+    for made in run.trajectories():
+        task = run.task(made.task)
+        if item in (task.id, task.item):
+            score = scores.get((made.task, made.repeat))
+            yield Found(task=task, repeat=made.repeat, trajectory=made, score=score)
+    for attempt in terminal.pending(run):
+        task = run.task(attempt.task)
+        if item in (task.id, task.item):
+            score = scores.get((attempt.task, attempt.repeat))
+            yield Found(task=task, repeat=attempt.repeat, score=score, attempt=attempt)
+
+
+def _tell(found: Sequence[Found], scorer: Scorer) -> None:
+    for each in found:
+        if each.trajectory is not None:
+            views = scorer.views(each.task, each.trajectory)
+            episode.show(out, each.task, each.trajectory, each.score, views, scorer.natives)
+        elif each.attempt is not None:
+            told = f"not run, {each.task.id}, repeat {each.repeat}: {each.attempt.stage}"
+            out.print(visible(f"{told}: {each.attempt.reason}"), markup=False, highlight=False,
+                      soft_wrap=True)  # fmt: skip

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 import uvloop
-from rich.console import Console
 
 from toolmark import api, suites
 from toolmark.cli import options as o
-from toolmark.cli import terminal
+from toolmark.cli import progress, screen
 from toolmark.errors import UsageError, near
 from toolmark.media import Media
+from toolmark.models.openai import TIMEOUT_S
+from toolmark.models.policy import CONNECTIONS, RETRIES
 from toolmark.models.resolve import resolve
 from toolmark.report.tables import plural, text, visible
 from toolmark.runs.plan import Plan
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from toolmark.suites.mfcl.vision.tune.folder import Tuning
     from toolmark.suites.mfcl.vision.tune.records import Request
 
-out = Console()
-err = Console(stderr=True)
+out = screen.out()
+err = screen.err()
 SUITES = ("mfcl-vision",)
 BASE = "variations=base"
 REFUSED = 5  # pictures that are named
@@ -67,9 +66,11 @@ def tune(
     ids: o.Ids = None,
     sample: o.Sample = None,
     seed: o.Seed = None,
-    max_connections: o.Connections = 16,
-    max_retries: o.Retries = 5,
-    timeout: o.Timeout = 600.0,
+    base_url: o.BaseUrl = None,
+    header: o.Headers = None,
+    max_connections: o.Requests = CONNECTIONS,
+    max_retries: o.Retries = RETRIES,
+    timeout: o.Timeout = TIMEOUT_S,
     cache: o.CacheDir = None,
     as_json: o.AsJson = False,
 ) -> None:
@@ -87,20 +88,19 @@ def tune(
     if model:
         loaded, request = _begin(
             output, suite, tuple(model), knob, seed, dialect,
-            {"limit": limit, "ids": o.words(ids), "sample": sample, "repeats": attempts},
+            {"limit": limit, "ids": o.words(ids), "sample": sample, "repeats": attempts,
+             "base_url": o.elsewhere(model, base_url)},
             edits, rounds,
         )  # fmt: skip
     else:
-        if knob or ids or limit or sample or edits or dialect or seed is not None:
+        if knob or ids or limit or sample or edits or dialect or base_url or seed is not None:
             raise UsageError("name the panel (-m), or go on with a folder by -o alone")
         loaded, request = _again(output, suite)
-    settings: dict[str, Any] = {
-        "max_connections": max_connections,
-        "max_retries": max_retries,
-        "timeout_s": timeout,
-        "cache": cache,
-        "media": Media(output / "media"),
-    }
+        base_url = request.plan.base_url or None
+    settings = o.endpoint(
+        request.models, base_url=base_url, header=header, max_connections=max_connections,
+        max_retries=max_retries, timeout=timeout, cache=cache,
+    ) | {"media": Media(output / "media")}  # fmt: skip
     stopped = uvloop.run(_work(output, loaded, request, settings))
     _finish(output, loaded, stopped, as_json=as_json)
 
@@ -188,7 +188,7 @@ async def _work(output: Path, loaded: Suite, request: Request, settings: Mapping
         tuning = folder.begun(output, request)
         writer = stack.enter_context(tuning.writing())
         watch = stack.enter_context(
-            terminal.watching(err, f"tune with {plural(len(request.models), 'model')}")
+            progress.watching(err, f"tune with {plural(len(request.models), 'model')}")
         )
         loop.fill(tuning, writer, loaded, watch)
         editor = loop.Editor(tuning, writer, loaded, owned, loop.further)
@@ -196,10 +196,10 @@ async def _work(output: Path, loaded: Suite, request: Request, settings: Mapping
         if not loop.waiting(tuning):
             return ""
         panel = panel or await _panel(stack, loaded, request.models, settings)
-        progress = await loop.tune(
+        state = await loop.tune(
             tuning, writer, loaded, panel, editor, at_once=settings["max_connections"], watch=watch
         )
-        return progress.stopped
+        return state.stopped
 
 
 async def _panel(
@@ -243,7 +243,7 @@ def _finish(output: Path, loaded: Suite, stopped: str, *, as_json: bool) -> None
     counts = tuning.count()
     if as_json:
         found = {"items": counts, "set": str(made or ""), "dir": str(output), "stopped": stopped}
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        o.dump(found)
     else:
         tables = [text(table) for table in publish.summary(tuning)]
         out.print("\n\n".join(tables), markup=False, highlight=False, soft_wrap=True)

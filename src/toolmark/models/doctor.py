@@ -270,7 +270,8 @@ def _usage(reply: Reply) -> Check:
         detail = f"{used.input} tokens in, {used.output} out in the first probe"
         return Check(name="usage", status="ok", detail=detail)
     detail = "the endpoint does not count tokens"
-    return Check(name="usage", status="warn", detail=detail, step="spend will show as 0")
+    step = "a run will say that no tokens were told"
+    return Check(name="usage", status="warn", detail=detail, step=step)
 
 
 def _ask(text: str, tool: str) -> Request:

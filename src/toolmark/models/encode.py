@@ -46,13 +46,9 @@ class Kit(NamedTuple):
 class Encoder:
     """Writes requests to one model. Each tuple of tools is encoded once and kept a while."""
 
-    def __init__(
-        self, model: str, profile: Profile, extra: Mapping[str, Any], media: Media | None
-    ) -> None:
-        _check_extra(extra)
+    def __init__(self, model: str, profile: Profile, media: Media | None) -> None:
         self.media = media
         self._head = b'{"model":' + _dump(model) + b',"messages":'
-        self._extra = dict(extra)
         self.profile = profile
         letters = "a-zA-Z0-9_.-" if profile.dots else "a-zA-Z0-9_-"
         self._illegal = re.compile(f"[^{letters}]")
@@ -122,7 +118,7 @@ class Encoder:
         given = {name: value for name, value in named.items() if value is not None}
         given = {name: value for name, value in given.items() if name not in left}
         _check_extra(sampling.extra)
-        settings = self._extra | given | sampling.extra
+        settings = given | sampling.extra
         return b"," + _json(settings)[1:] if settings else b"}"
 
     def _messages(self, messages: tuple[Message, ...], kit: Kit, mended: bool) -> list[Json]:

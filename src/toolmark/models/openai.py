@@ -5,20 +5,21 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 
 from toolmark.codec import encode, escape
 from toolmark.errors import EndpointError, Rejected, Torn, near
 from toolmark.media import Media
-from toolmark.models import decode, profile, status
+from toolmark.models import decode, places, profile, status
 from toolmark.models.encode import Encoder
 from toolmark.models.http import Answer, Client
 from toolmark.models.mask import Mask
 from toolmark.types import Reply, Request, Sampling
 
-_NONE: Mapping[str, Any] = MappingProxyType({})
+_NONE: Mapping[str, str] = MappingProxyType({})
+TIMEOUT_S = 600.0
+"""How long one request may take where nobody says otherwise."""
 _LISTED = 100
 _QUOTED = 120
 _UNREADABLE = (400, 422)
@@ -28,11 +29,11 @@ _REAL = 12  # characters: what is shorter, such as EMPTY, is no key, and any rep
 
 
 class OpenAI:
-    """A model behind `url` (the part before /chat/completions), known there as `model`.
+    """A model behind `url` (without its /chat/completions), known there as `model`.
 
     `key` goes into the Authorization header and nowhere else; `key_name` is the variable it came
-    from, for messages. `headers` are added to each request, `extra` to each body. `media` is
-    where images and audio are read from.
+    from, for messages. `headers` are added to each request. `media` is where images and audio are
+    read from.
     """
 
     def __init__(
@@ -43,8 +44,7 @@ class OpenAI:
         key: str = "",
         key_name: str = "OPENAI_API_KEY",
         headers: Mapping[str, str] = _NONE,
-        extra: Mapping[str, Any] = _NONE,
-        timeout_s: float = 300.0,
+        timeout_s: float = TIMEOUT_S,
         media: Media | None = None,
         name: str = "",
         quirks: profile.Profile | None = None,
@@ -55,9 +55,8 @@ class OpenAI:
         self.key_name = key_name
         self.quirks = quirks or profile.of(url)
         self._key = key
-        self._extra = extra
-        self._encoder = Encoder(model, self.quirks, extra, media)
-        self._chat = f"{url}/chat/completions"
+        self._encoder = Encoder(model, self.quirks, media)
+        self._chat = places.at(url, "chat/completions")
         self.mask = Mask(key, headers.values())
         signs = (value for name, value in headers.items() if name.lower() in SIGNS)
         self._secret = Mask("", (each for each in (key, *signs) if len(each) >= _REAL))
@@ -77,7 +76,7 @@ class OpenAI:
         What the endpoint was found to refuse is no part of it: that follows from the endpoint,
         and the identity must be the same before and after.
         """
-        settings = [self.url, self.model, dict(self._extra), msgspec.to_builtins(self.quirks)]
+        settings = [self.url, self.model, msgspec.to_builtins(self.quirks)]
         return msgspec.json.encode(settings).decode()
 
     @property
@@ -102,7 +101,7 @@ class OpenAI:
         other = copy.copy(self)
         other.quirks = quirks
         suited = profile.adapted(quirks, self._refused)
-        other._encoder = Encoder(self.model, suited, self._extra, self._encoder.media)
+        other._encoder = Encoder(self.model, suited, self._encoder.media)
         return other
 
     async def models(self) -> tuple[str, ...] | None:
@@ -176,10 +175,12 @@ class OpenAI:
         suited = profile.adapted(known.profile, refused)
         if suited == known.profile:
             return known
-        return Encoder(self.model, suited, self._extra, known.media)
+        return Encoder(self.model, suited, known.media)
 
     async def _listed(self) -> tuple[str, ...] | None:
-        answer = await self._client.get(f"{self.url}/models")
+        if not self.quirks.lists:
+            return None
+        answer = await self._client.get(places.at(self.url, "models"))
         if answer.status in (401, 403):
             raise status.error(answer, self._complaint(answer.body), self.key_name, answer.status)
         if answer.status != 200:

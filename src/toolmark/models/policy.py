@@ -14,11 +14,15 @@ from pathlib import Path
 from random import Random
 
 import msgspec
+from msgspec.structs import replace
 
 from toolmark.codec import decode, encode
 from toolmark.errors import DataError, EndpointError, RateLimited, Timeout, Torn, Unavailable
 from toolmark.types import Model, Record, Reply, Request
 
+RETRIES = 5
+CONNECTIONS = 16
+"""How often a request is asked again, and how many are in flight, where nobody says otherwise."""
 _FORMAT = 2
 _FIRST_S = 0.5
 _LONGEST_S = 60.0
@@ -46,6 +50,11 @@ class Wrapper:
         """The settings that the inner model's endpoint refused and that are left out since."""
         found = getattr(self.model, "dropped", None)
         return found if isinstance(found, frozenset) else frozenset()
+
+    @property
+    def hears(self) -> bool:
+        """Whether the inner model takes sound; it does unless it says otherwise."""
+        return bool(getattr(self.model, "hears", True))
 
     @property
     def waits(self) -> Collection[str]:
@@ -206,15 +215,15 @@ class Cache(Wrapper):
         return super().dropped | self._kept
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Return the kept reply, or ask and keep it."""
+        """Return the kept reply, which says that it is one, or ask and keep it."""
         path = self._path(request)
         entry = _read(path)
         if entry is None:
             reply = await self.model(request)
-            entry = Entry(reply, tuple(sorted(super().dropped)))
-            _write(path, entry)
+            _write(path, Entry(reply, tuple(sorted(super().dropped))))
+            return reply
         self._kept |= frozenset(entry.dropped)
-        return entry.reply
+        return replace(entry.reply, kept=True)
 
     def _path(self, request: Request) -> Path:
         key = self._prefix.copy()

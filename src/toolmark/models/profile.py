@@ -16,7 +16,8 @@ class Profile(Struct, frozen=True, kw_only=True):
 
     `dots`: function names may hold dots. `limit`: the field that limits the reply. `media`: a
     tool message may hold images and audio; else they follow in a user message. `without`: the
-    settings of Sampling that are never sent, in order. `audio`: how WAV is sent.
+    settings of Sampling that are never sent, in order. `audio`: how WAV is sent. `lists`: it lists
+    its models to the key that goes with a request.
     """
 
     dots: bool = False
@@ -24,6 +25,7 @@ class Profile(Struct, frozen=True, kw_only=True):
     media: bool = False
     without: tuple[str, ...] = ()
     audio: Form = "wav"
+    lists: bool = True
 
 
 PLAIN = Profile()
@@ -35,6 +37,8 @@ def of(url: str) -> Profile:
         case "api.openai.com":
             # its reasoning models refuse max_tokens, and all its models take the newer field
             return Profile(limit="max_completion_tokens")
+        case "api.anthropic.com":
+            return Profile(lists=False)  # there the key of a list stands in another header
         case _:
             return PLAIN
 

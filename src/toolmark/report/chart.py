@@ -6,9 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from toolmark import svg
 from toolmark.report import axes, heat
 from toolmark.report.axes import Scale
+from toolmark.report.tables import visible
 from toolmark.svg import Markup
 from toolmark.types import Chart, Series
 
@@ -38,12 +41,26 @@ def draw(chart: Chart) -> Markup:
 
     Bars lie flat, one row per name, so that names of any length can be read.
     """
+    chart = shown(chart)
     if chart.kind == "heat":
         return heat.draw(chart)
     points = [list(_points(series)) for series in chart.series]
     if chart.kind in ("bar", "stack"):
         return _bars(chart, points)
     return _plot(chart, points)
+
+
+def shown(chart: Chart) -> Chart:
+    """Return a chart whose words show what a browser would obey."""
+    return replace(
+        chart,
+        title=visible(chart.title),
+        note=visible(chart.note),
+        x_label=visible(chart.x_label),
+        y_label=visible(chart.y_label),
+        ticks=tuple(map(visible, chart.ticks)),
+        series=tuple(replace(each, name=visible(each.name)) for each in chart.series),
+    )
 
 
 def _points(series: Series) -> Iterator[_Point]:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from toolmark import codec
 from toolmark.errors import UsageError, near
-from toolmark.report import names, tables
+from toolmark.report import names, spent, tables, unlike
+from toolmark.runs.spent import Spent, known
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Metric, Naming, Scorer
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
-from toolmark.stats.paired import Paired, paired
+from toolmark.stats.paired import Paired, holm, paired
 from toolmark.types import Estimate, Record, Table
 
-LISTED = 8  # entries of one setting that are spelled out
+CLEAR = 0.05
+ALONE = "intervals and the smallest difference are those of this pair alone, not adjusted"
 PER_ROW = "p-values are per row, not corrected for the number of rows"
 SHOWN = 12  # flipped items of each way that the terminal names
 
@@ -33,7 +31,9 @@ class Comparison(Record, frozen=True, kw_only=True):
     they are not all. `levels` are over all common rows, by axis and level, for the axes that the
     suite compares by. `warnings` say what makes the runs unlike;
     `n_changed` of the common tasks differ in content, and unless that was asked for no test is
-    made between them: `p` and `detectable` are None.
+    made between them: `p` and `detectable` are None. `p_adjusted` is p among the `n_compared`
+    comparisons that were made together (`together`), None of one that stands alone. `spent_a` and
+    `spent_b` are what each run took as a whole.
     """
 
     a: str
@@ -48,6 +48,10 @@ class Comparison(Record, frozen=True, kw_only=True):
     settings: tuple[tuple[str, str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     n_changed: int = 0
+    p_adjusted: float | None = None
+    n_compared: int = 1
+    spent_a: Spent = Spent()
+    spent_b: Spent = Spent()
 
     def __str__(self) -> str:
         """Return the readable summary."""
@@ -74,7 +78,7 @@ def compare(
             "run both with the same knobs and the same --seed"
         )
     name_a, name_b = names.tell([a, b])
-    changed = _changed(a, b)
+    changed = unlike.changed(a, b)
     test: Callable[[Paired], Paired] = (
         _untested if changed[0] and not differing else lambda found: found
     )
@@ -93,10 +97,25 @@ def compare(
             if len(found := list(_levels(a, table_a, table_b, axis, naming))) > 1
         },
         categories=tuple(map(test, _categories(mine, other, _ordered(a, table_a, scorer)))),
-        settings=tuple(_settings(a, b)),
-        warnings=tuple(_warnings(a, b, *changed)),
+        settings=tuple(unlike.settings(a, b)),
+        warnings=tuple(unlike.warnings(a, b, *changed)),
         n_changed=changed[0],
+        spent_a=known(a),
+        spent_b=known(b),
     )
+
+
+def together(found: Sequence[Comparison]) -> list[Comparison]:
+    """Adjust the p-values of comparisons that are read together (`stats.paired.holm`).
+
+    Without it ten equal models would nearly always show a winner among their 45 pairs.
+    """
+    tested = [(n, p) for n, each in enumerate(found) if (p := each.paired.p) is not None]
+    made = list(found)
+    if len(tested) > 1:
+        for (n, _), p in zip(tested, holm([p for _, p in tested]), strict=True):
+            made[n] = replace(found[n], p_adjusted=p, n_compared=len(tested))
+    return made
 
 
 def _headline(scorer: Scorer, a: Columns, b: Columns) -> tuple[Metric, Columns, Columns]:
@@ -143,13 +162,29 @@ def verdict(comparison: Comparison) -> str:
             "No verdict: these are not the same tasks. next: run both with one --seed, or compare "
             "them all the same with --differing"
         )
-    p = f"p = {figures.chance(found.p)}".replace("= <", "<")
-    if found.p > 0.05:
+    decides = found.p if comparison.p_adjusted is None else comparison.p_adjusted
+    p = _chances(comparison)
+    if decides > CLEAR:
         size = f"{figures.points(difference)} points (A minus B), {p}"
-        return f"No clear difference between {comparison.a} and {comparison.b}: {size}."
-    if difference.value > 0:
-        return f"{comparison.a} is better than {comparison.b} by {_size(difference, 1)}, {p}."
-    return f"{comparison.b} is better than {comparison.a} by {_size(difference, -1)}, {p}."
+        told = f"No clear difference between {comparison.a} and {comparison.b}: {size}."
+    elif difference.value > 0:
+        told = f"{comparison.a} is better than {comparison.b} by {_size(difference, 1)}, {p}."
+    else:
+        told = f"{comparison.b} is better than {comparison.a} by {_size(difference, -1)}, {p}."
+    apart = (difference.low or 0.0) > 0 or (difference.high or 0.0) < 0
+    if apart != (found.p <= CLEAR):
+        told += " Here test and interval part: the test decides."
+    elif apart != (decides <= CLEAR):
+        told += " The interval is of this pair alone: the adjusted test decides."
+    return told
+
+
+def _chances(comparison: Comparison) -> str:
+    """Word the p-value, and what it is among all comparisons that are read together."""
+    told = f"p = {figures.chance(comparison.paired.p or 0.0)}"
+    if comparison.p_adjusted is not None:
+        told += f"; among {comparison.n_compared} pairs p = {figures.chance(comparison.p_adjusted)}"
+    return told.replace("= <", "<")
 
 
 def _size(difference: Estimate, sign: int) -> str:
@@ -169,20 +204,27 @@ def summary(comparison: Comparison) -> Table:
         (f"B: {comparison.b}", figures.value(comparison.score_b), f"n = {comparison.score_b.n}"),
         ("A minus B, paired", figures.points(found.difference), seen),
     ]
-    rows += _tested(found)
+    rows += _tested(comparison)
     rows += [
         ("not run", f"A {found.not_run_a}, B {found.not_run_b}", _between(found)),
         ("without a partner", f"A {found.unpaired_a}, B {found.unpaired_b}", "left out"),
     ]
+    if tokens := spent.both(comparison.spent_a, comparison.spent_b):
+        rows.append(("tokens per episode", tokens, "in and out, all of each run"))
     title = f"Comparison, {comparison.reading} reading"
     title += f": {comparison.over}" if comparison.over else ""
-    return Table(title=title, head=("", "value [95 % interval]", "on"), rows=tuple(rows))
+    note = ALONE if comparison.p_adjusted is not None else ""
+    return Table(title=title, head=("", "value [95 % interval]", "on"), rows=tuple(rows), note=note)
 
 
-def _tested(found: Paired) -> Iterator[tuple[str, str, str]]:
+def _tested(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
+    found = comparison.paired
     if found.p is None or found.detectable is None:
         return
     yield "p-value", figures.chance(found.p), found.method
+    if (p := comparison.p_adjusted) is not None:
+        among = f"Holm, {comparison.n_compared} pairs on this page"
+        yield "adjusted p-value", figures.chance(p), among
     yield "only A right", str(len(found.only_a)), "items"
     yield "only B right", str(len(found.only_b)), "items"
     size = f"{100 * found.detectable:.1f} points"
@@ -274,74 +316,3 @@ def _categories(a: Columns, b: Columns, order: Sequence[str]) -> Iterator[Paired
         mine, other = a.where(a.category == name), b.where(b.category == name)
         if np.isin(mine.item, other.item).any():
             yield paired(mine, other, name=str(name))
-
-
-def _settings(a: Run, b: Run) -> Iterator[tuple[str, str, str]]:
-    """Go through what the two runs asked for differently."""
-    one, two = _flat(a), _flat(b)
-    for key in dict.fromkeys([*one, *two]):
-        if one.get(key) != two.get(key):
-            yield key, _shown(one.get(key)), _shown(two.get(key))
-
-
-def _flat(run: Run) -> dict[str, Any]:
-    info = run.info
-    plan = msgspec.to_builtins(info.plan)
-    inner: dict[str, Mapping[str, Any]] = {
-        "knob": plan.pop("knobs", {}),
-        "sampling": plan.pop("sampling", {}),
-        "version": info.versions,
-        "hash": info.hashes,
-    }
-    flat = {**plan, "seed": info.seed, "served": ", ".join(info.served)}
-    for prefix, values in inner.items():
-        flat |= {f"{prefix} {name}": value for name, value in values.items()}
-    return flat
-
-
-def _shown(value: Any) -> str:
-    if value is None or value == "":
-        return figures.DASH
-    if isinstance(value, list | tuple) and len(value) > LISTED:
-        return f"{figures.count(len(value))} of them, {value[0]}, …"
-    return value if isinstance(value, str) else codec.encode(codec.plain(value)).decode()
-
-
-def _warnings(a: Run, b: Run, changed: int, example: str) -> Iterator[str]:
-    if changed:
-        verb = "differs" if changed == 1 else "differ"
-        told = f"{tables.plural(changed, 'task')} {verb}"
-        yield f"{told} in content under the same id, such as {example}"
-    knobs = [key for key, *_ in _settings(a, b) if key.startswith("knob ")]
-    if knobs:
-        yield f"the suite's knobs differ: {', '.join(key[5:] for key in knobs)}"
-    if a.info.hashes != b.info.hashes:
-        yield "the data or the scorer behind the runs differ (hashes)"
-
-
-def _changed(a: Run, b: Run) -> tuple[int, str]:
-    """Count the tasks of both runs whose content differs, and name the first."""
-    if a.info.tasks_sha256 and a.info.tasks_sha256 == b.info.tasks_sha256:
-        return 0, ""
-    known = {task.id: hashlib.sha256(codec.encode(task)).digest()[:8] for task in a.tasks()}
-    changed, example = 0, ""
-    for task in b.tasks():
-        if known.get(task.id, b"") in (b"", hashlib.sha256(codec.encode(task)).digest()[:8]):
-            continue
-        changed += 1
-        example = example or f"{task.id} ({_differs(a.task(task.id), task)})"
-    return changed, example
-
-
-def _differs(one: Any, other: Any) -> str:
-    """Return the path of the first field in which two tasks differ, such as `reference.answers`."""
-    pair = [msgspec.to_builtins(each) for each in (one, other)]
-    path: list[str] = []
-    while all(isinstance(each, dict) for each in pair):
-        mine, others = pair
-        name = next((k for k in (*mine, *others) if mine.get(k) != others.get(k)), None)
-        if name is None:
-            break
-        path.append(tables.visible(str(name)))
-        pair = [mine.get(name), others.get(name)]
-    return ".".join(path) or "the order of its fields"

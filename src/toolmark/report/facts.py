@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,46 +12,22 @@ from msgspec.structs import replace
 
 from toolmark import codec
 from toolmark.errors import UsageError
-from toolmark.report import chart, names, tables
+from toolmark.report import causes, chart, names, spent, tables
+from toolmark.report.causes import Causes
 from toolmark.report.tables import Grid
+from toolmark.runs import scoring
+from toolmark.runs.spent import known
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Ran, Scorer
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
 from toolmark.stats.summary import groups, noise
 from toolmark.svg import Markup
-from toolmark.types import Chart, Estimate, Label, Score, Table
+from toolmark.types import Chart, Estimate, Table
 
-LISTED = 500  # episodes that were not run, by name
-REASONS = 20
 NOTED = 20  # notes on one part of the site
 NOTE_CHARS = 600
-SPREAD = "Value and 95 % interval."
 NAMED = 4  # ids of a selection that are named
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """One row of the failure table; `show` are the filters that list its episodes."""
-
-    cause: str
-    native: str
-    n: int
-    share: float
-    n_also: int
-    evidence: str
-    example: str
-    show: str
-
-
-@dataclass(frozen=True, slots=True)
-class Causes:
-    """The failures of one reading, or of several that have the same; the first one's are shown."""
-
-    readings: list[str]
-    rows: list[Cause]
-    n_failed: int
-    n_run: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +35,8 @@ class Read:
     """One reading's numbers: the headline first, then its parts.
 
     `units` are what n counts, `groups` of how many groups these are where they hang together;
-    `words` are what readers are told for names of parts.
+    `words` are what readers are told for names of parts, `beside` what names become beside runs
+    of which they are a part.
     """
 
     name: str
@@ -68,6 +44,7 @@ class Read:
     units: Mapping[str, str]
     groups: Mapping[str, int]
     words: Mapping[str, str]
+    beside: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +57,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One run as the page shows it."""
+    """One run as the page shows it; `index` is its place on it."""
 
+    index: int
     name: str
     suite: str
     model: str
@@ -119,10 +97,11 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, dict[st
         raise UsageError(f"{run.path}: no scores; next: toolmark score {run.path}")
     plan = run.info.plan
     measured = [_read(reading, table, scorer) for reading, table in by_reading.items()]
-    reasons, absent = _absent(run.scores(), scorer.readings[0])
+    reasons, absent = causes.absent(run.scores(), scorer.readings[0])
     own = [*scorer.tables(by_reading), *scorer.evidence(run)]
     doubles = [table for table in own if isinstance(table, Table) and _repeats(table, measured)]
     made = Side(
+        index=index,
         name=name,
         suite=plan.suite,
         model=tables.visible(names.short(plan.model)),
@@ -138,8 +117,8 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, dict[st
         origins=_origins(run),
         site=_site(run),
         groups=list(_groups(item for item in own if item not in doubles)),
-        causes=_merged(
-            [_causes(index, run.scores(), name, scorer.natives) for name in scorer.readings]
+        causes=causes.merged(
+            [causes.count(index, run.scores(), name, scorer.natives) for name in scorer.readings]
         ),
         reasons=reasons,
         absent=absent,
@@ -149,12 +128,13 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, dict[st
 
 def _read(reading: str, table: Columns, scorer: Scorer) -> Read:
     """Measure a reading; its numbers are called as a reader is told."""
-    metrics = scorer.metrics(table)
+    metrics = scoring.numbers(scorer, table)
     found = [replace(m.measure(table), name=m.told or m.name) for m in metrics]
     units = {m.told or m.name: m.unit for m in metrics}
     hung = {m.told or m.name: groups(m.rows(table) if m.rows else table) for m in metrics}
     words = {m.name: m.told for m in metrics if m.told}
-    return Read(reading, found, units, {name: n for name, n in hung.items() if n}, words)
+    beside = {m.told or m.name: m.beside for m in metrics if m.beside}
+    return Read(reading, found, units, {name: n for name, n in hung.items() if n}, words, beside)
 
 
 def across(
@@ -196,55 +176,9 @@ def profiles(
     return made
 
 
-def parts(sides: Sequence[Side]) -> Iterator[Table]:
-    """Go through the tables of every number: a column per reading of one run, or per run.
-
-    A single number needs no table: none.
-    """
-    if len(sides) == 1:
-        yield from _numbers(
-            "Scores", [(f"{read.name} reading", read) for read in sides[0].readings], sides
-        )
-        return
-    for suite in dict.fromkeys(side.suite for side in sides):
-        alike = [side for side in sides if side.suite == suite]
-        for name in dict.fromkeys(read.name for side in alike for read in side.readings):
-            found = [(side.name, x) for side in alike for x in side.readings if x.name == name]
-            yield from _numbers(f"Scores on {suite}, {name} reading", found, alike)
-
-
 def _spared(note: str) -> str:
     """Leave out what the page's own table says already."""
     return note.removeprefix("95 % intervals.").strip()
-
-
-def _numbers(
-    title: str, reads: Sequence[tuple[str, Read]], sides: Sequence[Side]
-) -> Iterator[Table]:
-    every = dict.fromkeys(estimate.name for _, read in reads for estimate in read.estimates)
-    if len(every) < 2 and len(reads) < 2:
-        return
-    by_name = [{estimate.name: estimate for estimate in read.estimates} for _, read in reads]
-    sized = [read for _, read in reads]
-    told = [name for name in every if any(_known(name, found) for found in by_name)] or [*every]
-    rows = tuple(tuple(_across(name, by_name, sized)) for name in told)
-    head = ("", *(name for name, _ in reads), "n")
-    notes = [SPREAD, *_noted(sides)]
-    if len(told) < len(every):
-        missing = tables.plural(len(every) - len(told), "part")
-        notes.insert(1, f"{missing} without a result left out.")
-    yield Table(title=title, head=head, rows=rows, note=" ".join(notes))
-
-
-def _noted(sides: Sequence[Side]) -> list[str]:
-    """Return the suites' notes on the scores, each with its runs where it is not for all."""
-    meant: dict[str, dict[str, None]] = {}
-    for side in sides:
-        for note in side.notes:
-            meant.setdefault(note, {})[side.name] = None
-    return [
-        note if len(of) == len(sides) else f"{', '.join(of)}: {note}" for note, of in meant.items()
-    ]
 
 
 def cautions(sides: Sequence[Side]) -> dict[str, list[str]]:
@@ -254,10 +188,6 @@ def cautions(sides: Sequence[Side]) -> dict[str, list[str]]:
         if side.caution:
             found.setdefault(side.caution, []).append(side.name)
     return found
-
-
-def _known(name: str, estimates: Mapping[str, Estimate]) -> bool:
-    return name in estimates and estimates[name].value is not None
 
 
 def _repeats(table: Table, reads: Sequence[Read]) -> bool:
@@ -270,23 +200,6 @@ def _repeats(table: Table, reads: Sequence[Read]) -> bool:
         if all(row[:4] in known for row in table.rows):
             return True
     return False
-
-
-def _across(
-    name: str, by_name: Sequence[Mapping[str, Estimate]], reads: Sequence[Read]
-) -> Iterator[str]:
-    found = [estimates.get(name, Estimate(name=name)) for estimates in by_name]
-    yield name
-    yield from map(figures.value, found)
-    unit = next((read.units[name] for read in reads if name in read.units), "")
-    sizes = [figures.count(estimate.n) for estimate in found]
-    hung = [read.groups.get(name, 0) for read in reads]
-    of = [
-        tables.plural(n, "group") if n and n < x.n else "" for n, x in zip(hung, found, strict=True)
-    ]
-    alike = len(set(zip(sizes, of, strict=True))) == 1
-    told = f"{sizes[0] if len(set(sizes)) == 1 else ' / '.join(sizes)} {unit}".strip()
-    yield " in ".join(filter(None, (told, of[0] if alike else " / ".join(filter(None, of)))))
 
 
 def _about(run: Run) -> str:
@@ -340,6 +253,7 @@ def _settings(run: Run) -> Iterator[tuple[str, str]]:
     yield "tasks × repeats", f"{figures.count(info.n_tasks)} × {plan.repeats}"
     yield "selection", _selection(run)
     yield "created", info.created
+    yield "took", spent.line(known(run))
     yield "command", tables.visible(info.command)
     yield "folder", tables.visible(str(run.path))
 
@@ -404,7 +318,7 @@ def _groups(items: Iterable[Table | Chart]) -> Iterator[Group]:
     charts: list[tuple[Chart, Markup]] = []
     for item in items:
         if isinstance(item, Chart):
-            charts.append((item, chart.draw(item)))
+            charts.append((chart.shown(item), chart.draw(item)))
             continue
         if charts:
             yield Group(charts, None)
@@ -412,99 +326,3 @@ def _groups(items: Iterable[Table | Chart]) -> Iterator[Group]:
         yield Group([], tables.grid(item))
     if charts:
         yield Group(charts, None)
-
-
-def _causes(
-    index: int, scores: Iterable[Score], reading: str, natives: Mapping[str, str]
-) -> Causes:
-    primary: Counter[tuple[str, str]] = Counter()
-    also: Counter[tuple[str, str]] = Counter()
-    example: dict[tuple[str, str], tuple[Label, Score]] = {}
-    n_run = 0
-    for score in scores:
-        verdict = score.readings.get(reading)
-        if verdict is None:
-            continue
-        n_run += 1
-        chosen = [label for label in verdict.labels if label.primary]
-        mine = {(label.cause, label.native) for label in chosen}
-        primary.update(mine)
-        also.update({(label.cause, label.native) for label in verdict.labels} - mine)
-        for label in (*chosen, *verdict.labels):
-            example.setdefault((label.cause, label.native), (label, score))
-    total = primary.total()
-    keys = sorted(example, key=lambda key: (-primary[key], -also[key], key))
-    rows = [
-        _cause(index, reading, natives, primary[key], total, also[key], *example[key])
-        for key in keys
-    ]
-    return Causes([reading], rows, total, n_run)
-
-
-def _merged(found: Sequence[Causes]) -> list[Causes]:
-    """Join readings that fail as often and for the same primary causes."""
-    made: list[Causes] = []
-    for each in found:
-        alike = next((kept for kept in made if _failures(kept) == _failures(each)), None)
-        if alike is None:
-            made.append(each)
-        else:
-            alike.readings.extend(each.readings)
-    return made
-
-
-def _failures(found: Causes) -> tuple[Any, ...]:
-    return found.n_failed, found.n_run, [(x.cause, x.native, x.n) for x in found.rows if x.n]
-
-
-def _cause(
-    index: int,
-    reading: str,
-    natives: Mapping[str, str],
-    n: int,
-    total: int,
-    n_also: int,
-    label: Label,
-    score: Score,
-) -> Cause:
-    native = tables.visible(label.native)
-    wanted = [label.cause, native] if native else [label.cause]
-    show = {"run": str(index), "reading": reading, "cause": codec.encode(wanted).decode()}
-    evidence = label.evidence if len(label.evidence) <= 300 else f"{label.evidence[:300]} …"
-    return Cause(
-        cause=label.cause,
-        native=names.failure(label.native, natives),
-        n=n,
-        share=n / total if total else 0.0,
-        n_also=n_also,
-        evidence=tables.visible(evidence),
-        example=tables.visible(score.task),
-        show=codec.encode(show).decode(),
-    )
-
-
-def _absent(scores: Iterable[Score], reading: str) -> tuple[Grid, Grid]:
-    """Return the reasons with their counts, and the first episodes that were not run."""
-    counts: Counter[str] = Counter()
-    rows: list[tuple[str, int, str]] = []
-    for score in scores:
-        if reading in score.readings:
-            continue
-        reason = score.not_run or "no verdict in this reading"
-        counts[reason[:300]] += 1
-        if len(rows) < LISTED:
-            rows.append((score.task, score.repeat, reason[:300]))
-    total = counts.total()
-    common = counts.most_common(REASONS)
-    rest = total - sum(n for _, n in common)
-    told = [(reason, n, figures.percent(n / total)) for reason, n in common]
-    if rest:
-        others = tables.plural(len(counts) - REASONS, "other reason")
-        told.append((others, rest, figures.percent(rest / total)))
-    note = f"the first {LISTED} of {figures.count(total)}" if total > LISTED else ""
-    return (
-        tables.grid(Table(title="Reasons", head=("reason", "episodes", "share"), rows=tuple(told))),
-        tables.grid(
-            Table(title="", head=("task", "repeat", "reason"), rows=tuple(rows), note=note)
-        ),
-    )

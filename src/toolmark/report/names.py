@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -23,24 +25,22 @@ def short(model: str) -> str:
 def host(model: str) -> str:
     """Return the host and port of an address, nothing for any other model's name."""
     scheme, sign, rest = model.partition("://")
-    return rest.partition("#")[0].partition("/")[0] if sign and scheme.startswith("http") else ""
+    return re.split("[/?#]", rest)[0] if sign and scheme.startswith("http") else ""
 
 
 def tell(runs: Sequence[Run]) -> list[str]:
-    """Name each run by its model; by host, dialect and suite too where those differ.
+    """Name each run by its model; by host, suite and dialect too where those tell runs apart.
 
-    Runs that are alike in all this are told apart by the settings that differ between them, such as
-    "mode=probs", else all by their folders: nothing shorter was found then.
+    What is the same in all says nothing. Runs that are alike in all this are told apart by the
+    settings that differ between them, such as "mode=probs", else all by their folders: nothing
+    shorter was found then.
     """
     plans = [run.info.plan for run in runs]
     models = [short(plan.model) for plan in plans]
     hosts = [host(plan.model) for plan in plans]
-    ways = [
-        [models],
-        [models, hosts],
-        [models, [plan.dialect for plan in plans]],
-        [models, hosts, [plan.suite for plan in plans], [plan.dialect for plan in plans]],
-    ]
+    suites, dialects = [plan.suite for plan in plans], [plan.dialect for plan in plans]
+    more = [each for each in (hosts, suites, dialects) if len(set(each)) > 1]
+    ways = [[models, *some] for n in range(len(more) + 1) for some in combinations(more, n)]
     named = [
         [" · ".join(filter(None, row)) for row in zip(*columns, strict=True)] for columns in ways
     ]

@@ -7,29 +7,30 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import jinja2
 
 from toolmark import codec, svg
 from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
-from toolmark.report import compare, episode, facts, names, tables
+from toolmark.report import compare, episode, facts, names, parts, tables
 from toolmark.report.facts import Side
 from toolmark.report.shelf import Shelf
+from toolmark.runs import scoring
+from toolmark.runs.scores import Scores
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.svg import Markup
-from toolmark.types import Attempt, Task, Trajectory, Verdict
+from toolmark.types import Attempt, Task, Trajectory
 
-Verdicts: TypeAlias = Mapping[str, Verdict]
 FLIPS = 100  # flipped items of each way that the page names
 FOLDER = Path(__file__).parent
 _JOINT = re.compile(r"(?<=[_/?&#:])")
@@ -93,36 +94,51 @@ def _fill(
     shelves: _Shelves, index: int, run: Run, scorer: Scorer, table: Columns, page: Path
 ) -> None:
     """Offer every episode of a run to the shelf it belongs on; `page` is the page's folder."""
-    keys = zip(table.task.tolist(), table.repeat.tolist(), strict=True)
+    keys = [*zip(table.task.tolist(), table.repeat.tolist(), strict=True)]
     solved = dict(zip(keys, table.correct.tolist(), strict=True))
-    kept = {(s.task, s.repeat): s.readings for s in run.scores()} if scorer.gather else {}
+    absent = {key for key, ran in zip(keys, table.run.tolist(), strict=True) if not ran}
+    scores = Scores(run)
     for trajectory in run.trajectories():
         key = (trajectory.task, trajectory.repeat)
-        if key not in solved:
-            continue  # a setup episode: it is not scored
-        shelf = shelves.solved if solved[key] else shelves.failed
-        shelf.offer((index, *key), _maker(index, run, scorer, trajectory, kept.get(key), page))
-    missing = zip(table.task[~table.run].tolist(), table.repeat[~table.run].tolist(), strict=True)
-    wanted = set(missing)
+        if key in absent:
+            absent.remove(key)
+            attempt = _unscored(trajectory, scores)
+            shelves.absent.offer((index, *key), _ghost(index, run, scorer, attempt, page))
+        elif key in solved:  # a setup episode is not scored
+            shelf = shelves.solved if solved[key] else shelves.failed
+            shelf.offer((index, *key), _maker(index, run, scorer, trajectory, scores, page))
     last = {(a.task, a.repeat): n for n, a in enumerate(run.attempts())}
     for n, attempt in enumerate(run.attempts()):
         key = (attempt.task, attempt.repeat)
-        if key in wanted and last[key] == n:
+        if key in absent and last[key] == n:
             shelves.absent.offer((index, *key), _ghost(index, run, scorer, attempt, page))
 
 
 def _maker(
-    index: int, run: Run, scorer: Scorer, trajectory: Trajectory, kept: Verdicts | None, page: Path
+    index: int, run: Run, scorer: Scorer, trajectory: Trajectory, scores: Scores, page: Path
 ) -> Callable[[], episode.Block]:
-    """Judge anew rather than hold every verdict; those that needed evidence are `kept`."""
+    """Show what was judged when the run was scored, read when it is wanted."""
 
     def make() -> episode.Block:
         task: Task = run.task(trajectory.task)
-        verdicts = kept or scorer.score(task, trajectory)
+        verdicts = scores[trajectory.task, trajectory.repeat].readings
         views = scorer.views(task, trajectory)
         return episode.block(index, task, trajectory, verdicts, views, _media(run), page)
 
     return make
+
+
+def _unscored(trajectory: Trajectory, scores: Scores) -> Attempt:
+    """Return an episode that was played, but which the scorer could not judge, as not run."""
+    key = (trajectory.task, trajectory.repeat)
+    why = scores[key].not_run.removeprefix(scoring.FAULT)
+    return Attempt(
+        task=trajectory.task,
+        repeat=trajectory.repeat,
+        stage="score",
+        reason=why or "no verdict in the headline reading",
+        steps=trajectory.steps,
+    )
 
 
 def _ghost(
@@ -203,7 +219,7 @@ def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) ->
     return {
         "title": _title(sides),
         "sides": sides,
-        "parts": [tables.grid(table) for table in facts.parts(sides)],
+        "parts": [tables.grid(table) for table in parts.listed(sides)],
         "comparisons": [*_comparisons(runs, scorers)],
         "cautions": facts.cautions(sides),
         "n_not_run": sum(side.n_not_run for side in sides),
@@ -227,12 +243,17 @@ def _title(sides: Sequence[Side]) -> str:
 
 
 def _comparisons(runs: Sequence[Run], scorers: Sequence[Scorer]) -> Iterator[dict[str, Any]]:
-    """Compare every pair of runs that can be compared; where suites are several, each is named."""
-    several = len({run.info.plan.suite for run in runs}) > 1
+    """Compare every pair of runs that can be compared; where suites are several, each is named.
+
+    The pairs of one suite are read together, and tested so.
+    """
+    found: dict[str, list[compare.Comparison]] = {run.info.plan.suite: [] for run in runs}
     for (a, scorer), (b, _) in itertools.combinations(zip(runs, scorers, strict=True), 2):
         with suppress(UsageError):  # other suites, or no item in common: side by side will do
-            found = _compared(compare.compare(a, b, scorer))
-            yield found | {"suite": a.info.plan.suite if several else ""}
+            found[a.info.plan.suite].append(compare.compare(a, b, scorer))
+    for suite, alike in found.items():
+        for each in compare.together(alike):
+            yield _compared(each) | {"suite": suite if len(found) > 1 else ""}
 
 
 def _compared(found: compare.Comparison) -> dict[str, Any]:

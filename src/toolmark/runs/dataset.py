@@ -23,8 +23,8 @@ import msgspec
 from toolmark import codec, media
 from toolmark.errors import DataError, UsageError
 from toolmark.runs import card, jsonl, versions
-from toolmark.runs.store import write_tasks
 from toolmark.runs.suite import Suite
+from toolmark.runs.tasks import write_tasks
 from toolmark.types import Record, Task
 
 FORMAT = 1

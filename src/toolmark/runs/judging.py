@@ -7,27 +7,26 @@ command is given again.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import (
     Awaitable,
     Callable,
     Collection,
-    Coroutine,
     Iterable,
     Iterator,
     Mapping,
-    Sequence,
 )
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from toolmark import codec
-from toolmark.errors import DataError, EndpointError, Rejected
+from toolmark.agents.loop import together
+from toolmark.errors import DataError, EndpointError
+from toolmark.runs.door import Door
 from toolmark.runs.jsonl import Lines, write
-from toolmark.runs.runner import BREAKER, REFUSALS, Progress, Watcher
+from toolmark.runs.runner import Progress, Watcher
 from toolmark.runs.store import Run
 from toolmark.types import Judgement, Model, Record, Task, Trajectory
 
@@ -43,35 +42,6 @@ class Panel(Record, frozen=True, kw_only=True):
 
     judges: tuple[str, ...]
     form: str
-
-
-class Door:
-    """Whether a model may still be asked; failures in a row, or refusals, shut it for good.
-
-    `shut` says why, "" while it is open.
-    """
-
-    def __init__(self) -> None:
-        self.shut = ""
-        self._failures = 0
-        self._refusals = 0
-        self._passed = False
-
-    def passed(self) -> None:
-        """Count a success."""
-        self._passed = True
-        self._failures = 0
-
-    def failed(self, reason: str, error: EndpointError | None = None) -> None:
-        """Count a failure: no answer, or with no `error` one that cannot be used."""
-        self._failures += 1
-        if isinstance(error, Rejected):
-            self._refusals += 1
-            never = not self._passed and self._refusals >= REFUSALS
-            if error.final or never:
-                self.shut = self.shut or f"the endpoint refuses the requests: {reason}"
-        if self._failures >= BREAKER:
-            self.shut = self.shut or f"{BREAKER} failures in a row, the last one: {reason}"
 
 
 def panels(run: Run) -> dict[str, Panel]:
@@ -153,17 +123,6 @@ async def collect(
     finally:
         lines.close()
     return progress
-
-
-async def together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Run all until they end; what one raises ends the others and is raised."""
-    tasks = [asyncio.ensure_future(work) for work in works]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _todo(

@@ -16,14 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolmark.agents.paced import Paced
-from toolmark.dialects.staged import STAGED
-from toolmark.errors import EndpointError, Rejected, ToolmarkError, WorldError
+from toolmark.errors import EndpointError, Rejected, Timeout, ToolmarkError, WorldError
 from toolmark.media import Media
+from toolmark.models.policy import CONNECTIONS
 from toolmark.runs import scoring
+from toolmark.runs.door import Door
 from toolmark.runs.jsonl import Lines
+from toolmark.runs.limit import Limit, Overdue
 from toolmark.runs.store import Folder
-from toolmark.runs.suite import Suite
+from toolmark.runs.suite import Agent, Pacing, Suite
 from toolmark.types import (
     Attempt,
     Dialect,
@@ -41,9 +42,7 @@ from toolmark.types import (
 )
 from toolmark.worlds import patience
 
-BREAKER = 20  # failures in a row, with no success between, after which the rest is not run
 PULSE_S = 1.0
-REFUSALS = 5  # other refusals, with no success ever, after which the run stops
 
 
 @dataclass(slots=True)
@@ -89,14 +88,15 @@ async def execute(
     model: Model | Instrument,
     dialect: Dialect,
     *,
-    max_connections: int = 16,
+    max_connections: int = CONNECTIONS,
+    time_limit_s: float | None = None,
     watch: Watcher | None = None,
     stop: asyncio.Event | None = None,
 ) -> Progress:
     """Run every missing episode of the folder; then score, and return how it went.
 
-    `stop` ends it early and cleanly. Raises Rejected when the endpoint refuses the requests,
-    after what was done is scored.
+    `time_limit_s` bounds each episode; `stop` ends it all early and cleanly. Raises Rejected when
+    the endpoint refuses the requests, after what was done is scored.
     """
     run = folder.run
     done = run.done()
@@ -105,31 +105,39 @@ async def execute(
     crew = _Crew(folder, suite, model, dialect, lines, progress, watch)
     crew.todo = scoring.missing(run, done)
     crew.waits = patience.watch()
+    crew.time_limit_s = time_limit_s
     progress.missing = dict(suite.missing(task for task, _ in scoring.missing(run, done)))
     folder.note(missing=progress.missing)
     try:
         for trajectory in run.trajectories():
             crew.count(run.task(trajectory.task), trajectory)
-        async with suite.site(Media(run.path / "media")) as site:
-            crew.tell()
-            try:
-                await _work(crew, site, min(max_connections, progress.n_planned), stop)
-            finally:
-                folder.note(
-                    notes=site.notes() if isinstance(site, Noted) else None,
-                    servers=site.known() if isinstance(site, Known) else None,
-                )
+        await _sit(crew, min(max_connections, progress.n_planned), stop)
         scoring.fill(run, lines)
     finally:
         lines.close()
-    folder.note(served=crew.served)
     if suite.scorer.gather is None:
         scoring.summarise(run, suite.scorer)
     else:
         scoring.anew(run, suite.scorer)
-    if crew.rejected is not None:
-        raise crew.rejected
+    if crew.door.rejected is not None:
+        raise crew.door.rejected
     return progress
+
+
+async def _sit(crew: _Crew, n_workers: int, stop: asyncio.Event | None) -> None:
+    """Open the site, work there, and note in `run.json` what became known and how long it took."""
+    folder = crew.folder
+    async with crew.suite.site(Media(folder.path / "media")) as site:
+        crew.tell()
+        try:
+            await _work(crew, site, n_workers, stop)
+        finally:
+            folder.note(
+                served=crew.served,
+                notes=site.notes() if isinstance(site, Noted) else None,
+                servers=site.known() if isinstance(site, Known) else None,
+                wall_s=crew.progress.elapsed_s,
+            )
 
 
 def _afresh(path: Path) -> Lines:
@@ -162,22 +170,12 @@ class _Crew:
         self.progress = progress
         self.watch = watch
         self.todo: Iterator[tuple[Task, int]] = iter(())
-        self.failures = 0
-        self.refusals = 0
-        self.last = ""
-        self.rejected: Rejected | None = None
+        self.door = Door(passed=progress.n_done_before > 0)
         self.served: set[str] = set()
         self.states: dict[tuple[str, int], asyncio.Future[Any]] = {}
         self.waits: Mapping[object, str] = {}
         self.halted = ""
-
-    def closed(self) -> str:
-        """Return why no further episode may start, "" if it may."""
-        if self.rejected is not None:
-            return f"the requests are refused: {self.rejected}"
-        if self.failures >= BREAKER:
-            return f"{BREAKER} failures in a row, the last one: {self.last}"
-        return ""
+        self.time_limit_s: float | None = None
 
     def count(self, task: Task, trajectory: Trajectory) -> None:
         """Judge an episode and count it in; a set-up task's state is kept for those who need it."""
@@ -208,21 +206,10 @@ class _Crew:
             found[id] = future.result()
         return found
 
-    def failed(self, error: EndpointError, reason: str) -> None:
-        """Count a failure; of a refusal decide whether it is one item's affair or everyone's."""
-        self.failures += 1
-        self.last = reason
-        if not isinstance(error, Rejected):
-            return
-        self.refusals += 1
-        never = not (self.progress.n_run or self.progress.n_done_before)
-        if error.final or (never and self.refusals >= REFUSALS):
-            self.rejected = error
-
     def keep(self, task: Task, trajectory: Trajectory) -> None:
         """Store a completed episode and score it."""
         self.folder.trajectories.append(trajectory)
-        self.failures = 0
+        self.door.passed()
         self.served.update(step.reply.model for step in trajectory.steps)
         self.progress.n_run += 1
         self.progress.input_tokens += trajectory.usage.input
@@ -234,7 +221,7 @@ class _Crew:
         """Note an episode that was not run."""
         task = episode.task
         if episode.error is not None:
-            self.failed(episode.error, episode.reason)
+            self.door.failed(episode.reason, episode.error)
         self.folder.attempts.append(
             Attempt(
                 task=task.id, repeat=episode.repeat, stage=episode.stage, reason=episode.reason,
@@ -297,10 +284,9 @@ def waiting(models: Iterable[object], waits: Mapping[object, str]) -> list[str]:
 
 async def _worker(crew: _Crew, site: Site) -> None:
     for task, repeat in crew.todo:
-        reason = crew.closed()
-        if reason:
-            crew.progress.stopped = reason
-            crew.lose(Episode(task, repeat, "stopped", reason))
+        if crew.door.shut:
+            crew.progress.stopped = crew.door.shut
+            crew.lose(Episode(task, repeat, "stopped", crew.door.shut))
             continue
         await _episode(crew, site, task, repeat)
 
@@ -308,7 +294,7 @@ async def _worker(crew: _Crew, site: Site) -> None:
 async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
     episode = Episode(task, repeat)
     sampling = crew.folder.run.info.plan.sampling
-    cast = Cast(crew.suite, site, crew.model, crew.dialect, sampling)
+    cast = Cast(crew.suite, site, crew.model, crew.dialect, sampling, crew.time_limit_s)
     try:
         needed = await crew.needed(task, repeat) if task.needs else {}
         if await play(episode, cast, partial(crew.keep, task), needed):
@@ -339,13 +325,14 @@ class Episode:
 
 
 class Cast(NamedTuple):
-    """Who plays, and where; `dialect` is for tasks that fix none."""
+    """Who plays, where, and how long at most; `dialect` is for tasks that fix none."""
 
     suite: Suite
     site: Site
     model: Model | Instrument
     dialect: Dialect
     sampling: Sampling
+    time_limit_s: float | None = None
 
 
 async def play(
@@ -359,19 +346,24 @@ async def play(
     Raises ToolmarkError for what is not this episode's affair: usage, a disk that takes no more.
     """
     task = episode.task
+    limit = Limit(cast.time_limit_s)
     try:
         dialect = cast.suite.dialects[task.dialect] if task.dialect else cast.dialect
         model = cast.model
         if isinstance(model, Instrument):
-            model = bound(model, dialect, task, episode.repeat)
-        async with cast.site.world(task, needed or {}) as world:
+            model = bound(model.bind(task, episode.repeat), dialect, cast.suite.agent)
+        asked = limit.watched(model)
+        async with limit, cast.site.world(task, needed or {}) as world:
             episode.stage = "model"
             trajectory = await cast.suite.agent(
-                task, model, dialect, world, cast.sampling, episode.repeat, steps=episode.steps
+                task, asked, dialect, world, cast.sampling, episode.repeat, steps=episode.steps
             )
         episode.stage = "store"
         keep(trajectory)
         return True
+    except Overdue as late:  # the breaker counts it where the endpoint was waited for
+        episode.stage, episode.reason = late.stage, str(late)
+        episode.error = Timeout(episode.reason) if late.stage == "model" else None
     except EndpointError as error:
         told = "" if isinstance(error, Rejected) else f"{type(error).__name__}: "
         episode.stage, episode.reason, episode.error = "model", f"{told}{error}", error
@@ -384,11 +376,10 @@ async def play(
     return False
 
 
-def bound(instrument: Instrument, dialect: Dialect, task: Task, repeat: int) -> Model:
-    """Return the instrument's player; its calls are put into the dialect's words."""
-    player = instrument.bind(task, repeat)
-    if dialect.name == STAGED.name:
-        return Paced(player)
+def bound(player: Model, dialect: Dialect, agent: Agent) -> Model:
+    """Return an instrument's player as the agent asks it; its calls are in the dialect's words."""
+    if isinstance(agent, Pacing):
+        return agent.paced(player)
 
     async def spoken(request: Request, /) -> Reply:
         reply = await player(request)

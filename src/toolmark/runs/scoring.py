@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 from msgspec import structs
 
-from toolmark.errors import near
+from toolmark.errors import UsageError, near
+from toolmark.runs import spent
 from toolmark.runs.jsonl import Lines, locked, write
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Metric, Scorer
 from toolmark.stats.columns import Columns, columns
-from toolmark.stats.summary import groups
+from toolmark.stats.summary import groups, passes
 from toolmark.types import Cause, Score, Task, Trajectory, Verdict
 
 CAUSES = get_args(Cause)
+FAULT = "score: "  # how the reason begins why an episode that was played has no verdict
 HELD_BYTES = 2**16  # scores are derived: they may be written in blocks
 
 
 def judge(scorer: Scorer, task: Task, trajectory: Trajectory) -> Score:
-    """Score one episode in every reading. A fault of the scorer itself is `not_run`."""
+    """Score one episode in every reading. A fault of the scorer itself is `not_run`.
+
+    A reading beside the headline may be left out: the episode does not count in it.
+    """
     readings: dict[str, Verdict] = {}
     fault = ""
     try:
         found = scorer.score(task, trajectory)
-        readings = {name: _sound(found[name]) for name in ordered(found, scorer.readings)}
+        _named(found, scorer.readings)
+        readings = {name: _sound(found[name]) for name in scorer.readings if name in found}
     except Exception as error:  # a fault of ours must not end a long run, nor pass for the model's
-        fault = f"score: {blame(error)}\n{traceback.format_exc()}"
+        fault = f"{FAULT}{blame(error)}\n{traceback.format_exc()}"
     return Score(
         task=task.id,
         item=task.item or task.id,
@@ -42,10 +49,18 @@ def judge(scorer: Scorer, task: Task, trajectory: Trajectory) -> Score:
     )
 
 
-def ordered(found: Iterable[str], readings: Sequence[str]) -> list[str]:
-    """Return the readings that were found, the headline first."""
-    known = [*readings, *(name for name in found if name not in readings)]
-    return [name for name in known if name in set(found)]
+def failed(run: Run) -> bool:
+    """Tell whether an episode that was played could not be scored."""
+    return any(score.not_run.startswith(FAULT) for score in run.scores())
+
+
+def _named(found: Mapping[str, Verdict], readings: Sequence[str]) -> None:
+    """Raise ValueError unless the verdicts are of these readings, the headline among them."""
+    for name in found:
+        if name not in readings:
+            raise ValueError(f"no reading {name!r}{near(name, readings)}")
+    if readings[0] not in found:
+        raise ValueError(f"no verdict in the headline reading {readings[0]!r}")
 
 
 def _sound(verdict: Verdict) -> Verdict:
@@ -67,31 +82,47 @@ def blame(error: Exception) -> str:
 def rescore(run: Run, scorer: Scorer) -> dict[str, Any]:
     """Write `scores.jsonl` and `summary.json` anew and return the summary.
 
-    Raises UsageError while the run is being written, DataError for a damaged folder; the old
-    scores stay until the new ones are complete.
+    Raises UsageError while the run is being written, and for a scorer that fails on every episode,
+    as that of another suite does; DataError for a damaged folder. The old scores stay until the
+    new ones are complete.
     """
     with locked(run.path):
         run.verify()
-        return anew(run, scorer)
+        draft, fault = _draft(run, scorer)
+        if fault:
+            draft.unlink()
+            raise UsageError(
+                f"{run.path}: the scorer fails on every episode, and what was there stays: {fault}"
+            )
+        draft.replace(run.path / "scores.jsonl")
+        return summarise(run, scorer)
 
 
 def anew(run: Run, scorer: Scorer) -> dict[str, Any]:
-    """Do what `rescore` does, in a folder that the caller has locked and verified."""
+    """Score all of a run, in a folder that the caller has locked and verified."""
+    draft, _ = _draft(run, scorer)
+    draft.replace(run.path / "scores.jsonl")
+    return summarise(run, scorer)
+
+
+def _draft(run: Run, scorer: Scorer) -> tuple[Path, str]:
+    """Write new scores beside the old; return the file, and the fault if there is no verdict."""
     known = replace(scorer, score=scorer.gather(run)) if scorer.gather else scorer
-    path = run.path / "scores.jsonl"
     draft = run.path / ".scores.jsonl"
     draft.unlink(missing_ok=True)
+    faults: list[str] = []
     scores = Lines(draft, hold_bytes=HELD_BYTES)
     try:
         for trajectory in run.trajectories():
             task = run.task(trajectory.task)
             if task.kind == "scored":
-                scores.append(judge(known, task, trajectory))
+                score = judge(known, task, trajectory)
+                scores.append(score)
+                faults.append(score.not_run.partition("\n")[0])
         fill(run, scores, scorer)
     finally:
         scores.close()
-    draft.replace(path)
-    return summarise(run, scorer)
+    return draft, faults[0] if faults and all(faults) else ""
 
 
 def fill(run: Run, scores: Lines, scorer: Scorer | None = None) -> None:
@@ -132,7 +163,7 @@ def missing(run: Run, done: set[tuple[str, int]]) -> Iterator[tuple[Task, int]]:
 def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
     """Compute the summary from the scores, write and return it; `run.json` gets its caution."""
     table = columns(run.scores(), scorer.readings[0])
-    head, *parts = [_fields(metric, table) for metric in scorer.metrics(table)]
+    head, *parts = [_fields(metric, table) for metric in numbers(scorer, table)]
     n_run = int(table.run.sum())
     plan = run.info.plan
     caution = scorer.caution(table)
@@ -152,10 +183,40 @@ def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
         "parts": {part["name"]: part for part in parts},
         "reading": scorer.readings[0],
         "readings": scorer.readings,
+        "spent": spent.fields(spent.of(run)),
         "run_dir": str(run.path),
     }
     write(Path(run.path) / "summary.json", summary)
     return summary
+
+
+def numbers(scorer: Scorer, table: Columns) -> list[Metric]:
+    """Return a suite's numbers, and those that repeats add where its headline is right or wrong.
+
+    Of k of a task's repeats all are right (pass^k), and any (pass@k), for k = 2, 4, 8 ... and all
+    of them; tasks count alike here, whatever the headline weighs by.
+    """
+    head, *parts = scorer.metrics(table)
+    rows = head.rows(table) if head.rows else table
+    n_repeats = int(table.repeat.max(initial=0)) + 1
+    binary = np.isin(rows.value[rows.run], (0.0, 1.0)).all()
+    if n_repeats < 2 or not binary or not head.measure(table).share:
+        return [head, *parts]
+    ks = [2**n for n in range(1, n_repeats.bit_length()) if 2**n < n_repeats] + [n_repeats]
+    return [head, *parts, *(_passing(head, k, every) for every in (True, False) for k in ks)]
+
+
+def _passing(head: Metric, k: int, every: bool) -> Metric:
+    name = f"pass^{k}" if every else f"pass@{k}"
+    return Metric(
+        name=name,
+        measure=lambda table: passes(
+            head.rows(table) if head.rows else table, k, name, every=every
+        ),
+        told=f"{'all' if every else 'any'} of {k} right ({name})",
+        unit="tasks",
+        rows=head.rows,
+    )
 
 
 def _fields(metric: Metric, table: Columns) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from toolmark.agents.loop import loop
 from toolmark.media import Media
@@ -49,6 +49,15 @@ class Agent(Protocol):
         ...
 
 
+@runtime_checkable
+class Pacing(Protocol):
+    """An agent that asks in a manner of its own, which players of the plain loop do not know."""
+
+    def paced(self, player: Model, /) -> Model:
+        """Return a player of the plain loop, a test instrument, as one that this agent can ask."""
+        ...
+
+
 if TYPE_CHECKING:
     from toolmark.runs.store import Run
 
@@ -78,6 +87,7 @@ class Metric:
 
     `name` is what files hold; readers are shown `told` instead where there is one, and `unit`, what
     its n counts. `rows` are those that the number rests on, where that is not all of them.
+    `beside` is what readers call it beside runs of which it is a part ("exact match, by text").
     """
 
     name: str
@@ -85,6 +95,7 @@ class Metric:
     told: str = ""
     unit: str = ""
     rows: Callable[[Columns], Columns] | None = None
+    beside: str = ""
 
 
 class Ran(NamedTuple):

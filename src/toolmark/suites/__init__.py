@@ -2,7 +2,8 @@
 
 A suite's module has `load(**knobs) -> Suite`, whose keyword-only signature is the table of its
 knobs, and `SCORER`, with which a stored run is judged. Suites of others are named
-`module:attribute`, the attribute being such a `load` function beside such a `SCORER`.
+`module:attribute`, the attribute being such a `load` function beside such a `SCORER`. A text
+`DIALECTS` there tells `toolmark list` in which dialects it can be asked.
 """
 
 from __future__ import annotations
@@ -107,6 +108,12 @@ def needs(name: str) -> str:
     except UsageError as error:
         return plugin.extra(_spec(name).partition(":")[0]) or str(error)
     return ""
+
+
+def dialects(name: str) -> str:
+    """Return the words of a suite's module on its dialects, DIALECTS; "" where it has none."""
+    told = plugin.constant(f"{_spec(name).partition(':')[0]}:DIALECTS")
+    return told if isinstance(told, str) else ""
 
 
 def knobs(name: str) -> list[Knob]:

@@ -17,7 +17,7 @@ from tests.servers import fake
 from toolmark.dialects.native import NATIVE
 from toolmark.errors import WorldError
 from toolmark.media import Media
-from toolmark.runs import scoring, store
+from toolmark.runs import folders, scoring
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
@@ -161,9 +161,9 @@ def trajectory(index: int, answer: str = "Cola 2.", repeat: int = 0) -> Trajecto
 def run(parent: Path, n: int = 3, *, repeats: int = 1, suite: str = "m3") -> Run:
     """Make a scored run of n tasks."""
     plan = Plan(suite=suite, model="test/one", dialect="native", repeats=repeats)
-    path = store.claim(parent, plan)
+    path = folders.claim(parent, plan)
     source = Media(parent / "source")
-    store.create(path, plan, (task(i, picture=source) for i in range(n)), media=source, seed=1)
+    folders.create(path, plan, (task(i, picture=source) for i in range(n)), media=source, seed=1)
     done = Lines(path / "trajectories.jsonl")
     for repeat in range(repeats):
         for i in range(n):

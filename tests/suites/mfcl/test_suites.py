@@ -241,5 +241,5 @@ def test_the_listener_hears_real_sound_and_calls(tmp_path: Path) -> None:
     ears = listener.Listener(Media(run.path / "media"))
     heard = asyncio.run(ears._written(task.turns[0].messages[-1])).text
     assert {"area", "triangle"} & set(heard.split()), heard
-    with pytest.raises(UsageError, match="plays suites with sound"):
+    with pytest.raises(UsageError, match="listener wants pictures or recordings"):
         resolve("baseline/listener")

@@ -28,6 +28,7 @@ from toolmark.types import Task
 from toolmark.worlds import engines
 from toolmark.worlds.silent import site
 
+DIALECTS = "native, prompt; with category=format_sensitivity those that the knob formats names"
 SCORER = Scorer(
     readings=READINGS,
     score=stored.score,

@@ -37,6 +37,7 @@ from toolmark.types import Sampling, Site, Task
 from toolmark.worlds import dag
 from toolmark.worlds.dag import Dags
 
+DIALECTS = "native, prompt"
 SCORER = Scorer(
     readings=score.READINGS,
     score=score.score,

@@ -16,10 +16,11 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from toolmark import codec
+from toolmark.agents.loop import together
 from toolmark.errors import EndpointError, WorldError
 from toolmark.media import Media
+from toolmark.runs.door import Door
 from toolmark.runs.jsonl import Lines, records
-from toolmark.runs.judging import Door, together
 from toolmark.runs.runner import Progress, Watcher
 from toolmark.runs.store import Folder, Run
 from toolmark.runs.suite import Suite

@@ -23,6 +23,7 @@ PUBLISHER = Publisher(
     ),
     limits=("Answers of live servers change: references may have aged.",),
 )
+DIALECTS = "executor; with agent=loop native and prompt"
 SCORER = Scorer(
     readings=score.READINGS,
     score=score.score,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from toolmark.runs.suite import Suite
 from toolmark.suites.mfcl import asked, making
 
+DIALECTS = "native, prompt"
 SCORER = asked.SCORER
 NAME = "mfcl-transcripts"
 

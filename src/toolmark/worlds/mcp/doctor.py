@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import shlex
 import tempfile
 from collections.abc import Sequence
@@ -11,7 +13,7 @@ from pathlib import Path
 from toolmark.errors import WorldError
 from toolmark.types import Check, Tool
 from toolmark.worlds.mcp import content
-from toolmark.worlds.mcp.config import Server
+from toolmark.worlds.mcp.config import HOLE, Server
 from toolmark.worlds.mcp.keeper import Ledger
 from toolmark.worlds.mcp.session import Session
 
@@ -73,5 +75,31 @@ def _step(server: Server) -> str:
         return "is it up, and is the address right?"
     if server.pinned:
         return "docs/m3-servers.md tells what it needs"
-    shown = shlex.join([server.command, *server.args])  # as written: no variable is filled in
-    return f"start it by hand in an empty folder: {shown}"
+    home = server.folder
+    beside = os.sep in server.command and not server.command.startswith("$")
+    command = os.path.join(home, server.command) if beside else server.command
+    shown = " ".join(_word(text, home) for text in (command, *server.args))
+    place = f"in {_word(server.cwd, home)}" if server.cwd else "in an empty folder"
+    env = f", with its {', '.join(server.env)} set" if server.env else ""
+    return f"start it by hand {place}{env}: {shown}"
+
+
+def _word(text: str, home: str) -> str:
+    """Return a text of the configuration, which lies in `home`, as a word for a shell.
+
+    The shell fills in the variables: they may be keys, and are not shown.
+    """
+    text = text.replace("${config_dir}", home)
+    word, end = "", 0
+    for hole in HOLE.finditer(text):
+        word += shlex.quote(text[end : hole.start()]) if hole.start() > end else ""
+        word += _hole(hole)
+        end = hole.end()
+    return word + (shlex.quote(text[end:]) if text[end:] or not word else "")
+
+
+def _hole(hole: re.Match[str]) -> str:
+    if hole[1] == "workspace":
+        return '"$PWD"'
+    default = "" if hole[2] is None else ":-" + re.sub(r'([\\"$`])', r"\\\1", hole[2])
+    return f'"${{{hole[1]}{default}}}"'

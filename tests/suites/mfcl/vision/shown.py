@@ -15,7 +15,7 @@ from PIL import ImageDraw
 
 from toolmark.media import Media
 from toolmark.perturb.image.box import Box
-from toolmark.runs import scoring, store
+from toolmark.runs import folders, scoring
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
@@ -211,8 +211,8 @@ def run(
             hops, twins = 1 + number % 2, number % 3 > 0
             tasks.append(task(number, name, seen, hops=hops, twins=twins, size=size))
     plan = Plan(suite="mfcl-vision", model=model, dialect=dialect, sampling=Sampling())
-    path = store.claim(parent, plan)
-    store.create(path, plan, tasks, media=media, seed=1, command="toolmark run mfcl-vision")
+    path = folders.claim(parent, plan)
+    folders.create(path, plan, tasks, media=media, seed=1, command="toolmark run mfcl-vision")
     done = Lines(path / "trajectories.jsonl")
     for asked in tasks:
         rng = random.Random(f"{asked.item}{model}")  # the same for all variations of an item

@@ -182,7 +182,7 @@ def test_a_picture_without_words_is_searched_by_the_question_alone(media: Media)
 def test_both_are_found_by_name(media: Media) -> None:
     assert isinstance(resolve("baseline/ocr-search", media=media), Reader)
     assert isinstance(resolve("baseline/blind", media=media), Blind)
-    with pytest.raises(UsageError, match="ocr-search plays suites with pictures"):
+    with pytest.raises(UsageError, match="ocr-search wants pictures"):
         resolve("baseline/ocr-search")
 
 

@@ -22,6 +22,7 @@ from toolmark.types import Limits, Message, Task, Text, Turn
 from toolmark.worlds.cassette import Head
 from toolmark.worlds.mcp import config, confine
 
+DIALECTS = "native, prompt; with agent=executor its own"
 SCORER = Scorer(
     readings=("fair", "official", "paper"),
     score=score.score,

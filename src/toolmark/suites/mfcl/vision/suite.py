@@ -36,6 +36,7 @@ from toolmark.worlds import engines
 from toolmark.worlds import search as web
 from toolmark.worlds.corpus import Corpus
 
+DIALECTS = "native, prompt"
 SCORER = Scorer(
     readings=score.READINGS,
     score=score.score,

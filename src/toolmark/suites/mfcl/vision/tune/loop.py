@@ -11,9 +11,10 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from toolmark import codec, seeds, suites
+from toolmark.agents.loop import together
 from toolmark.errors import UsageError, WorldError
 from toolmark.runs import runner
-from toolmark.runs.judging import Door, together
+from toolmark.runs.door import Door
 from toolmark.runs.plan import Plan, select
 from toolmark.runs.runner import Cast, Episode, Progress, Watcher, play
 from toolmark.runs.suite import Suite

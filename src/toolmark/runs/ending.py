@@ -8,24 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
-@contextmanager
-def unwinding() -> Iterator[None]:
+def unwinding() -> AbstractContextManager[None]:
     """Let each of these signals raise KeyboardInterrupt, as Ctrl-C does."""
-    before = {end: signal.getsignal(end) for end in _ENDS}
-    mine = [end for end, how in before.items() if how is signal.SIG_DFL]
-    for end in mine:
-        signal.signal(end, signal.default_int_handler)
+    return _raising(_ENDS, lambda how: how is signal.SIG_DFL)
+
+
+def interruptible() -> AbstractContextManager[None]:
+    """Let signals that a loop would heed later raise KeyboardInterrupt now: it stands still."""
+    if threading.current_thread() is not threading.main_thread():
+        return nullcontext()
+    return _raising((signal.SIGINT, *_ENDS), callable)
+
+
+@contextmanager
+def _raising(ends: Iterable[signal.Signals], mine: Callable[[object], bool]) -> Iterator[None]:
+    """Take the signals over whose handler is `mine` to take, and give them back in the end."""
+    before = {end: how for end in ends if mine(how := signal.getsignal(end))}
     try:
+        for end in before:
+            signal.signal(end, signal.default_int_handler)
         yield
     finally:
-        for end in mine:
-            signal.signal(end, before[end])
+        for end, how in before.items():
+            signal.signal(end, how)
 
 
 def stopping(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

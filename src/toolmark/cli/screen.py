@@ -1,0 +1,15 @@
+"""Where commands write: consoles that show what was said, letter by letter."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+
+def out() -> Console:
+    """Return the standard output: `:x:` in a text stays what it is, not the sign it may spell."""
+    return Console(emoji=False)
+
+
+def err() -> Console:
+    """Return the standard error, for progress and remarks; as `out`."""
+    return Console(stderr=True, emoji=False)

@@ -1,0 +1,143 @@
+"""A model of the user's own: whether it is one, what it is called, and what its replies hang on."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from toolmark import plugin
+from toolmark.errors import UsageError
+from toolmark.media import Media
+from toolmark.types import Instrument, Model
+
+
+class Who(NamedTuple):
+    """Which model it is: `name`, and `code`, the digest of the source that it stands in, or "".
+
+    `sure`: the two tell it from every other model. They do not for what is made as a program runs
+    and has no `.name`: instances, lambdas, closures, partials, functions of a notebook.
+    """
+
+    name: str
+    code: str = ""
+    sure: bool = True
+
+    @property
+    def identity(self) -> str:
+        """What kept replies depend on."""
+        return f"{self.name}\n{self.code}" if self.code else self.name
+
+
+def who(model: object) -> Who:
+    """Return which model an object is. Raises UsageError for one that is none.
+
+    A `.name` is taken at its word. A function at the top of a file is known by module and name;
+    that of a script stands under the script's file.
+    """
+    check(model)
+    given = getattr(model, "name", "")
+    if isinstance(given, str) and given:
+        return Who(given)
+    plain = inspect.unwrap(model) if callable(model) else model
+    code = _digest(plain)
+    return Who(_called(model), code, sure=bool(code) and _stands(model))
+
+
+def named(spec: str, model: object) -> Who:
+    """Return which model `module:attribute` is: its words, and the source of it and its module."""
+    made = model if inspect.isroutine(model) or inspect.isclass(model) else type(model)
+    return Who(spec, _digest(sys.modules.get(spec.partition(":")[0]), made))
+
+
+def asks(thing: object) -> bool:
+    """Tell whether it is an `async (Request) -> Reply`, as far as can be seen."""
+    called = getattr(type(thing), "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(thing) or inspect.iscoroutinefunction(called)
+
+
+def check(model: object) -> None:
+    """Raise UsageError for an object that cannot be asked, before anything is."""
+    if inspect.isclass(model):
+        raise UsageError(f"{model.__qualname__} is a class: give one that is made, "
+                         f"{model.__qualname__}(...)")  # fmt: skip
+    if isinstance(model, Instrument) or asks(model):
+        return
+    if callable(model):
+        raise UsageError(
+            f"{_called(model)} is not async: a model is `async def model(request) -> Reply`"
+        )
+    raise UsageError(
+        f"expected a model, got {type(model).__name__}: a name such as openai/NAME, or an "
+        "`async (Request) -> Reply`"
+    )
+
+
+def load(spec: str, media: Media | None) -> Model | Instrument:
+    """Return the object `module:attribute`, or what a class or factory of that name makes.
+
+    One that takes `media` is given the run's pictures and recordings, others nothing.
+    """
+    found = plugin.attribute(spec)
+    made: object = found
+    if inspect.isclass(found) or not (isinstance(found, Instrument) or asks(found)):
+        made = make(spec, found, media) if callable(found) else None
+    if isinstance(made, Instrument) or asks(made):
+        return cast("Model | Instrument", made)
+    raise UsageError(f"{spec} is no model: a model is `async (request) -> reply`")
+
+
+def make(spec: str, maker: Callable[..., object], media: Media | None) -> object:
+    """Return what a class or factory makes; one that takes `media` is given the run's."""
+    try:
+        wanted = "media" in inspect.signature(maker).parameters
+    except ValueError:  # some that are written in C tell nothing
+        wanted = False
+    if wanted and media is None:
+        raise UsageError(f"{spec} wants pictures or recordings: it plays suites that have them")
+    return maker(media=media) if wanted else maker()
+
+
+def _called(model: object) -> str:
+    """Return module and name of a function, or of an object's class."""
+    while isinstance(model, partial):
+        model = model.func
+    thing: Any = model if hasattr(model, "__qualname__") else type(model)
+    module = str(thing.__module__)
+    script = Path(getattr(sys.modules.get(module), "__file__", None) or "")
+    if module == "__main__" and script.is_file():
+        module = script.stem
+    return f"{module}.{thing.__qualname__}"
+
+
+def _stands(model: object) -> bool:
+    """Tell whether a module holds this very object under its own name."""
+    found: Any = sys.modules.get(str(getattr(model, "__module__", "")))
+    if not getattr(found, "__file__", None):
+        return False
+    for name in str(getattr(model, "__qualname__", "")).split("."):
+        found = getattr(found, name, None)
+    return found is model
+
+
+def _digest(*things: Any) -> str:
+    """Return the sha256 over the files that these objects stand in, "" where there is none."""
+    files = sorted({file for thing in things if (file := _file(thing)) is not None})
+    if not files:
+        return ""
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _file(thing: Any) -> Path | None:
+    while isinstance(thing, partial):
+        thing = thing.func
+    try:
+        name = inspect.getsourcefile(thing)
+    except TypeError:  # not a thing of source: an instance, or written in C
+        return None
+    path = Path(name) if name else None
+    return path if path is not None and path.is_file() else None  # a notebook's cell is no file
