@@ -46,7 +46,7 @@ def load(name: str, **knobs: Any) -> Suite:
 
 async def arun(
     suite: Suite,
-    model: str | Model | Instrument,
+    model: str | Model | Instrument | type[Model],
     *,
     dialect: str | None = None,
     temperature: float | None = None,
@@ -82,7 +82,8 @@ async def arun(
     An episode that takes longer than `time_limit_s` is not run; whoever continues the run may set
     another limit.
 
-    A model object is an `async (Request) -> Reply`, paced, retried and cached like an endpoint.
+    A model object is an `async (Request) -> Reply`, or a class that makes one, given the `media`
+    of the run if it takes them; it is paced, retried and cached like an endpoint.
     Its run is continued where it can be told from others: by a `.name`, or as a function at the
     top of a file.
 

@@ -16,8 +16,14 @@ A model's fault is none of these: it is a stop reason in the Reply.
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
+from traceback import FrameSummary, extract_tb
+
+_OURS = Path(__file__).parent
+_LIBRARY = sysconfig.get_path("stdlib")
 
 
 class ToolmarkError(Exception):
@@ -102,3 +108,32 @@ def alike(reasons: Mapping[str, str]) -> str:
         else f"{reason} ({len(names)}: {', '.join(names)})"
         for reason, names in named.items()
     )
+
+
+def traced(error: BaseException) -> str:
+    """Say in one line what went wrong and where: in the user's own file where there is one.
+
+    Else it is the last place, be it ours or a library's.
+    """
+    origin = error
+    if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):
+        origin = error.__cause__  # which Python turns into another error outside of where it arose
+    frames = extract_tb(origin.__traceback__)
+    own = [frame for frame in frames if _users(frame)]
+    told = f"{type(error).__name__}: {error}"
+    if not frames or isinstance(error, SyntaxError):  # which says itself where
+        return told
+    last = (own or frames)[-1]
+    return f"{told} ({_place(last.filename)}, line {last.lineno})"
+
+
+def _users(frame: FrameSummary) -> bool:
+    path = Path(frame.filename)
+    library = path.is_relative_to(_LIBRARY) or {"site-packages", "dist-packages"} & {*path.parts}
+    return not (library or path.is_relative_to(_OURS) or frame.filename.startswith("<frozen"))
+
+
+def _place(filename: str) -> str:
+    """Return a file's name; of one of ours its place: the user may have one of that name."""
+    path = Path(filename)
+    return str(path.relative_to(_OURS.parent)) if path.is_relative_to(_OURS) else path.name

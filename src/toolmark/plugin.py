@@ -13,7 +13,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
-from toolmark.errors import UsageError, near
+from toolmark.errors import ToolmarkError, UsageError, near, traced
 
 # rooms of ours, and the extra that they need; the first that fits counts
 EXTRAS = {
@@ -43,6 +43,12 @@ def attribute(spec: str) -> Any:
     except ModuleNotFoundError as error:
         next_ = f"; next: {extra(module)}" if extra(module) else ""
         raise UsageError(f"cannot import {module}: {error}{next_}") from None
+    except ToolmarkError:
+        raise
+    except Exception as error:
+        if module.partition(".")[0] == "toolmark":  # a fault of ours
+            raise
+        raise UsageError(f"cannot import {module}: {traced(error)}") from error
     for name in path.split("."):
         if not hasattr(found, name):
             raise UsageError(f"module {module} has no {path}{near(name, dir(found))}")

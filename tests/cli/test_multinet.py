@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from toolmark.cli.app import app
+from toolmark.cli.terminal import WIDTH
 from toolmark.errors import UsageError
 from toolmark.suites.multinet import source
 from toolmark.suites.multinet.families import BASELINES, FAMILIES, suite
@@ -63,3 +66,46 @@ def test_a_data_card_counts_many_groups_and_lists_few() -> None:
     (line,) = [line for line in card.splitlines() if line.startswith("| group |")]
     assert line.endswith(" of them | 160 | 160 |")
     assert "| form | text | 160 | 160 |" in card
+
+
+def test_a_set_of_stand_ins_says_so_when_it_is_asked_and_scored() -> None:
+    knobs = ("-T", "items=3", "--seed", "7")
+    assert said("make", "multinet-piqa", *knobs, "-o", "set").exit_code == 0
+    done = said("run", "multinet-piqa", "-m", "baseline/majority", "--tasks", "set/tasks.jsonl")
+    assert done.exit_code == 0 and "SYNTHETIC: the rows are generated" in done.output
+    (run,) = Path("runs").iterdir()
+    assert "SYNTHETIC: the rows are generated" in said("score", str(run)).output
+
+
+def test_a_preview_shows_the_first_row_in_both_forms_and_that_it_has_a_picture() -> None:
+    words = ("multinet-odinw", "-m", "test/null", "-T", "items=3", "--seed", "7", "-T", "form=both")
+    shown = said("run", *words, "--dry-run").output
+    first = shown.partition("The first one, ")[2].partition(":")[0]
+    assert first.endswith("@text") and f"otherwise, {first[:-5]}@tool:" in shown
+    assert len(re.findall(r"^user: \[image/png \d+x\d+, ", shown, re.MULTILINE)) == 2
+    assert shown.count("Its tools:") == 1 and "at most 6 requests" in shown
+    blind = said("run", *words, "-T", "pictures=no", "--dry-run").output
+    assert "[image" not in blind
+
+
+def test_the_request_at_the_end_of_a_long_prompt_is_shown_and_all_of_it_by_all() -> None:
+    knobs = ("-T", "data=synthetic", "-T", "items=1", "--seed", "7", "-T", "mode=probs")
+    done = said("run", "multinet-overcooked", "-m", "baseline/uniform", *knobs, "-T", "history=40")
+    assert done.exit_code == 0, done.output
+    (run,) = Path("runs").iterdir()
+    (task,) = (run / "tasks.jsonl").read_text().splitlines()
+    found = json.loads(task)
+    asked = "".join(part.get("text", "") for part in found["turns"][0]["messages"][-1]["parts"])
+    assert len(asked) > WIDTH
+    shown = said("show", str(run), found["id"]).output
+    assert asked[-300:] in shown and asked not in shown
+    assert "characters; --all tells them all)" in shown
+    assert asked in said("show", str(run), found["id"], "--all").output
+
+
+@pytest.mark.parametrize("n", ["0", "101"])
+def test_a_number_of_frames_that_cannot_be_asked_is_called_by_its_knob(n: str) -> None:
+    done = said("run", "multinet-overcooked", "-m", "test/null", "-T", f"frames={n}",
+                "-T", "data=synthetic")  # fmt: skip
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception) == f"frames must be from 1 to 100; got {n}"

@@ -176,6 +176,8 @@ def test_an_unreachable_endpoint_is_one_failure() -> None:
 def test_what_is_no_endpoint_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="nothing to probe"):
         asyncio.run(examine("baseline/planner"))
+    with pytest.raises(UsageError, match=r"toolmark run SUITE -m mine:Policy --limit 1"):
+        asyncio.run(examine("mine:Policy"))
 
 
 def test_a_blind_endpoint_is_not_well() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import importlib
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from toolmark.errors import UsageError
+from toolmark.errors import UsageError, traced
+from toolmark.media import Media
 from toolmark.models import user
 from toolmark.models.resolve import resolve
-from toolmark.types import Message, Reply, Request, Text
+from toolmark.types import Call, Message, Reply, Request, Text
 
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 MINE = """
@@ -40,6 +42,20 @@ class Mine:
         return Reply(text="old")
 class Named(Mine):
     name = "mine-7b"
+class No:
+    pass
+class Seeing(Mine):
+    def __init__(self, media):
+        self.media = media
+class Broken(Mine):
+    def __init__(self):
+        open("/nowhere/checkpoint")
+def bad(text):
+    async def model(request, /):
+        return text
+    return model
+async def searching(request, /):
+    return Reply(text=next(iter(())))
 short = lambda request: None
 def closed(text):
     async def model(request, /):
@@ -109,7 +125,11 @@ def test_a_function_of_a_script_is_known_and_one_of_a_notebook_is_not(tmp_path: 
 
 @pytest.mark.parametrize(
     ("attribute", "words"),
-    [("sync", "is not async"), ("Mine", "is a class"), ("__name__", "expected a model, got str")],
+    [
+        ("sync", "is not async"),
+        ("No", "No makes no model"),
+        ("__name__", "expected a model, got str"),
+    ],
 )
 def test_what_cannot_be_asked_is_refused_before_it_is(
     attribute: str, words: str, mine: ModuleType
@@ -139,3 +159,90 @@ def test_objects_and_names_share_no_replies_but_their_own(mine: ModuleType, tmp_
         model: Any = resolve(each, cache=tmp_path)
         replies.append(asyncio.run(model(HELLO)).kept)
     assert replies == [False, False, True]
+
+
+def test_a_class_is_made_and_known_as_the_command_knows_it(
+    mine: ModuleType, tmp_path: Path
+) -> None:
+    media = Media(tmp_path)
+    made: Any = resolve(mine.Seeing, media=media)
+    assert made.model.model.model.media is media
+    assert asyncio.run(made(HELLO)).text == "old"
+    found = user.who(mine.Seeing)
+    assert found == user.named("users_mine:Seeing", mine.Seeing) and found.sure
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ("[0.1]", r"must return a Reply, .*got str"),
+        (None, "must return a Reply, .*got NoneType"),
+        (Reply(text=[0.1]), "text of a Reply must be a str, got list"),  # type: ignore[arg-type]
+        (Reply(calls=(Call(name="a", arguments={}),)), "JSON object, got dict"),  # type: ignore[arg-type]
+        (Reply(calls=[]), "must be a tuple of Call"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_reply_ends_a_run_at_once(
+    reply: object, words: str, mine: ModuleType, tmp_path: Path
+) -> None:
+    for kept in (None, tmp_path):
+        model = resolve(with_name(mine.bad(reply)), cache=kept)
+        with pytest.raises(UsageError, match=words):
+            asyncio.run(model(HELLO))  # type: ignore[operator]
+
+
+def with_name(model: Any) -> Any:
+    model.name = "bad"
+    return model
+
+
+def test_a_model_that_answered_before_loses_one_episode_for_what_is_no_reply() -> None:
+    replies: list[Any] = [Reply(text="fine"), None]
+
+    async def model(request: Request, /) -> Reply:
+        return replies.pop(0)  # type: ignore[no-any-return]
+
+    async def both() -> None:
+        asked = user.Own(model)
+        await asked(HELLO)
+        with pytest.raises(TypeError, match="must return a Reply"):
+            await asked(HELLO)
+
+    asyncio.run(both())
+
+
+def test_a_constructor_that_fails_names_file_and_line_of_the_user(mine: ModuleType) -> None:
+    line = 1 + MINE.splitlines().index('        open("/nowhere/checkpoint")')
+    told = rf"Broken cannot be made: FileNotFoundError.*\(users_mine\.py, line {line}\)"
+    for spec in ("users_mine:Broken", mine.Broken):
+        with pytest.raises(UsageError, match=told):
+            resolve(spec)
+
+
+def test_an_error_is_placed_where_it_arose_in_the_users_own_file(mine: ModuleType) -> None:
+    line = 1 + MINE.splitlines().index("    return Reply(text=next(iter(())))")
+    with pytest.raises(RuntimeError) as found:
+        asyncio.run(resolve(mine.searching)(HELLO))  # type: ignore[operator]
+    assert traced(found.value) == (
+        f"RuntimeError: coroutine raised StopIteration (users_mine.py, line {line})"
+    )
+    with pytest.raises(KeyError) as odd:
+        os.environ["NO SUCH NAME"]
+    assert traced(odd.value).endswith(
+        f"({Path(__file__).name}, line {odd.traceback[0].lineno + 1})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("1 / 0\n", r"ZeroDivisionError.*\(users_bad\.py, line 1\)"),
+     ("def (\n", r"SyntaxError.*\(users_bad\.py, line 1\)"),
+     ("import toolmark_no_such\n", "No module named 'toolmark_no_such'")],
+)  # fmt: skip
+def test_a_file_that_cannot_be_imported_says_where(
+    text: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "users_bad.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(UsageError, match=f"cannot import users_bad: {why}"):
+        resolve("users_bad:model")

@@ -4,20 +4,25 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
+from msgspec import structs
 from numpy.typing import NDArray
 
 from toolmark.errors import UsageError
 from toolmark.report import names
 from toolmark.report.compare import Comparison, compare, details, summary, together, verdict
+from toolmark.report.unlike import mend
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Metric, Scorer
+from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
 from toolmark.stats.paired import paired
-from toolmark.types import Estimate, Score, Verdict
+from toolmark.stats.summary import average
+from toolmark.types import Estimate, Score, Table, Verdict
 
 Maker = Callable[..., Run]
 
@@ -298,3 +303,88 @@ def test_where_interval_and_test_part_the_verdict_says_which_decides() -> None:
     assert (found.paired.difference.low or 0) > 0 and (found.paired.p or 0) > 0.05
     assert verdict(found).startswith("No clear difference")
     assert verdict(found).endswith("the test decides.")
+
+
+def _cells(table: Table) -> dict[str, tuple[Any, ...]]:
+    return {str(row[0]): row[1:] for row in table.rows}
+
+
+def test_sides_of_unlike_sets_are_told_on_their_pairs(make_run: Maker, scorer: Scorer) -> None:
+    a, b = make_run(n=40, model="a", luck=70), make_run(n=10, model="b")
+    found = compare(a, b, scorer)
+    pair = found.paired
+    assert pair.value_a is not None and pair.value_b is not None
+    assert pair.value_a - pair.value_b == pytest.approx(pair.difference.value)
+    cells = _cells(summary(found))
+    assert cells["A: a"] == (figures.percent(pair.value_a), "the pairs")
+    assert cells["A, the whole run"][1] == "n = 40"
+    assert cells["B: b"][1] == "n = 10" and "B, the whole run" not in cells
+    mean_a = np.mean([_right(a, k) for k in range(10)])
+    assert pair.value_a == pytest.approx(mean_a)
+
+
+def _right(run: Run, index: int) -> bool:
+    (score,) = (score for score in run.scores() if score.task == f"lab-{index}")
+    return score.readings["official"].outcome == "correct"
+
+
+def test_levels_that_both_have_are_named(make_run: Maker, scorer: Scorer) -> None:
+    a, b = make_run(n=12, model="a"), make_run(n=12, model="b")
+    _forms(a, lambda k: "text" if k % 2 else "tool")
+    _forms(b, lambda k: "text")
+    assert compare(a, b, scorer).common == "form text"
+    row = _cells(summary(compare(a, b, scorer)))["without a partner"]
+    assert row[1] == "left out; both have: form text"
+    assert compare(a, a, scorer).common == ""
+
+
+def _forms(run: Run, form: Callable[[int], str]) -> None:
+    lines = map(json.loads, (run.path / "scores.jsonl").read_bytes().splitlines())
+    made = [line | {"axes": {**line["axes"], "form": form(k)}} for k, line in enumerate(lines)]
+    (run.path / "scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in made))
+
+
+def test_measures_that_are_means_of_a_part_are_compared(make_run: Maker, scorer: Scorer) -> None:
+    def more(columns: Columns) -> list[Metric]:
+        cost = Metric("cost", lambda table: structs.replace(average(table, "calls"), share=False),
+                      "calls made", part="calls")  # fmt: skip
+        return [*scorer.metrics(columns), cost]
+
+    wide = replace(scorer, metrics=more)
+    a, b = make_run(model="a", luck=30), make_run(model="b", luck=30)
+    _costs(a, 6.0)
+    _costs(b, 2.5)
+    found = compare(a, b, wide)
+    (each,) = found.measures
+    assert each.difference.name == "calls made" and not each.difference.share
+    assert (each.value_a, each.value_b) == (6.0, 2.5) and each.difference.value == 3.5
+    both = [k for k in range(30) if not (_right(a, k) or _right(b, k))]
+    assert each.n_pairs == len(both)
+    (table,) = (table for table in details(found) if table.title == "Other measures, paired")
+    assert table.rows[0][:3] == ("calls made", "6.000", "2.500")
+    assert "Other measures, paired" in str(found)
+    assert not compare(a, b, scorer).measures
+
+
+def _costs(run: Run, cost: float) -> None:
+    """Say what failed answers cost."""
+    lines = [json.loads(line) for line in (run.path / "scores.jsonl").read_bytes().splitlines()]
+    for line in lines:
+        for reading in line["readings"].values():
+            if reading["outcome"] == "incorrect":
+                reading["parts"] = {"calls": cost}
+    (run.path / "scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_the_knob_that_makes_the_tasks_others_is_named(make_run: Maker, scorer: Scorer) -> None:
+    a, b = make_run(n=6, model="a"), _changed(make_run(n=6, knobs={"core": 20}), 6)
+    assert verdict(compare(a, b, scorer)).endswith(
+        "next: run both with the same core (10 and 20), or compare them all the same with "
+        "--differing"
+    )
+    with pytest.raises(UsageError, match=r"run both with the same core \(10 and 20\)"):
+        compare(a, make_run(n=4, offset=90, knobs={"core": 20}), scorer)
+    assert mend([("seed", "1", "2")]) == "run both with one --seed"
+    assert mend([("seed", "1", "2"), ("knob history", "0", "3"), ("model", "a", "b")]) == (
+        "run both with one --seed and with the same history (0 and 3)"
+    )

@@ -106,9 +106,14 @@ def sync(request: Request, /) -> Reply:
 
 @pytest.mark.parametrize(
     ("model", "words"),
-    [(sync, "test_api.sync is not async"), (Mine, "Mine is a class"), (7, "got int"),
-     (None, "got NoneType")],
-)  # fmt: skip
+    [
+        (sync, "test_api.sync is not async"),
+        (Mine, "Mine cannot be made, missing a required argument: 'text'"),
+        (int, "int makes no model"),
+        (7, "got int"),
+        (None, "got NoneType"),
+    ],
+)
 def test_what_is_no_model_is_refused_before_a_folder_is_made(
     model: Any, words: str, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ from tests.runs import mini
 import toolmark as tm
 from toolmark.errors import DataError, EndpointError, Rejected, Unavailable
 from toolmark.runs import judging
-from toolmark.runs.door import BREAKER, REFUSALS, Door
+from toolmark.runs.door import ALIKE, BREAKER, REFUSALS, Door
 from toolmark.runs.runner import Progress
 from toolmark.runs.store import Run
 from toolmark.types import Judgement, Model, Reply, Request, Task, Trajectory
@@ -172,6 +172,15 @@ def test_refusals_of_single_items_shut_no_door_once_one_passed() -> None:
         late.failed("too large", Rejected("too large", 400))
     assert early.shut
     assert not late.shut
+
+
+def test_refusals_in_the_same_words_shut_it_sooner_than_others() -> None:
+    same, other = Door(), Door()
+    for n in range(ALIKE):
+        assert not same.shut
+        same.failed("At most 0 images", Rejected("At most 0 images", 400))
+        other.failed(f"item {n} is too large", Rejected(f"item {n} is too large", 400))
+    assert same.shut and not other.shut
 
 
 def test_failures_shut_the_door_only_in_a_row() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from toolmark.stats.interval import bootstrap, moments, ratio, wilson
+from toolmark.stats.interval import FEWEST, bootstrap, moments, ratio, wilson
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

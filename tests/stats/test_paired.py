@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
+from tests.stats.conftest import build
 
 from toolmark.stats.columns import Columns
 from toolmark.stats.paired import holm, mcnemar, paired
@@ -220,3 +221,44 @@ def test_holm_rejects_what_closed_testing_with_bonferroni_does(ps: list[float]) 
 def test_holm_of_one_test_is_that_test_and_of_none_nothing() -> None:
     assert holm([0.03]) == [0.03]
     assert holm([]) == []
+
+
+def parted(columns: Columns, values: Values) -> Columns:
+    return replace(columns, parts={"x": values})
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=30))
+def test_a_part_that_is_the_value_is_compared_as_the_value(pairs: list[tuple[bool, bool]]) -> None:
+    a, b = (build([[float(pair[k])] for pair in pairs]) for k in (0, 1))
+    whole = paired(a, b)
+    part = paired(parted(a, a.value), parted(b, b.value), part="x")
+    assert (part.difference.value, part.p, part.n_pairs) == (
+        whole.difference.value, whole.p, whole.n_pairs,
+    )  # fmt: skip
+    assert not part.difference.share and part.difference.worst is None
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 100))
+def test_both_sides_make_the_difference_and_its_size_goes_with_the_unit(
+    seed: int, unit: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = build([[1.0]] * 12), build([[0.0]] * 9)
+    one, two = rng.normal(size=12), rng.normal(size=9)
+    one[3] = np.nan
+    found = paired(parted(a, unit * one), parted(b, unit * two), part="x")
+    assert found.value_a is not None and found.value_b is not None
+    assert found.difference.value == pytest.approx(found.value_a - found.value_b)
+    assert found.n_pairs == 8
+    kept = [k for k in range(9) if k != 3]
+    assert found.value_a == pytest.approx(unit * one[kept].mean())
+    plain = paired(parted(a, one), parted(b, two), part="x")
+    assert plain.difference.low is not None
+    assert found.difference.low == pytest.approx(unit * plain.difference.low)
+    assert found.p == pytest.approx(plain.p)
+
+
+def test_what_was_paired_is_said(table: Builder) -> None:
+    a, b = table([[1.0], [0.0]]), table([[0.0], [0.0]])
+    assert paired(a, b).by == "task"
+    assert paired(a, table([[0.0], [0.0]], prefix="other-")).by == "item"

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
 import uvloop
-from msgspec.structs import replace
 
-from toolmark import __version__, api, codec, plugin, suites
-from toolmark.agents.loop import loop
+from toolmark import __version__, api, plugin, suites
 from toolmark.cli import (
     author,
-    episode,
     interchange,
     judge,
     perturb,
+    preview,
     progress,
     ready,
     replay,
@@ -34,16 +30,13 @@ from toolmark.cli import (
 )
 from toolmark.cli import options as o
 from toolmark.errors import Rejected, ToolmarkError, UsageError
-from toolmark.media import Media
 from toolmark.models.openai import TIMEOUT_S
 from toolmark.models.policy import CONNECTIONS, RETRIES
 from toolmark.report import names
-from toolmark.report.tables import plural, visible
+from toolmark.report.tables import visible
 from toolmark.runs import ending
-from toolmark.runs.plan import Plan, select, task_file
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Suite
-from toolmark.types import Message, Task, Tool
 
 app = typer.Typer(
     name="toolmark",
@@ -119,7 +112,7 @@ def run(
         "repeats": repeats, "tasks": tasks or "",
     }  # fmt: skip
     if dry_run:
-        _preview(loaded, chosen)
+        preview.show(out, loaded, chosen)
         return
     asked = o.endpoint(
         [model], base_url=base_url, header=header, max_connections=max_connections,
@@ -199,67 +192,6 @@ def _verdict(found: dict[str, Any], fail_under: float | None, *, stopped: bool) 
     if found["n_not_run"] or value is None:
         return 1
     return 1 if fail_under is not None and value < fail_under else 0
-
-
-def _preview(loaded: Suite, chosen: dict[str, Any]) -> None:
-    """Show what would be asked: how much of what, what must be made for it, the first in full."""
-    dialect = api.dialect_of(loaded, chosen["dialect"])
-    settled = chosen | {"dialect": dialect, "tasks": str(chosen["tasks"])}
-    plan = Plan(suite=loaded.name, model="", **settled)
-    counts: Counter[str] = Counter()
-    first, most = None, 0
-    for task in select(loaded, plan, loaded.seed):
-        first = first or task
-        counts[task.category] += 1
-        most += plan.repeats * max(1, len(task.turns)) * task.limits.steps
-    missing = loaded.missing(select(loaded, plan, loaded.seed))
-    out.print(f"{plural(counts.total(), 'task')} of {loaded.name}, seed {loaded.seed}",
-              highlight=False)  # fmt: skip
-    for category, n in counts.items():
-        out.print(f"  {category or '-':32} {n}", highlight=False, markup=False)
-    made = "" if plan.tasks else loaded.effort(select(loaded, plan, loaded.seed))
-    if made:
-        out.print(f"  {made}", highlight=False)
-    if loaded.agent is loop:  # others ask as they go
-        out.print(f"  at most {plural(most, 'request')}", highlight=False)
-    terminal.lacking(out, missing)
-    if first is not None:
-        _first(loaded, plan, first if plan.tasks else loaded.draft(first))
-
-
-def _first(loaded: Suite, plan: Plan, task: Task) -> None:
-    """Show a task as it is asked; of one that users speak, what is known before it is made."""
-    messages, tools = _opening(loaded, plan, task)
-    beside = Media(task_file(Path(plan.tasks)).with_name("media")) if plan.tasks else loaded.media
-    said = [episode.asked(each, beside) for each in messages if each.role != "system"]
-    blocks = [f"The system prompt as sent:\n{m.text}" for m in messages if m.role == "system"]
-    why = loaded.broken(task) if loaded.broken else ""
-    blocks.append(
-        "\n".join([f"The first one, {task.id}:", *([f"cannot be made: {why}"] * bool(why)), *said])
-    )
-    if tools:
-        blocks.append("Its tools:\n" + _json([replace(tool, source=None) for tool in tools]))
-    if not any(message.role == "user" for message in messages):
-        blocks.append("What is known of it:\n" + _json(replace(task, turns=(), tools=())))
-    for block in blocks:
-        out.print(visible(block), highlight=False, markup=False, soft_wrap=True)
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.format(codec.encode(value), indent=2).decode()
-
-
-def _opening(loaded: Suite, plan: Plan, task: Task) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
-    """Return the messages and tools of all turns, in the dialect in which they are asked."""
-    messages, tools = task.turns[0].messages if task.turns else (), task.tools
-    tools += task.turns[0].tools if task.turns else ()
-    if tools and loaded.agent is loop:  # others write their prompts as they go
-        messages, tools = loaded.dialects[task.dialect or plan.dialect].open(messages, tools)
-    later = task.turns[1:]
-    return (
-        messages + tuple(message for turn in later for message in turn.messages),
-        tools + tuple(tool for turn in later for tool in turn.tools),
-    )
 
 
 app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")(ready.list_)

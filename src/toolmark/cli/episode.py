@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -11,9 +12,11 @@ from rich.markup import escape
 from toolmark.cli.terminal import short
 from toolmark.media import Media
 from toolmark.report import names, tables
+from toolmark.report.tables import visible
 from toolmark.types import (
     Audio,
     Drawing,
+    Image,
     Label,
     Message,
     Part,
@@ -26,6 +29,8 @@ from toolmark.types import (
     Verdict,
 )
 
+MORE = "; --all tells them all"
+
 
 def show(
     console: Console,
@@ -34,39 +39,48 @@ def show(
     score: Score | None,
     views: Sequence[Table | Drawing | Audio],
     natives: Mapping[str, str] = {},
+    *,
+    whole: bool = False,
 ) -> None:
-    """Print one episode step by step, then what it was worth and why, evidence only once."""
+    """Print one episode step by step, then what it was worth and why, evidence only once.
+
+    Long texts are cut unless they are wanted `whole`.
+    """
+    told = visible if whole else partial(short, more=MORE)
     console.rule(escape(f"{trajectory.task}  repeat {trajectory.repeat}"))
     heard = speech(task)
     for number_, step in enumerate(trajectory.steps, 1):
-        _step(console, number_, step, heard)
+        _step(console, number_, step, heard, told)
     console.print(f"[bold]ending[/] {trajectory.ending}")
     if trajectory.answer:
         console.print("[bold]answer[/] ", end="")
-        console.print(short(trajectory.answer), markup=False, highlight=False)
-    _verdicts(console, score.readings if score else {}, natives)
+        console.print(told(trajectory.answer), markup=False, highlight=False)
+    _verdicts(console, score.readings if score else {}, natives, told)
     for each in views:
         if isinstance(each, Table):
             console.print("\n" + tables.text(each), markup=False, highlight=False, soft_wrap=True)
 
 
 def _verdicts(
-    console: Console, readings: Mapping[str, Verdict], natives: Mapping[str, str]
+    console: Console,
+    readings: Mapping[str, Verdict],
+    natives: Mapping[str, str],
+    told: Callable[[str], str],
 ) -> None:
     """Print every reading's value, the evidence of the first, and how the others' differs."""
     for reading, verdict in readings.items():
         console.print(f"[bold]{escape(reading)}[/] {verdict.outcome} {verdict.value:.3f}")
     first: list[str] = []
     for at, (reading, verdict) in enumerate(readings.items()):
-        told = [_label(label, natives) for label in verdict.labels]
-        lines = [f"  {line}" for line in told]
+        own = [_label(label, natives) for label in verdict.labels]
+        lines = [f"  {line}" for line in own]
         if at == 0:
-            first = told
+            first = own
         else:
-            lines = [f"  {reading} also: {line.strip()}" for line in told if line not in first]
-            lines += [f"  {reading} not: {line.strip()}" for line in first if line not in told]
+            lines = [f"  {reading} also: {line.strip()}" for line in own if line not in first]
+            lines += [f"  {reading} not: {line.strip()}" for line in first if line not in own]
         for line in lines:
-            console.print(short(line), markup=False, highlight=False)
+            console.print(told(line), markup=False, highlight=False)
 
 
 def _label(label: Label, natives: Mapping[str, str]) -> str:
@@ -91,11 +105,23 @@ def asked(message: Message, media: Media | None) -> str:
     parts = [
         part.text
         if isinstance(part, Text)
-        else f"[{part.mime}, {media.path(part) if media else part.sha256}]"
+        else f"[{part.mime}{_size(part, media)}, {media.path(part) if media else part.sha256}]"
         for part in message.parts
     ]
     calls = [f"{call.name} {call.arguments}" for call in message.calls]
     return f"{message.role}: " + "\n".join([*parts, *calls])
+
+
+def _size(part: Part, media: Media | None) -> str:
+    """Return " 64x48" of a PNG that is there: its width and height in pixels."""
+    if not isinstance(part, Image) or part.mime != "image/png" or media is None:
+        return ""
+    try:
+        with media.path(part).open("rb") as file:
+            head = file.read(24)  # the signature, a chunk's length and name, two numbers
+    except OSError:
+        return ""
+    return f" {int.from_bytes(head[16:20], 'big')}x{int.from_bytes(head[20:24], 'big')}"
 
 
 def _spoken(part: Part, heard: Mapping[str, Mapping[str, Any]]) -> str:
@@ -112,22 +138,26 @@ def _spoken(part: Part, heard: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _step(
-    console: Console, number_: int, step: Step, heard: Mapping[str, Mapping[str, Any]]
+    console: Console,
+    number_: int,
+    step: Step,
+    heard: Mapping[str, Mapping[str, Any]],
+    told: Callable[[str], str],
 ) -> None:
     for message in step.said:
         console.print(f"[cyan]{message.role}[/] ", end="")
-        told = " ".join(_spoken(part, heard) for part in message.parts)
-        console.print(short(told), markup=False, highlight=False, soft_wrap=True)
+        said = " ".join(_spoken(part, heard) for part in message.parts)
+        console.print(told(said), markup=False, highlight=False, soft_wrap=True)
     console.print(f"[green]model[/] step {number_}", end=" " if step.reply.text else "\n")
     if step.reply.text:
-        console.print(short(step.reply.text), markup=False, highlight=False)
+        console.print(told(step.reply.text), markup=False, highlight=False)
     if step.fault:
-        console.print(short(f"  not read: {step.fault}"), markup=False, highlight=False)
+        console.print(told(f"  not read: {step.fault}"), markup=False, highlight=False)
     for index, call in enumerate(step.calls):
-        console.print(short(f"  {call.name} {call.arguments}"), markup=False, highlight=False)
+        console.print(told(f"  {call.name} {call.arguments}"), markup=False, highlight=False)
         if index < len(step.results):
             result = step.results[index]
             if not result.text and not result.is_error:
                 continue  # a world in which nothing happens: there is nothing to show
             sign = "!" if result.is_error else "="
-            console.print(short(f"    {sign} {result.text}"), markup=False, highlight=False)
+            console.print(told(f"    {sign} {result.text}"), markup=False, highlight=False)

@@ -123,7 +123,9 @@ def show(
             help="List only these, such as condition=noisy. May be repeated.",
         ),
     ] = None,
-    every: Annotated[bool, o.flag("--all", help="List all of them, not the first 50.")] = False,
+    every: Annotated[
+        bool, o.flag("--all", help="List all, not the first 50; tell a task's texts whole.")
+    ] = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Print what happened in one task, step by step; without an id, list the tasks."""
@@ -145,7 +147,8 @@ def show(
     if as_json:
         o.dump(head | {"episodes": found})
         return
-    _tell(found, api.judge_of(opened, suites.scorer(suite) if suite else None))
+    judge = api.judge_of(opened, suites.scorer(suite) if suite else None)
+    _tell(found, judge, whole=every)
 
 
 def _row(score: Score) -> dict[str, Any]:
@@ -174,11 +177,12 @@ def _episodes(run: Run, item: str) -> Iterator[Found]:
             yield Found(task=task, repeat=attempt.repeat, score=score, attempt=attempt)
 
 
-def _tell(found: Sequence[Found], scorer: Scorer) -> None:
+def _tell(found: Sequence[Found], scorer: Scorer, *, whole: bool) -> None:
     for each in found:
         if each.trajectory is not None:
             views = scorer.views(each.task, each.trajectory)
-            episode.show(out, each.task, each.trajectory, each.score, views, scorer.natives)
+            words = scorer.natives
+            episode.show(out, each.task, each.trajectory, each.score, views, words, whole=whole)
         elif each.attempt is not None:
             told = f"not run, {each.task.id}, repeat {each.repeat}: {each.attempt.stage}"
             out.print(visible(f"{told}: {each.attempt.reason}"), markup=False, highlight=False,

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from toolmark.cli import advice
 from toolmark.report import names, spent, tables
 from toolmark.report.tables import visible
 from toolmark.runs import scoring
@@ -93,6 +94,8 @@ def summary(console: Console, found: Mapping[str, Any]) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    if caution := found.get("caution"):
+        console.print(f"  {visible(caution)}", markup=False, highlight=False, soft_wrap=True)
     if drawn := names.sampled(found.get("sample")):
         console.print(f"  {drawn}", style="dim", highlight=False)
     parts = [part for part in found["parts"].values() if part["value"] is not None]
@@ -236,8 +239,7 @@ def not_run(console: Console, run: Run, lost: Collection[str] = ()) -> None:
     if n_lost:
         could = f"  next: make the set again: {tables.plural(n_lost, 'episode')} of it "
         lines.append(f"{could}could not be made, and no run mends that")
-    if len(run.done()) + n_lost < run.info.n_episodes:
-        lines.append("  next: give the same command again to run what is missing")
+    lines += [f"  {step}" for step in advice.steps(run, left, n_lost)]
     for line_ in lines:
         console.print(visible(line_), markup=False, highlight=False, soft_wrap=True)
     unscored(console, run)
@@ -325,7 +327,12 @@ def checks(console: Console, found: Sequence[Check]) -> None:
             console.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
-def short(text: str) -> str:
-    """Cut long text, and show control characters instead of sending them to the terminal."""
-    shown = visible(text[:WIDTH])
-    return shown if len(text) <= WIDTH else f"{shown} ... ({len(text):,} characters)"
+def short(text: str, more: str = "") -> str:
+    """Cut long text in its middle, and show control characters instead of sending them.
+
+    What is asked mostly stands at the end. `more` is told beside how long it is.
+    """
+    if len(text) <= WIDTH:
+        return visible(text)
+    head, tail = visible(text[: WIDTH // 2]), visible(text[-WIDTH // 2 :])
+    return f"{head} ... ({len(text):,} characters{more}) ... {tail}"

@@ -15,6 +15,7 @@ from random import Random, SystemRandom
 
 from msgspec.structs import replace
 
+from toolmark import plugin
 from toolmark.errors import EndpointError, Rejected, UsageError, near
 from toolmark.media import Media
 from toolmark.models.openai import OpenAI
@@ -64,6 +65,11 @@ async def examine(
     """Probe the endpoint that `spec` names. Raises UsageError if it names none."""
     if spec.startswith(("baseline/", "test/")):
         raise UsageError(f"{spec} is no endpoint: there is nothing to probe")
+    if plugin.named(spec):
+        raise UsageError(
+            f"{spec} is code of your own, and doctor probes endpoints; next: try it on one task: "
+            f"toolmark run SUITE -m {spec} --limit 1"
+        )
     with tempfile.TemporaryDirectory() as folder:
         media = Media(Path(folder))
         model = endpoint(spec, base_url=base_url, headers=headers, timeout_s=timeout_s, media=media)

@@ -66,7 +66,7 @@ class Bound:
 
 
 def resolve(
-    spec: str | Model | Instrument,
+    spec: str | Model | Instrument | type[Model],
     *,
     suite: Instrumented | None = None,
     base_url: str | None = None,
@@ -94,7 +94,7 @@ def resolve(
             return _test(rest, suite)
     model: Model | Instrument
     if not isinstance(spec, str):
-        model, known = spec, user.who(spec)
+        model, known = user.given(spec, media), user.who(spec)
     elif plugin.named(spec):
         model = user.load(spec, media)
         known = user.named(spec, model)
@@ -105,7 +105,8 @@ def resolve(
         known = user.Who(wire.identity)
     if isinstance(model, Instrument):
         return model
-    paced = Retry(Pace(model, max_connections), max_retries)
+    asked = model if isinstance(model, OpenAI) else user.Own(model)
+    paced = Retry(Pace(asked, max_connections), max_retries)
     return _kept(paced, cache, known) if cache else paced
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from toolmark import plugin
-from toolmark.errors import UsageError
+from toolmark.errors import ToolmarkError, UsageError, traced
 from toolmark.media import Media
-from toolmark.types import Instrument, Model
+from toolmark.models.policy import Wrapper
+from toolmark.types import Call, Instrument, Model, Reply, Request
 
 
 class Who(NamedTuple):
@@ -37,12 +38,15 @@ def who(model: object) -> Who:
     """Return which model an object is. Raises UsageError for one that is none.
 
     A `.name` is taken at its word. A function at the top of a file is known by module and name;
-    that of a script stands under the script's file.
+    that of a script stands under the script's file. A class there is known as `module:class`.
     """
     check(model)
     given = getattr(model, "name", "")
     if isinstance(given, str) and given:
         return Who(given)
+    if inspect.isclass(model) and _stands(model):
+        spec = f"{model.__module__}:{model.__qualname__}"
+        return Who(_called(model, ":"), named(spec, model).code)
     plain = inspect.unwrap(model) if callable(model) else model
     code = _digest(plain)
     return Who(_called(model), code, sure=bool(code) and _stands(model))
@@ -55,18 +59,20 @@ def named(spec: str, model: object) -> Who:
 
 
 def asks(thing: object) -> bool:
-    """Tell whether it is an `async (Request) -> Reply`, as far as can be seen."""
-    called = getattr(type(thing), "__call__", None)  # noqa: B004
+    """Tell whether it is an `async (Request) -> Reply` or makes one, as far as can be seen."""
+    made = thing if inspect.isclass(thing) else type(thing)
+    called = getattr(made, "__call__", None)  # noqa: B004
     return inspect.iscoroutinefunction(thing) or inspect.iscoroutinefunction(called)
 
 
 def check(model: object) -> None:
     """Raise UsageError for an object that cannot be asked, before anything is."""
-    if inspect.isclass(model):
-        raise UsageError(f"{model.__qualname__} is a class: give one that is made, "
-                         f"{model.__qualname__}(...)")  # fmt: skip
     if isinstance(model, Instrument) or asks(model):
         return
+    if inspect.isclass(model):
+        raise UsageError(
+            f"{model.__qualname__} makes no model: a model has `async def __call__(self, request)`"
+        )
     if callable(model):
         raise UsageError(
             f"{_called(model)} is not async: a model is `async def model(request) -> Reply`"
@@ -86,23 +92,75 @@ def load(spec: str, media: Media | None) -> Model | Instrument:
     made: object = found
     if inspect.isclass(found) or not (isinstance(found, Instrument) or asks(found)):
         made = make(spec, found, media) if callable(found) else None
-    if isinstance(made, Instrument) or asks(made):
+    if not inspect.isclass(made) and (isinstance(made, Instrument) or asks(made)):
         return cast("Model | Instrument", made)
     raise UsageError(f"{spec} is no model: a model is `async (request) -> reply`")
 
 
+def given(model: object, media: Media | None) -> Model | Instrument:
+    """Return a model that is given as it is; of a class the one that it makes."""
+    check(model)
+    if inspect.isclass(model):
+        model = make(model.__qualname__, model, media)
+    return cast("Model | Instrument", model)
+
+
 def make(spec: str, maker: Callable[..., object], media: Media | None) -> object:
     """Return what a class or factory makes; one that takes `media` is given the run's."""
+    taken: dict[str, Media | None] = {}
     try:
-        wanted = "media" in inspect.signature(maker).parameters
+        wanted = inspect.signature(maker)
+        taken = {"media": media} if "media" in wanted.parameters else {}
+        wanted.bind(**taken)
     except ValueError:  # some that are written in C tell nothing
-        wanted = False
-    if wanted and media is None:
+        pass
+    except TypeError as error:
+        raise UsageError(
+            f"{spec} cannot be made, {error}: it is given nothing but media; give a model that is "
+            "made already"
+        ) from None
+    if taken and media is None:
         raise UsageError(f"{spec} wants pictures or recordings: it plays suites that have them")
-    return maker(media=media) if wanted else maker()
+    try:
+        return maker(**taken)
+    except ToolmarkError:
+        raise
+    except Exception as error:
+        raise UsageError(f"{spec} cannot be made: {traced(error)}") from error
 
 
-def _called(model: object) -> str:
+class Own(Wrapper):
+    """A model of the user's own; what it returns is looked at before anything is made of it."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self._sound = False
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Ask once. Raises UsageError for a first reply that is none, TypeError for a later one."""
+        reply: object = await self.model(request)
+        if why := _amiss(reply):
+            raise TypeError(why) if self._sound else UsageError(f"{self.name}: {why}")
+        self._sound = True
+        return cast(Reply, reply)
+
+
+def _amiss(reply: object) -> str:
+    """Say what is wrong with what a model returned, "" for a reply."""
+    if not isinstance(reply, Reply):
+        return f"a model must return a Reply, such as Reply(text=...), got {type(reply).__name__}"
+    said: Any = reply
+    if not isinstance(said.text, str):
+        return f"the text of a Reply must be a str, got {type(said.text).__name__}"
+    if not isinstance(said.calls, tuple) or not all(isinstance(x, Call) for x in said.calls):
+        return "the calls of a Reply must be a tuple of Call"
+    odd = [x.arguments for x in said.calls if not isinstance(x.arguments, str)]
+    if odd:
+        return f"the arguments of a Call must be text, a JSON object, got {type(odd[0]).__name__}"
+    return ""
+
+
+def _called(model: object, sign: str = ".") -> str:
     """Return module and name of a function, or of an object's class."""
     while isinstance(model, partial):
         model = model.func
@@ -111,7 +169,7 @@ def _called(model: object) -> str:
     script = Path(getattr(sys.modules.get(module), "__file__", None) or "")
     if module == "__main__" and script.is_file():
         module = script.stem
-    return f"{module}.{thing.__qualname__}"
+    return f"{module}{sign}{thing.__qualname__}"
 
 
 def _stands(model: object) -> bool:

@@ -19,6 +19,9 @@ from toolmark.types import Estimate, Record, Table
 
 CLEAR = 0.05
 ALONE = "intervals and the smallest difference are those of this pair alone, not adjusted"
+ROUNDING = 5e-4  # what no reader sees of a share
+MEANS = "means over the pairs whose answers on both sides have the number"
+FEW = 3  # levels of an axis that are named as what was paired
 PER_ROW = "p-values are per row, not corrected for the number of rows"
 SHOWN = 12  # flipped items of each way that the terminal names
 
@@ -28,12 +31,14 @@ class Comparison(Record, frozen=True, kw_only=True):
 
     `score_a` and `score_b` are the headlines over all rows of each run that they rest on; `paired`
     is over the common ones of these rows alone, and so are `categories`; `over` names them where
-    they are not all. `levels` are over all common rows, by axis and level, for the axes that the
-    suite compares by. `warnings` say what makes the runs unlike;
-    `n_changed` of the common tasks differ in content, and unless that was asked for no test is
-    made between them: `p` and `detectable` are None. `p_adjusted` is p among the `n_compared`
-    comparisons that were made together (`together`), None of one that stands alone. `spent_a` and
-    `spent_b` are what each run took as a whole.
+    they are not all, and `common` the levels of axes that both runs have where one has more.
+    `measures` are the suite's further numbers that are means over answers (`Metric.part`), on the
+    pairs that have them. `levels` are over all common rows, by axis and level, for the axes that
+    the suite compares by. `warnings` say what makes the runs unlike; `n_changed` of the common
+    tasks differ in content, and unless that was asked for no test is made between them: `p` and
+    `detectable` are None. `p_adjusted` is p among the `n_compared` comparisons that were made
+    together (`together`), None of one that stands alone. `spent_a` and `spent_b` are what each run
+    took as a whole.
     """
 
     a: str
@@ -43,6 +48,8 @@ class Comparison(Record, frozen=True, kw_only=True):
     score_b: Estimate
     paired: Paired
     over: str = ""
+    common: str = ""
+    measures: tuple[Paired, ...] = ()
     levels: dict[str, tuple[Paired, ...]] = {}
     categories: tuple[Paired, ...] = ()
     settings: tuple[tuple[str, str, str], ...] = ()
@@ -72,11 +79,9 @@ def compare(
     if suite_a != suite_b:
         raise UsageError(f"different suites: {a.path} is {suite_a!r}, {b.path} is {suite_b!r}")
     table_a, table_b = _columns(a, chosen), _columns(b, chosen)
+    settings = tuple(unlike.settings(a, b))
     if not set(table_a.item) & set(table_b.item):
-        raise UsageError(
-            f"{a.path} and {b.path} have no item in common; "
-            "run both with the same knobs and the same --seed"
-        )
+        raise UsageError(f"{a.path} and {b.path} have no item in common; {unlike.mend(settings)}")
     name_a, name_b = names.tell([a, b])
     changed = unlike.changed(a, b)
     test: Callable[[Paired], Paired] = (
@@ -91,13 +96,15 @@ def compare(
         score_b=head.measure(table_b),
         paired=test(paired(mine, other)),
         over=head.told or head.name if head.rows else "",
+        common=_common(mine, other),
+        measures=tuple(map(test, _measures(scorer, table_a, table_b))),
         levels={
             axis: tuple(map(test, found))
             for axis, naming in scorer.axes.items()
             if len(found := list(_levels(a, table_a, table_b, axis, naming))) > 1
         },
         categories=tuple(map(test, _categories(mine, other, _ordered(a, table_a, scorer)))),
-        settings=tuple(unlike.settings(a, b)),
+        settings=settings,
         warnings=tuple(unlike.warnings(a, b, *changed)),
         n_changed=changed[0],
         spent_a=known(a),
@@ -138,6 +145,28 @@ def _levels(run: Run, a: Columns, b: Columns, axis: str, naming: Naming) -> Iter
             yield paired(rows, partner, name=naming(str(level), a))
 
 
+def _common(a: Columns, b: Columns) -> str:
+    """Name the levels that both have of axes of which one has more, such as "form text"."""
+    told = []
+    for axis in a.axes.keys() & b.axes.keys():
+        mine, other = ({*each.axis(axis).tolist()} - {""} for each in (a, b))
+        if mine != other and 0 < len(mine & other) <= FEW:
+            told.append(f"{axis} {', '.join(sorted(mine & other))}")
+    return "; ".join(sorted(told))
+
+
+def _measures(scorer: Scorer, a: Columns, b: Columns) -> Iterator[Paired]:
+    """Compare by the further numbers that are means of a part of the verdicts."""
+    for metric in scorer.metrics(a):
+        if not metric.part:
+            continue
+        mine, other = (metric.rows(table) if metric.rows else table for table in (a, b))
+        found = paired(mine, other, name=metric.told or metric.name, part=metric.part)
+        if found.n_pairs:
+            share = metric.measure(mine.where(np.arange(len(mine)) < 1)).share
+            yield replace(found, difference=replace(found.difference, share=share))
+
+
 def _untested(found: Paired) -> Paired:
     return replace(found, p=None, method="none", detectable=None)
 
@@ -158,10 +187,8 @@ def verdict(comparison: Comparison) -> str:
     if difference.value is None:
         return "No episode ran in both runs: nothing can be compared."
     if found.p is None:
-        return (
-            "No verdict: these are not the same tasks. next: run both with one --seed, or compare "
-            "them all the same with --differing"
-        )
+        step = f"{unlike.mend(comparison.settings)}, or compare them all the same with --differing"
+        return f"No verdict: these are not the same tasks. next: {step}"
     decides = found.p if comparison.p_adjusted is None else comparison.p_adjusted
     p = _chances(comparison)
     if decides > CLEAR:
@@ -199,15 +226,20 @@ def summary(comparison: Comparison) -> Table:
     found = comparison.paired
     seen = f"{tables.plural(found.n_pairs, 'pair')}, {tables.plural(found.n_items, 'item')}"
     seen += f" in {tables.plural(found.n_groups, 'group')}" if found.n_groups else ""
+    seen += ", the tasks of an item averaged" if found.by == "item" else ""
     rows: list[tuple[str, str, str]] = [
-        (f"A: {comparison.a}", figures.value(comparison.score_a), f"n = {comparison.score_a.n}"),
-        (f"B: {comparison.b}", figures.value(comparison.score_b), f"n = {comparison.score_b.n}"),
+        *_side(f"A: {comparison.a}", comparison.score_a, found.value_a),
+        *_side(f"B: {comparison.b}", comparison.score_b, found.value_b),
         ("A minus B, paired", figures.points(found.difference), seen),
     ]
     rows += _tested(comparison)
     rows += [
         ("not run", f"A {found.not_run_a}, B {found.not_run_b}", _between(found)),
-        ("without a partner", f"A {found.unpaired_a}, B {found.unpaired_b}", "left out"),
+        (
+            "without a partner",
+            f"A {found.unpaired_a}, B {found.unpaired_b}",
+            f"left out; both have: {comparison.common}" if comparison.common else "left out",
+        ),
     ]
     if tokens := spent.both(comparison.spent_a, comparison.spent_b):
         rows.append(("tokens per episode", tokens, "in and out, all of each run"))
@@ -215,6 +247,16 @@ def summary(comparison: Comparison) -> Table:
     title += f": {comparison.over}" if comparison.over else ""
     note = ALONE if comparison.p_adjusted is not None else ""
     return Table(title=title, head=("", "value [95 % interval]", "on"), rows=tuple(rows), note=note)
+
+
+def _side(name: str, whole: Estimate, paired: float | None) -> Iterator[tuple[str, str, str]]:
+    """Tell a side's value on the pairs, and over all that its headline rests on if that differs."""
+    told = figures.value(whole), f"n = {whole.n}"
+    if paired is None or (whole.value is not None and abs(whole.value - paired) < ROUNDING):
+        yield name, *told
+        return
+    yield name, figures.percent(paired), "the pairs"
+    yield f"{name[0]}, the whole run", *told
 
 
 def _tested(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
@@ -241,13 +283,35 @@ def _between(found: Paired) -> str:
 
 
 def details(comparison: Comparison) -> Iterator[Table]:
-    """Go through the further tables: by axis and category, settings that differ."""
+    """Go through the further tables: other measures, by axis and category, settings that differ."""
+    if comparison.measures:
+        yield _others(comparison.measures)
     for axis, found in comparison.levels.items():
         yield from _split(axis, found)
     if len(comparison.categories) > 1:
         yield from _split("category", comparison.categories, comparison.over)
     if comparison.settings:
         yield Table(title="Settings that differ", head=("", "A", "B"), rows=comparison.settings)
+
+
+def _others(measures: Sequence[Paired]) -> Table:
+    """Make the table of the measures beside the headline."""
+    notes = [MEANS, *([PER_ROW] if any(each.p is not None for each in measures) else [])]
+    rows = tuple(
+        (
+            each.difference.name,
+            *(
+                figures.value(Estimate(name="", value=value, share=each.difference.share))
+                for value in (each.value_a, each.value_b)
+            ),
+            figures.difference(each.difference),
+            None if each.p is None else figures.chance(each.p),
+            each.n_pairs,
+        )
+        for each in measures
+    )
+    head = ("", "A", "B", "A minus B [95 % interval]", "p", "pairs")
+    return Table(title="Other measures, paired", head=head, rows=rows, note="; ".join(notes))
 
 
 def _flips(found: Paired) -> Iterator[str]:

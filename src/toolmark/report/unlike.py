@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,6 +22,18 @@ def settings(a: Run, b: Run) -> Iterator[tuple[str, str, str]]:
     for key in dict.fromkeys([*one, *two]):
         if one.get(key) != two.get(key):
             yield key, _shown(one.get(key)), _shown(two.get(key))
+
+
+def mend(settings: Sequence[tuple[str, str, str]]) -> str:
+    """Say how to run both on the same tasks: which knobs differ now."""
+    seeds = any(key in ("seed", "knob seed") for key, *_ in settings)
+    knobs = [
+        f"{key.removeprefix('knob ')} ({one} and {other})"
+        for key, one, other in settings
+        if key.startswith("knob ") and key != "knob seed"
+    ]
+    same = ["with one --seed"] * seeds + [f"with the same {', '.join(knobs)}"] * bool(knobs)
+    return f"run both {' and '.join(same) or 'on the same tasks'}"
 
 
 def _flat(run: Run) -> dict[str, Any]:

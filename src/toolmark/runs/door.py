@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from toolmark.errors import EndpointError, Rejected
 
 BREAKER = 20  # failures in a row, with no success between, after which the rest is not run
 REFUSALS = 5  # other refusals, with no success ever, after which the run stops
+ALIKE = 3  # refusals in the same words that are enough for that
 
 
 class Door:
@@ -19,7 +22,7 @@ class Door:
         self.shut = ""
         self.rejected: Rejected | None = None
         self._failures = 0
-        self._refusals = 0
+        self._refusals: Counter[str] = Counter()
         self._passed = passed
 
     def passed(self) -> None:
@@ -33,9 +36,9 @@ class Door:
         if self.shut:
             return
         if isinstance(error, Rejected):
-            self._refusals += 1
-            never = not self._passed and self._refusals >= REFUSALS
-            if error.final or never:
+            self._refusals[reason] += 1
+            enough = self._refusals[reason] >= ALIKE or self._refusals.total() >= REFUSALS
+            if error.final or (enough and not self._passed):
                 self.rejected = error
                 self.shut = f"the endpoint refuses the requests: {reason}"
                 return

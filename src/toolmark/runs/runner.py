@@ -16,7 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolmark.errors import EndpointError, Rejected, Timeout, ToolmarkError, WorldError
+from toolmark.errors import (
+    EndpointError,
+    Rejected,
+    Timeout,
+    ToolmarkError,
+    WorldError,
+    traced,
+)
 from toolmark.media import Media
 from toolmark.models.policy import CONNECTIONS
 from toolmark.runs import scoring
@@ -372,7 +379,7 @@ async def play(
     except ToolmarkError:
         raise
     except Exception as error:  # a fault of ours, or of a suite, must not end a long run
-        episode.reason = f"{scoring.blame(error)}\n{traceback.format_exc()}"
+        episode.reason = f"{traced(error)}\n{traceback.format_exc()}"
     return False
 
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import numpy as np
 from msgspec import structs
 
-from toolmark.errors import UsageError, near
+from toolmark.errors import UsageError, near, traced
 from toolmark.runs import spent
 from toolmark.runs.jsonl import Lines, locked, write
 from toolmark.runs.store import Run
@@ -37,7 +37,7 @@ def judge(scorer: Scorer, task: Task, trajectory: Trajectory) -> Score:
         _named(found, scorer.readings)
         readings = {name: _sound(found[name]) for name in scorer.readings if name in found}
     except Exception as error:  # a fault of ours must not end a long run, nor pass for the model's
-        fault = f"{FAULT}{blame(error)}\n{traceback.format_exc()}"
+        fault = f"{FAULT}{traced(error)}\n{traceback.format_exc()}"
     return Score(
         task=task.id,
         item=task.item or task.id,
@@ -71,12 +71,6 @@ def _sound(verdict: Verdict) -> Verdict:
     if sum(label.primary for label in verdict.labels) != (verdict.outcome == "incorrect"):
         raise ValueError("a failed verdict has exactly one primary label, a correct one none")
     return verdict
-
-
-def blame(error: Exception) -> str:
-    """Say in one line what went wrong and where, for a fault that is not the model's."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(frame.filename).name}, line {frame.lineno})"
 
 
 def rescore(run: Run, scorer: Scorer) -> dict[str, Any]:

@@ -88,6 +88,8 @@ class Metric:
     `name` is what files hold; readers are shown `told` instead where there is one, and `unit`, what
     its n counts. `rows` are those that the number rests on, where that is not all of them.
     `beside` is what readers call it beside runs of which it is a part ("exact match, by text").
+    `part` is the part of the verdicts whose mean over answers it is, where it is one: two runs are
+    then compared by it too.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Metric:
     unit: str = ""
     rows: Callable[[Columns], Columns] | None = None
     beside: str = ""
+    part: str = ""
 
 
 class Ran(NamedTuple):

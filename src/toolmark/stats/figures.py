@@ -14,7 +14,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MANY = 100
 """Answers: of fewer a relative error has no interval."""
 BARE = (
-    f"No interval of an error or a cost on fewer than {FEWEST} items or groups, of a relative "
+    f"No interval where a plain number rests on fewer than {FEWEST} items or groups, a relative "
     f"error on fewer than {MANY} answers (in each part of a mean), or where all are alike."
 )
 EVEN = 0.01  # by which an end of an interval may miss the half-width that stands for both
@@ -97,6 +97,19 @@ def points(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return text
     return f"{text} [{_signed(estimate.low)}, {_signed(estimate.high)}]"
+
+
+def difference(estimate: Estimate) -> str:
+    """Return "+3.1 [−1.0, +7.2]" points of shares, "+0.012 [−0.003, +0.027]" of other numbers."""
+    if estimate.share or estimate.value is None:
+        return points(estimate)
+    told = [
+        f"+{text}" if end > 0 else text
+        for end in (estimate.value, estimate.low, estimate.high)
+        if end is not None
+        for text in (decimal(end, like=estimate.value),)
+    ]
+    return told[0] if len(told) < 3 else f"{told[0]} [{told[1]},{SPACE}{told[2]}]"
 
 
 def percent(value: float) -> str:

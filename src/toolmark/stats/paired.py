@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ Method = Literal["exact McNemar", "exact sign-flip permutation", "sign-flip perm
 EXACT_ITEMS = 14  # up to 2^14 sign patterns are all gone through
 DRAWS = 20_000
 POWER = 0.8
+_REACH = float(ndtri(0.975) + ndtri(POWER))  # standard errors that are found at the 5 % level
 
 
 class Paired(Record, frozen=True, kw_only=True):
@@ -28,15 +29,20 @@ class Paired(Record, frozen=True, kw_only=True):
 
     `difference.n` and `n_pairs` count tasks that ran on both sides, `n_items` their items,
     `n_groups` what hangs together (`Columns.cluster`), 0 where that is the items. `p` is
-    two-sided. `only_a` and `only_b` name the items that one run alone got right (in more than
-    half of its answers). `detectable` is the true difference that a comparison of this size finds
-    at the 5 % level in four of five cases. `unpaired_*` episodes have no partner in the other
-    run, `not_run_*` episodes have one but were not run. No pairs: the numbers are None.
+    two-sided. `value_a` and `value_b` are the means of both sides over these pairs, which are `by`
+    task, or by item where no task is common. `only_a` and `only_b` name the items that one run
+    alone got right (in more than half of its answers). `detectable` is the true difference that a
+    comparison of this size finds at the 5 % level in four of five cases. `unpaired_*` episodes
+    have no partner in the other run, `not_run_*` episodes have one but were not run. No pairs: the
+    numbers are None.
     """
 
     difference: Estimate
     p: float | None = None
     method: Method = "none"
+    by: Literal["task", "item"] = "task"
+    value_a: float | None = None
+    value_b: float | None = None
     n_pairs: int = 0
     n_items: int = 0
     n_groups: int = 0
@@ -72,10 +78,14 @@ class _Pairs:
     b: _Side
     item: Names
     cluster: Names
+    by: Literal["task", "item"]
 
 
-def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0) -> Paired:
+def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0, part: str = "") -> Paired:
     """Compare two runs task by task, each over those of its repeats that ran.
+
+    `part` names a part of the verdicts to compare instead of their value: answers that lack it
+    count as not run, and its differences may be larger than 1.
 
     Where no task is common (an axis differs) they are matched by item, the tasks of one item
     averaged; an item with a task that never ran is not run. The interval is Bonett and Price's
@@ -84,12 +94,15 @@ def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0) -> Pai
     flipped item by item: all patterns up to 14 items that differ, beyond that 20,000 seeded
     draws, p = (1 + as extreme) / (1 + draws).
     """
+    if part:
+        a, b = (_measured(each, part) for each in (a, b))
     pairs = _match(a, b)
     delta = pairs.a.value - pairs.b.value
     ran = ~np.isnan(delta)
     n = int(ran.sum())
     bare = Paired(
-        difference=Estimate(name=name),
+        difference=Estimate(name=name, share=not part),
+        by=pairs.by,
         unpaired_a=pairs.a.n_left,
         unpaired_b=pairs.b.n_left,
         not_run_a=pairs.a.n_not_run,
@@ -99,12 +112,16 @@ def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0) -> Pai
         return bare
     item, group = pairs.item[ran], codes(pairs.cluster[ran])
     low, high, error = _spread(delta[ran], group)
+    if not part:
+        low, high, error = max(-1.0, low), min(1.0, high), min(error, 1.0 / _REACH)
     p, method = _test(pairs.a.value[ran], pairs.b.value[ran], group, seed)
     only_a, only_b = _flips(pairs.a.right[ran], pairs.b.right[ran], item)
     n_items, n_groups = len(set(item)), int(group.max()) + 1
     return structs.replace(
         bare,
-        difference=_estimate(name, pairs, delta[ran], (low, high)),
+        difference=_estimate(bare.difference, pairs, delta[ran], (low, high)),
+        value_a=float(pairs.a.value[ran].mean()),
+        value_b=float(pairs.b.value[ran].mean()),
         p=p,
         method=method,
         n_pairs=n,
@@ -112,7 +129,7 @@ def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0) -> Pai
         n_groups=0 if n_groups == n_items else n_groups,
         only_a=only_a,
         only_b=only_b,
-        detectable=min(1.0, float(ndtri(0.975) + ndtri(POWER)) * error),
+        detectable=_REACH * error,
     )
 
 
@@ -138,6 +155,7 @@ def _match(a: Columns, b: Columns) -> _Pairs:
         b=_gather(b, [rows_b[key] for key in keys]),
         item=a.item[first],
         cluster=a.cluster[first],
+        by="task" if by_task else "item",
     )
 
 
@@ -180,13 +198,18 @@ def _gather(columns: Columns, rows: list[list[int]]) -> _Side:
     )
 
 
-def _estimate(name: str, pairs: _Pairs, delta: Numbers, ends: tuple[float, float]) -> Estimate:
-    worst, best = _bounds(pairs)
-    value = float(delta.mean())
+def _measured(columns: Columns, part: str) -> Columns:
+    values = columns.part(part)
+    return replace(columns, value=values, run=columns.run & ~np.isnan(values))
+
+
+def _estimate(bare: Estimate, pairs: _Pairs, delta: Numbers, ends: tuple[float, float]) -> Estimate:
     low, high = ends
-    return Estimate(
-        name=name, value=value, low=low, high=high, n=len(delta), worst=worst, best=best
-    )
+    found = structs.replace(bare, value=float(delta.mean()), low=low, high=high, n=len(delta))
+    if not bare.share:  # which has no bounds
+        return found
+    worst, best = _bounds(pairs)
+    return structs.replace(found, worst=worst, best=best)
 
 
 def _bounds(pairs: _Pairs) -> tuple[float, float]:
@@ -214,7 +237,7 @@ def _spread(delta: Numbers, group: NDArray[np.int64]) -> tuple[float, float, flo
     square = float(np.square(total - middle * count).sum())
     error = math.sqrt(square * n / (n - 1)) / float(count.sum())
     half = float(stdtrit(n - 1, 0.975)) * error
-    return max(-1.0, float(middle - half)), min(1.0, float(middle + half)), error
+    return float(middle - half), float(middle + half), error
 
 
 def _test(a: Numbers, b: Numbers, group: NDArray[np.int64], seed: int) -> tuple[float, Method]:

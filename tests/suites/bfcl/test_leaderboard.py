@@ -151,6 +151,12 @@ def test_the_headline_is_overall_only_where_everything_is_there() -> None:
     assert next(iter(measured(made({"multiple": (1, 2)})))) == "accuracy"
 
 
+def test_the_headline_names_what_it_does_not_count() -> None:
+    head = board.metrics(made(full()))[0]
+    assert head.told == "overall (without live_relevance)"
+    assert head.measure(made(full())).n == 2 * (len(board.ENTRIES) - 1)
+
+
 def test_every_category_and_group_is_a_part() -> None:
     found = measured(made({"multiple": (1, 2)}))
     assert set(found) >= {*board.ENTRIES, *(group.name for group in board.GROUPS)}

@@ -20,14 +20,12 @@ from tests.suites.multinet.test_report import BOTH, ran
 from toolmark.cli import terminal
 from toolmark.report import page
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Metric, Ran
+from toolmark.runs.suite import Metric
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
 from toolmark.suites.multinet import paper, profile, report
-from toolmark.suites.multinet.frame import Form
 from toolmark.suites.multinet.suite import SCORER
-from toolmark.suites.multinet.tables import measure
-from toolmark.types import Chart, Estimate, Score, Table
+from toolmark.types import Estimate, Score, Table
 
 PLAIN = {"mae", "rel_mae", "rel_mse", "brier", "brier_sq", "similarity"}
 
@@ -62,7 +60,7 @@ def paper_rows(scores: Sequence[Score]) -> Columns:
 def test_the_first_number_is_a_share_and_others_say_that_they_are_none(
     family: str, names: Sequence[str]
 ) -> None:
-    found = numbers(paper_rows(ran(family, 60)))
+    found = numbers(paper_rows(ran(family, 252)))
     assert list(found) == names
     for name, each in found.items():
         assert each.name == name and each.share == (name not in PLAIN)
@@ -76,7 +74,7 @@ def test_the_first_number_is_a_share_and_others_say_that_they_are_none(
 
 
 def test_a_relative_error_is_a_sum_over_a_sum_and_of_several_morphologies_their_mean() -> None:
-    found = paper_rows(ran("openx", 90))
+    found = paper_rows(ran("openx", 252))
     one = {}
     for level in ("bimanual", "wheeled"):
         part = found.where(found.category == level)
@@ -117,21 +115,21 @@ def test_in_both_forms_the_headline_says_so_and_every_number_stands_by_form() ->
 
 
 def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_path: Path) -> None:
-    run = shown.make(tmp_path, "openx", 48)
+    run = shown.make(tmp_path, "openx", 252)
     summary = run.summary()
     assert summary["caution"] == report.SYNTHETIC == Run(run.path).info.caution
     mae = summary["parts"]["mae"]
     assert mae["share"] is False and "share" not in summary["score"]
-    assert summary["score"]["n_groups"] == 4
+    assert summary["score"]["n_groups"] == 21
     console = Console(file=StringIO(), width=120)
     terminal.summary(console, summary)
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
-    assert "48 answers in 4 groups" in text
+    assert "252 answers in 21 groups" in text and figures.BARE not in text
     (line,) = (line for line in text.splitlines() if line.strip().startswith("RelMAE"))
-    assert "%" not in line and "[" in line and line.endswith("n=48 answers")
+    assert "%" not in line and "[" in line and line.endswith("n=252 answers")
     told = page.write([run], lambda _: SCORER, tmp_path / "r.html").read_text()
-    assert "in 4 groups" in told
+    assert "in 21 groups" in told and figures.BARE not in told
 
 
 # --- runs beside each other -------------------------------------------------------------
@@ -249,113 +247,3 @@ def test_a_class_that_is_called_as_a_baseline_is_not_marked() -> None:
         assert ("previous *" in named) == own == ("not told here" in table.note), table.title
         assert "linear *" not in named
     assert any("previous" in table.head for table in tables)
-
-
-# --- the profile ------------------------------------------------------------------------
-
-
-def run(model: str, family: str, skill: float = 0.5, *, asked: Mapping[str, str] = {},
-        created: str = "", n: int = 48, forms: tuple[Form, ...] = ("text",),
-        source: str = "synthetic") -> Ran:  # fmt: skip
-    readings = {
-        name: replace(x, axes={**x.axes, "source": np.full(len(x), source, dtype=object)})
-        for name, x in hand.rows(ran(family, n, forms, skill)).items()
-    }
-    return Ran(f"multinet-{family}", model, "folder-1", readings, asked, created)
-
-
-def profiled(*runs: Ran) -> tuple[dict[Any, dict[str, object]], Table]:
-    table, *_ = profile.profile(runs)
-    assert isinstance(table, Table)
-    return cells(table), table
-
-
-def test_the_profile_has_a_row_per_model_and_what_is_above_the_best_baseline() -> None:
-    runs = [run("m", "piqa", 0.9, source="real"), run("m", "overcooked", 0.9, source="real"),
-            run("w", "piqa", 0.0, source="real")]  # fmt: skip
-    shares, table = profiled(*runs)
-    assert shares["m"]["piqa"] == runs[0].readings["paper"].value.mean()
-    assert shares["w"]["overcooked"] is None
-    assert {"best baseline", "GPT-5 (paper)", "Pi0 (paper)"} <= set(shares)
-    mine = runs[1].readings["paper"]
-    fair = [name for name in measure.guesses(mine) if name != "previous"]
-    floors = [float(measure.guess(mine, name).value.mean()) for name in fair]
-    assert shares["best baseline"]["overcooked"] == max(floors)
-    above = cells(titled(profile.profile(runs))["Above the best baseline, in points"])
-    assert str(above["m"]["overcooked"]).startswith("+")
-    assert not profile.profile(runs[:1])
-    assert profile._DAGGER not in table.note
-
-
-def test_of_several_runs_of_a_model_the_newest_stands_and_other_knobs_have_a_row() -> None:
-    old, new = run("m", "piqa", 0.0, created="2026-01"), run("m", "piqa", 0.9, created="2026-02")
-    acted = run("m", "overcooked", 0.9, asked={"mode": "action"}, created="2026-02")
-    weighed = run("m", "overcooked", 0.1, asked={"mode": "probs", "seed": "3"}, created="2026-01")
-    shares, table = profiled(new, old, weighed, acted)
-    own = {name for name in shares if name.startswith(("m", "folder"))}
-    assert own == {f"m {profile._DAGGER}", f"m (mode=probs) {profile._DAGGER}"}
-    mine = shares[f"m {profile._DAGGER}"]
-    assert mine[f"piqa {profile._DAGGER}"] == new.readings["paper"].value.mean()
-    assert mine[f"overcooked {profile._DAGGER}"] == acted.readings["paper"].value.mean()
-    assert "m on piqa: the newest of several runs." in table.note
-    assert "m on overcooked: the newest of several runs (mode=action)." in table.note
-
-
-@pytest.mark.parametrize("set_first", [True, False])
-def test_a_setting_that_is_unset_in_one_run_drops_neither(set_first: bool) -> None:
-    dates = ("2026-01", "2026-02") if set_first else ("2026-02", "2026-01")
-    warm = run("m", "piqa", 0.9, asked={"temperature": "1", "seed": "3"}, created=dates[0])
-    plain = run("m", "piqa", 0.1, created=dates[1])
-    shares, table = profiled(warm, plain, run("m", "sqa3d"))
-    newest, older, named = (plain, warm, "temperature=1") if set_first else (
-        warm, plain, "temperature unset")  # fmt: skip
-    told = {"temperature=1", "temperature unset"} - {named}
-    head = f"piqa {profile._DAGGER}"
-    assert shares[f"m {profile._DAGGER}"][head] == newest.readings["paper"].value.mean()
-    assert shares[f"m ({named}) {profile._DAGGER}"][head] == older.readings["paper"].value.mean()
-    assert f"m on piqa: the newest of several runs ({told.pop()})." in table.note
-
-
-def test_forms_are_rows_of_their_own() -> None:
-    pair = run("m", "piqa", forms=BOTH)
-    shares, _ = profiled(pair, run("m", "sqa3d", forms=("tool",)))
-    rows = {name.removesuffix(f" {profile._DAGGER}"): row for name, row in shares.items()}
-    assert {"m, by text", "m, by tool"} <= set(rows) and "m" not in rows
-    first = pair.readings["paper"]
-    by_tool = first.where(first.axis("form") == "tool").value.mean()
-    head = f"piqa {profile._DAGGER}"
-    assert rows["m, by tool"][head] == by_tool
-    assert rows["m, by text"][f"sqa3d {profile._DAGGER}"] is None
-
-
-def test_the_best_baseline_is_that_of_the_rows_that_were_asked() -> None:
-    runs = [run("a", "piqa", n=48), run("b", "piqa", n=20), run("a", "sqa3d"), run("b", "sqa3d")]
-    shares, _ = profiled(*runs)
-    assert "best baseline" not in shares
-    for model, at in (("a", 0), ("b", 1)):
-        found = profile.best(runs[at].readings["paper"])
-        assert found is not None
-        row = shares[f"best baseline, rows of {model}"]
-        assert row[f"piqa {profile._DAGGER}"] == found[1].value.mean()
-
-
-def test_stand_ins_are_marked_where_they_stand_and_named() -> None:
-    shares, table = profiled(
-        run("a", "piqa"), run("b", "piqa", source="real"), run("a", "sqa3d", source="real"),
-        run("b", "sqa3d", source="real"),
-    )  # fmt: skip
-    assert str(shares["a"]["piqa"]).endswith(profile._DAGGER)
-    assert isinstance(shares["b"]["piqa"], float) and table.head == ("model", "piqa", "sqa3d")
-    assert table.note.endswith(": a on piqa.")
-    floors = {name: row for name, row in shares.items() if str(name).startswith("best baseline")}
-    assert str(floors["best baseline, rows of a"]["piqa"]).endswith(f"% {profile._DAGGER}")
-    assert isinstance(floors["best baseline, rows of b"]["piqa"], float)
-    _, alike = profiled(run("a", "piqa"), run("b", "sqa3d"))
-    assert alike.note.endswith(": every run.")
-
-
-def test_many_rows_are_not_drawn() -> None:
-    few = [run(f"m{i}", family, n=12) for i in range(7) for family in ("piqa", "sqa3d")]
-    assert any(isinstance(each, Chart) for each in profile.profile(few))
-    more = [*few, run("m7", "piqa", n=12)]
-    assert not any(isinstance(each, Chart) for each in profile.profile(more))

@@ -135,6 +135,10 @@ class Maker(Record, frozen=True, kw_only=True):
             return [replace(task, reference={**task.reference, **told}) for task in tasks]
         return [replace(task, turns=wording.pictured(task.turns, shown)) for task in tasks]
 
+    def draft(self, task: Task) -> Task:
+        """Return one task as it is asked."""
+        return self.item((task,))[0]
+
 
 def _below(text: str, root: str) -> str:
     """Return a text whose places are told from a folder on: a made set is given to others."""

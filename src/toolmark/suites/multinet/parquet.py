@@ -2,7 +2,7 @@
 
 One row a step, the rows of a group together and in order:
 
-    id       text          name of the row
+    id       text          name of the row; without the column it is that of group and step
     group    text          the episode
     step     integer       its place in the episode, from 0
     image    bytes         the observation's picture, PNG or JPEG; null where there is none
@@ -35,7 +35,7 @@ from toolmark.types import Record
 
 SUFFIX = ".parquet"
 COLUMNS = ("id", "group", "step", "image", "text", "answer", "action", "is_last", "extras")
-OPTIONAL = ("answer", "extras")
+OPTIONAL = ("id", "answer", "extras")
 MOST_ROWS = 10**6
 """The most rows, and values of a column, in one row group."""
 MOST_BYTES = 2**30
@@ -221,6 +221,7 @@ def _within(
             part = batch.slice(low, high - low)
             held = {name: texts.column(name, part.column(name)) if name in _TEXTS
                     else part.column(name).to_pylist() for name in there}  # fmt: skip
+            held.setdefault("id", [None] * (high - low))  # the column may lack, its cells may not
             blank = [""] * (high - low)
             columns = [held.get(name, blank) for name in _PLAIN]
             sound = {""}
@@ -232,7 +233,7 @@ def _within(
 def _row(values: Sequence[Any], told: str, sound: set[str]) -> Row:
     """Return a row; `sound` are extras that were checked."""
     id, group, step, text, answer, action, is_last, extras = values
-    if not id or not group or step is None or is_last is None:
+    if id == "" or not group or step is None or is_last is None:
         raise DataError(f"{told}: id, group, step or is_last is empty")
     action = tuple(action or ())
     if None in action:
@@ -241,8 +242,8 @@ def _row(values: Sequence[Any], told: str, sound: set[str]) -> Row:
         _check_object(extras, f"{told}: extras")
         sound.add(extras)
     return Row(
-        id=id, group=group, step=step, text=text, answer=answer, action=action, is_last=is_last,
-        extras=extras or "{}",
+        id=id or f"{group}-{step:04}", group=group, step=step, text=text, answer=answer,
+        action=action, is_last=is_last, extras=extras or "{}",
     )  # fmt: skip
 
 

@@ -44,13 +44,15 @@ _quiet = np.errstate(over="ignore", invalid="ignore")
 class _Told(NamedTuple):
     """A number of a suite: its name in files, what readers are told, how it is measured.
 
-    `rows` are those that it rests on, where that is not all of them.
+    `rows` are those that it rests on, where that is not all of them; `part` is the part of the
+    verdicts whose mean it is.
     """
 
     name: str
     told: str
     measure: Measure
     rows: Callable[[Columns], Columns] | None = None
+    part: str = ""
 
 
 def caution(columns: Columns) -> str:
@@ -95,7 +97,7 @@ def _metric(told: _Told, form: str = "") -> Metric:
         return structs.replace(told.measure(rows(columns)), name=name)
 
     kept = rows if form or told.rows else None
-    return Metric(name, measured, _by(told, form), "answers", kept)
+    return Metric(name, measured, _by(told, form), "answers", kept, part=told.part)
 
 
 def _by(told: _Told, form: str) -> str:
@@ -171,7 +173,7 @@ def macro(columns: Columns) -> Estimate:
 
 
 _HEAD = _Told("exact", "exact match", measure.exact)
-_VALID = _Told("valid", "valid answers", partial(measure.share, part="valid"))
+_VALID = _Told("valid", "valid answers", partial(measure.share, part="valid"), part="valid")
 _READ = (
     _VALID,
     _Told("exact_of_valid", "exact match of valid answers", measure.exact, measure.readable),
@@ -180,10 +182,12 @@ _PLAYERS = tuple(
     _Told(f"player_{i}", f"action of player {i}", partial(choices.exact_of, player=f"_{i}"))
     for i in (0, 1)
 )
-_ALIKE = _Told("similarity", "similarity (cosine)", partial(_average, part="similarity"))
+_ALIKE = _Told(
+    "similarity", "similarity (cosine)", partial(_average, part="similarity"), part="similarity"
+)
 _CLOSER = _Told("closer", f"closer than the training mean ({measure.EVEN})", measure.exact)
 _MOVED = tuple(
-    _Told(name, told, _over_levels(measured))
+    _Told(name, told, _over_levels(measured), part="mae" if name == "mae" else "")
     for name, told, measured in (
         ("mae", "MAE", partial(_average, part="mae")),
         ("rel_mae", "RelMAE", partial(relative, part="mae")),
@@ -192,10 +196,10 @@ _MOVED = tuple(
 )
 _CHOSEN = (_HEAD, *_READ, _Told("macro_f1", "macro F1", macro))
 _BRIERS = tuple(
-    _Told(name, told, partial(_average, part=name))
+    _Told(name, told, partial(_average, part=name), part=name)
     for name, told in (("brier", "Brier, linear"), ("brier_sq", "Brier, quadratic"))
 )
-_AST = _Told("ast", "equal by structure", partial(measure.share, part="ast"))
+_AST = _Told("ast", "equal by structure", partial(measure.share, part="ast"), part="ast")
 _NUMBERS: Mapping[Kind, tuple[_Told, ...]] = {
     "": (_HEAD, *_READ), "choice": _CHOSEN, "odds": (*_CHOSEN, *_BRIERS),
     "words": (_HEAD, *_READ), "calls": (_HEAD, *_READ, _AST), "motion": (_CLOSER, _VALID, *_MOVED),

@@ -216,7 +216,7 @@ def overcooked(
         mode: action (the joint action) or probs (a probability for each of the 36).
         history: So many joint actions before the step are told.
         pictures: Whether frames are sent; else the kitchen is told in words, where data have any.
-        frames: So many frames up to the step are sent, oldest first.
+        frames: So many frames up to the step are sent, oldest first; at most 100.
         seed: Same seed and knobs, same tasks. Default a fresh one where rows are generated, else 0.
 
     """  # fmt: skip
@@ -241,7 +241,7 @@ def openx(
     Args:
         data: synthetic (a generated stand-in), or a folder in the published layout.
         items: How many steps are asked, evenly over the morphologies, drawn by the seed; all:
-            every step of a folder.
+            every step of a folder's test split, without one of a tenth of its episodes.
         form: text (a reply in the published form), tool (a tool call), or both, paired.
         morphology: all, or some of single_arm, bimanual, mobile, wheeled, quadrupedal; own: a robot
             of any shape, in a folder.
@@ -274,6 +274,7 @@ def _suite(
     rows = sources.rows(family, source, seed, knobs["items"], sets, options)
     seen = bool(knobs.get("pictures", False))
     media = Media(fetch.cache() / "media")
+    maker = making.Maker(rows=rows, home=str(media.folder), root=source) if seen else None
     return Suite(
         name=families.suite(family),
         tasks=making.Items(rows, seed, _FORMS[knobs["form"]], seen, functions, similarity),
@@ -286,7 +287,8 @@ def _suite(
         hashes=sources.hashes(rows),
         notes=(*rows.notes, *filter(None, [score.lack(similarity)])),
         media=media,
-        make=making.Maker(rows=rows, home=str(media.folder), root=source) if seen else _as_they_are,
+        make=maker or _as_they_are,
+        draft=maker.draft if maker else _as_they_are,
         effort=making.effort if seen else _nothing,
         broken=making.failed,
         publisher=card.publisher(family, source),

@@ -71,6 +71,11 @@ def test_answer_and_extras_may_be_left_out(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_row_without_a_name_is_called_by_group_and_step(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.parquet", {"id": None})
+    assert [row.id for row in parquet.rows(path)] == ["g-0000", "g-0001"]
+
+
 @pytest.mark.parametrize("most", [0, parquet._KEPT_BYTES])
 def test_pictures_are_those_of_their_rows_in_any_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int

@@ -141,6 +141,14 @@ def test_a_picture_that_lacks_is_its_own_rows_affair(tmp_path: Path) -> None:
             shown.pictures(id)
 
 
+def test_data_without_a_split_say_that_a_tenth_is_asked(many: Path, tmp_path: Path) -> None:
+    def told(shown: Any) -> bool:
+        return any("10% of the episodes are asked, items=all or not" in x for x in shown.notes)
+
+    whole = rlds(tmp_path / "a", {"train": [[drive(0)]], "test": [[drive(1)]]}, STEP)
+    assert told(wheeled(many)) and not told(wheeled(whole))
+
+
 def test_a_split_of_the_data_is_taken_as_it_is(tmp_path: Path) -> None:
     parts = {"train": [[drive(0), drive(1)]], "val": [[drive(2)]]}
     shown = wheeled(rlds(tmp_path / "a", parts, STEP))

@@ -20,6 +20,7 @@ from toolmark.cli.app import app
 from toolmark.cli.ready import DATA
 from toolmark.errors import DataError, UsageError
 from toolmark.plugin import attribute
+from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES
 from toolmark.suites.multinet.published import hub, piqa
 
 
@@ -183,4 +184,7 @@ def test_of_what_stands_on_no_hub_the_place_is_told(monkeypatch: pytest.MonkeyPa
         with pytest.raises(UsageError, match=rf"{name} stands on no hub.*https://.*DIR"):
             get()
         said = CliRunner().invoke(app, ["fetch", name])
+        if name == "multinet-openx":  # of one robot the shape must be said
+            assert "-T data=DIR -T morphology=bimanual" in str(said.exception)
+            assert f"{MORPHOLOGIES['bimanual'].published} DIR" in str(said.exception)
         assert isinstance(said.exception, UsageError)

@@ -118,7 +118,7 @@ def digest() -> str:
         (partial(openx.rows, n=1, seed=0, split="test", morphology="legs"), "quadrupedal"),
         (partial(openx.rows, n=1, seed=0, split="test", morphology="mobile", history=-1), "hist"),
         (partial(overcooked.rows, n=1, seed=0, split="test", **_ODD_MODE), "probs"),
-        (partial(overcooked.rows, n=1, seed=0, split="test", pictures=0), "pictures"),
+        (partial(overcooked.rows, n=1, seed=0, split="test", pictures=0), "frames"),
     ],
 )
 def test_what_there_is_not_is_refused(make: Make, why: str) -> None:

@@ -350,6 +350,11 @@ def _notes(
         f"robot data: {about.name}, {'its own' if 'test' in parts else 'a seeded'} test split: "
         f"{n_test:,} of {n_train + n_test:,} rows; {n_train:,} are kept to learn from"
     ]
+    if "test" not in parts:
+        notes.append(
+            f"without a split {SHARE:.0%} of the episodes are asked, items=all or not: files whose "
+            "names begin with test, or a folder public, are asked whole"
+        )
     if "test" in parts and "test" not in about.parts:
         notes.append("the test split is what the data call validation")
     if not train:

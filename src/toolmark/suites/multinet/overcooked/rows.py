@@ -22,6 +22,7 @@ NOTES = (
     "the score told is that before the step: the file's own counts what the step itself earned",
     "no game is in both splits, but the same people play in both",
 )
+MOST_FRAMES = 100  # of a step that are sent: each of them counts as a picture of the request
 OPTIONS = tuple(f"player 0 {first}, player 1 {second}" for first in ACTIONS for second in ACTIONS)
 """The joint actions in their order: 6 times the first's number plus the second's."""
 
@@ -51,8 +52,10 @@ def check(mode: str, history: int, pictures: int) -> None:
     """Raise UsageError for what cannot be asked."""
     if mode not in ("action", "probs"):
         raise UsageError(f"mode is action or probs, not {mode!r}")
-    if history < 0 or pictures < 1:
-        raise UsageError("history must be at least 0 and pictures at least 1")
+    if history < 0:
+        raise UsageError("history must be at least 0")
+    if not 1 <= pictures <= MOST_FRAMES:
+        raise UsageError(f"frames must be from 1 to {MOST_FRAMES}; got {pictures}")
 
 
 def space(mode: Mode) -> Space:

@@ -38,9 +38,11 @@ SOURCES: Mapping[str, str] = {
     "licence in its own README. The boxes of its test annotations are cut out, and go with their "
     "list into DIR/odinw/public/SUBSET",
     "openx": "https://robotics-transformer-x.github.io, each set under the licence that stands "
-    "there, such as `gsutil -m cp -r gs://gresearch/robotics/utokyo_xarm_bimanual DIR`",
+    "there, such as `gsutil -m cp -r "
+    "gs://gresearch/robotics/utokyo_xarm_bimanual_converted_externally_to_rlds DIR`",
 }
 """Where the data of the other families are had, and under which licence."""
+_SHAPE = {"openx": " -T morphology=bimanual"}  # of the set that is named above
 
 
 def piqa(folder: Path | None = None, source: str = PIQA) -> Path:
@@ -91,10 +93,11 @@ def openx() -> NoReturn:
 
 
 def _elsewhere(family: str) -> NoReturn:
+    command = f"toolmark run multinet-{family} -T data=DIR{_SHAPE.get(family, '')} -m MODEL"
     raise UsageError(
         f"multinet-{family} stands on no hub as it is read here. It is had from {SOURCES[family]}. "
-        f"Then: `toolmark run multinet-{family} -T data=DIR -m MODEL`; the layout is told in "
-        "docs/multinet.md. Without the data a synthetic stand-in is asked"
+        f"Then: `{command}`; the layout is told in docs/multinet.md. Without the data a synthetic "
+        "stand-in is asked"
     )
 
 
