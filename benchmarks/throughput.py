@@ -196,7 +196,7 @@ def _site() -> Any:
             yield World()
 
     @asynccontextmanager
-    async def site() -> AsyncIterator[t.Site]:
+    async def site(media: object) -> AsyncIterator[t.Site]:
         yield Site()
 
     return site

@@ -1,4 +1,4 @@
-"""Intervals for shares and means: Wilson, Wilson over clusters, and the cluster bootstrap."""
+"""Intervals for shares and means: Wilson, one over clusters, and the cluster bootstrap."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 Vector: TypeAlias = NDArray[Any] | Sequence[float]
 Groups: TypeAlias = NDArray[Any] | Sequence[object]
@@ -33,15 +33,15 @@ def ratio(
 ) -> tuple[float, float]:
     """Return the interval for sum(hits) / sum(totals), rows of one group being alike.
 
-    Each row adds `hits` in [0, totals]. Wilson's interval with the effective sample size
-    n* = p (1 - p) / V and Student's t (Dean and Pagano, J. Surv. Stat. Methodol. 2015; Korn and
-    Graubard 1998), V being the linearised between-group variance. Groups count by Kish's number
-    g = n^2 / sum n_i^2, for V and for t's degrees of freedom: a few large groups among many small
-    ones say little more than the large ones alone. It stays within [0, 1], and keeps its coverage
-    for shares near the ends and for few groups better than a plain cluster-robust t and the
-    percentile bootstrap do. One group of the size that counts, its rows alike by a half, is added
-    to V, so that rows that happen to be alike never give an interval of no width; when all rows
-    are 0, or all 1, the rows say nothing about V and each group counts once.
+    Each row adds `hits` in [0, totals]. The interval lies around the share's logit (Korn and
+    Graubard 1998; Dean and Pagano, J. Surv. Stat. Methodol. 2015), with the linearised variance V
+    between groups and Student's t. Groups count by Kish's number g = n^2 / sum n_i^2, for V and for
+    t's degrees of freedom: a few large groups among many small ones say little more than the large
+    ones alone. It stays within [0, 1], and keeps its coverage for shares near the ends and for few
+    groups better than a plain cluster-robust t and the percentile bootstrap do. One group more, of
+    the size that counts and its rows independent, is added to V, so that groups that happen to
+    agree never give an interval of no width. Where all rows are 0, or all 1, or one group
+    outweighs the others (g < 2), the rows say nothing about V: Wilson's interval for g rows.
     (0, 1) when there are no rows.
     """
     hit, total = _sums(hits, totals, groups)
@@ -68,14 +68,13 @@ def moments(n: int, value: float, squares: float, *, level: float = 0.95) -> tup
 
 def _pooled(p: float, n: float, square: float, g: float, level: float) -> tuple[float, float]:
     """Return the interval of a share p of n rows in g groups, `square` apart between groups."""
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    freedom = max(g - 1, 1.0)  # one group that outweighs all others leaves none
-    size = n / g
-    variance = (g / freedom * square + p * (1 - p) * size * (size + 1) / 2) / n**2
-    # without groups to compare, or a share so small that its square is nothing
-    if not 0 < p < 1 or g == 1 or variance == 0:
-        return _score(p, g, z)
-    return _score(p, p * (1 - p) / variance, float(stdtrit(freedom, 0.5 + level / 2)))
+    spread = p * (1 - p)
+    if spread <= 0 or g < 2:
+        return _score(p, g, NormalDist().inv_cdf(0.5 + level / 2))
+    variance = (g / (g - 1) * square + spread * n / g) / n**2
+    reach = float(stdtrit(g - 1, 0.5 + level / 2)) * math.sqrt(variance) / spread
+    middle = float(logit(p))
+    return min(p, float(expit(middle - reach))), max(p, float(expit(middle + reach)))
 
 
 def effective(sizes: NDArray[np.float64]) -> float:
