@@ -205,9 +205,9 @@ def _site() -> Any:
 KINDS = {"pyreqwest": pyreqwest, "aiohttp": aiohttp, "toolmark": toolmark, "openai": openai}
 
 
-def client(kind: str, url: str) -> None:
+def client(kind: str, url: str, samples: str = "") -> None:
     """Measure one client in this process; writes one line of JSON."""
-    n = SAMPLES[kind]
+    n = int(samples) if samples else SAMPLES[kind]
     uvloop.run(KINDS[kind](url, CONNECTIONS))  # imports and first connections do not count
     cpu_s, wall_s = time.process_time(), time.perf_counter()
     uvloop.run(KINDS[kind](url, n))

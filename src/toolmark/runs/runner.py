@@ -357,7 +357,7 @@ async def play(
     try:
         dialect = cast.suite.dialects[task.dialect] if task.dialect else cast.dialect
         model = cast.model
-        if isinstance(model, Instrument):
+        if hasattr(model, "bind"):  # an Instrument; checking a protocol costs more
             model = bound(model.bind(task, episode.repeat), dialect, cast.suite.agent)
         asked = limit.watched(model)
         async with limit, cast.site.world(task, needed or {}) as world:
