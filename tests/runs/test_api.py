@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
@@ -223,3 +224,17 @@ def test_a_scorer_that_always_fails_leaves_good_scores_alone(tmp_path: Path) -> 
         tm.rescore(run, replace(mini.SCORER, score=misnamed))
     assert (run.path / "scores.jsonl").read_bytes() == before
     assert not (run.path / ".scores.jsonl").exists()
+
+
+def test_a_model_that_cannot_be_told_never_shares_the_run_of_one_that_can(tmp_path: Path) -> None:
+    suite = mini.load(n=3)
+    first = tm.run(
+        suite, functools.partial(down, words="partial"), log_dir=tmp_path, limit=3, max_retries=0
+    )
+    second = tm.run(suite, down, log_dir=tmp_path, limit=3, max_retries=0)
+    assert first.path != second.path
+    assert "(unnamed)" in first.info.plan.model
+
+
+async def down(request: Request, /, words: str = "") -> Reply:
+    raise Unavailable("down")

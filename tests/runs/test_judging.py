@@ -183,6 +183,15 @@ def test_refusals_in_the_same_words_shut_it_sooner_than_others() -> None:
     assert same.shut and not other.shut
 
 
+def test_refusals_that_come_before_the_answers_of_others_shut_no_door() -> None:
+    door = Door(at_once=16)
+    for _ in range(15):
+        door.failed("too large", Rejected("too large", 413))
+    assert not door.shut
+    door.failed("too large", Rejected("too large", 413))
+    assert door.shut
+
+
 def test_failures_shut_the_door_only_in_a_row() -> None:
     door = Door()
     for _ in range(3):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -202,3 +202,14 @@ def test_what_is_no_length_is_refused(tmp_path: Path, odd: Any) -> None:
     with pytest.raises(UsageError, match="time_limit_s"):
         tm.run(mini.load(n=1), mini.Adder(), log_dir=tmp_path, time_limit_s=odd)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_reply_made_of_being_cancelled_is_no_answer(tmp_path: Path) -> None:
+    async def careless(request: Request, /) -> Reply:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(FOREVER_S)
+        return Reply(text="error")
+
+    run = tm.run(mini.load(n=2), careless, log_dir=tmp_path, time_limit_s=0.2, max_retries=0)
+    assert not run.done()
+    assert {why for _, why in reasons(run).values()} == {"took longer than 0.2 s"}

@@ -110,6 +110,16 @@ def test_repeats_of_one_item_count_as_one_item() -> None:
     assert ratio(np.ones(50), np.ones(50), ["a"] * 50) == pytest.approx(wilson(1, 1))
 
 
+@pytest.mark.parametrize("value", [0.9, 0.99, 0.9999, 1 - 1e-7, 1 - 1e-15])
+def test_next_to_the_ends_no_more_is_open_than_at_them(value: float) -> None:
+    low, high = ratio([value] + [1.0] * 49, [1.0] * 50, range(50))
+    assert 0.88 < low < high <= 1
+    least, most = ratio([1 - value] + [0.0] * 49, [1.0] * 50, range(50))
+    # a share that rounds to 1 has another quantile
+    assert least == pytest.approx(1 - high, abs=0.01)
+    assert most == pytest.approx(1 - low, abs=0.01)
+
+
 def test_ratio_pools_by_size() -> None:
     low, high = ratio([9.0, 0.0, 5.0] * 4, [10.0, 90.0, 50.0] * 4, range(12))
     assert low < 14 / 150 < high < 14 / 30

@@ -60,6 +60,8 @@ def judge(
     kinds = _kinds(kind, judging_m3.KINDS)
     _suitable(run, judge)
     names = {_called(name, base_url): name for name in judge}
+    if len(names) < len(judge):
+        raise UsageError("judges of one name at one address: with --base-url each needs its own")
     settings = o.endpoint(
         judge, base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache,

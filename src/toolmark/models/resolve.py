@@ -105,7 +105,8 @@ def resolve(
         known = user.Who(wire.identity)
     if isinstance(model, Instrument):
         return model
-    asked = model if isinstance(model, OpenAI) else user.Own(model)
+    made = isinstance(spec, str | type)
+    asked = model if isinstance(model, OpenAI) else user.Own(model, made=made)
     paced = Retry(Pace(asked, max_connections), max_retries)
     return _kept(paced, cache, known) if cache else paced
 

@@ -10,7 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from toolmark import plugin
+import msgspec
+
+from toolmark import codec, plugin
 from toolmark.errors import ToolmarkError, UsageError, traced
 from toolmark.media import Media
 from toolmark.models.policy import Wrapper
@@ -73,14 +75,24 @@ def check(model: object) -> None:
         raise UsageError(
             f"{model.__qualname__} makes no model: a model has `async def __call__(self, request)`"
         )
+    if _hides(model):
+        return
     if callable(model):
-        raise UsageError(
-            f"{_called(model)} is not async: a model is `async def model(request) -> Reply`"
-        )
+        raise UsageError(f"{_called(model)} {_SYNC}")
     raise UsageError(
         f"expected a model, got {type(model).__name__}: a name such as openai/NAME, or an "
         "`async (Request) -> Reply`"
     )
+
+
+def _hides(model: object) -> bool:
+    """Tell whether a function may hand on what an async one gives, which only a call shows."""
+    return inspect.isfunction(model) and (
+        model.__name__ == "<lambda>" or hasattr(model, "__wrapped__")
+    )
+
+
+_SYNC = "is not async: a model is `async def model(request) -> Reply`"
 
 
 def load(spec: str, media: Media | None) -> Model | Instrument:
@@ -132,17 +144,28 @@ def make(spec: str, maker: Callable[..., object], media: Media | None) -> object
 class Own(Wrapper):
     """A model of the user's own; what it returns is looked at before anything is made of it."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, made: bool = False) -> None:
         super().__init__(model)
         self._sound = False
+        self._made = made  # for this run: what was given ready-made is its owner's to close
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask once. Raises UsageError for a first reply that is none, TypeError for a later one."""
-        reply: object = await self.model(request)
+        asked: object = self.model(request)
+        if not inspect.isawaitable(asked):
+            raise UsageError(f"{_called(self.model)} {_SYNC}")
+        reply: object = await asked
         if why := _amiss(reply):
             raise TypeError(why) if self._sound else UsageError(f"{self.name}: {why}")
         self._sound = True
         return cast(Reply, reply)
+
+    async def close(self) -> None:
+        """Close the model if it was made for this run, async or not."""
+        close = getattr(self.model, "close", None)
+        done = close() if self._made and callable(close) else None
+        if inspect.isawaitable(done):
+            await done
 
 
 def _amiss(reply: object) -> str:
@@ -157,6 +180,10 @@ def _amiss(reply: object) -> str:
     odd = [x.arguments for x in said.calls if not isinstance(x.arguments, str)]
     if odd:
         return f"the arguments of a Call must be text, a JSON object, got {type(odd[0]).__name__}"
+    try:  # a run is read back from what is written of it
+        codec.decode(codec.encode(reply), Reply)
+    except (msgspec.MsgspecError, TypeError, ValueError) as error:
+        return f"a Reply that cannot be stored: {error}"
     return ""
 
 
@@ -168,7 +195,8 @@ def _called(model: object, sign: str = ".") -> str:
     module = str(thing.__module__)
     script = Path(getattr(sys.modules.get(module), "__file__", None) or "")
     if module == "__main__" and script.is_file():
-        module = script.stem
+        place = hashlib.sha256(str(script.resolve()).encode()).hexdigest()
+        module = f"{script.stem}-{place[:6]}"  # scripts of one name are others
     return f"{module}{sign}{thing.__qualname__}"
 
 

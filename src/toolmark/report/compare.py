@@ -161,10 +161,10 @@ def _measures(scorer: Scorer, a: Columns, b: Columns) -> Iterator[Paired]:
         if not metric.part:
             continue
         mine, other = (metric.rows(table) if metric.rows else table for table in (a, b))
-        found = paired(mine, other, name=metric.told or metric.name, part=metric.part)
+        share = metric.measure(mine.where(np.arange(len(mine)) < 1)).share
+        found = paired(mine, other, name=metric.told or metric.name, part=metric.part, share=share)
         if found.n_pairs:
-            share = metric.measure(mine.where(np.arange(len(mine)) < 1)).share
-            yield replace(found, difference=replace(found.difference, share=share))
+            yield found
 
 
 def _untested(found: Paired) -> Paired:

@@ -38,7 +38,7 @@ def mend(settings: Sequence[tuple[str, str, str]]) -> str:
 
 def _flat(run: Run) -> dict[str, Any]:
     info = run.info
-    plan = msgspec.to_builtins(info.plan)
+    plan = msgspec.to_builtins(msgspec.structs.asdict(info.plan))
     inner: dict[str, Mapping[str, Any]] = {
         "knob": plan.pop("knobs", {}),
         "sampling": plan.pop("sampling", {}),

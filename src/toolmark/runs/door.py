@@ -15,11 +15,13 @@ class Door:
     """Whether a model may still be asked; failures in a row, or refusals, shut it for good.
 
     `shut` says why, "" while it is open; `rejected` is the refusal that shut it. `passed` says
-    whether the model has answered before.
+    whether the model has answered before. `at_once` requests are in flight together: refusals come
+    sooner than answers, so that fewer of them do not tell that nothing will succeed.
     """
 
-    def __init__(self, *, passed: bool = False) -> None:
+    def __init__(self, *, passed: bool = False, at_once: int = 1) -> None:
         self.shut = ""
+        self.at_once = at_once
         self.rejected: Rejected | None = None
         self._failures = 0
         self._refusals: Counter[str] = Counter()
@@ -37,7 +39,8 @@ class Door:
             return
         if isinstance(error, Rejected):
             self._refusals[reason] += 1
-            enough = self._refusals[reason] >= ALIKE or self._refusals.total() >= REFUSALS
+            alike, every = self._refusals[reason], self._refusals.total()
+            enough = alike >= max(ALIKE, self.at_once) or every >= max(REFUSALS, self.at_once)
             if error.final or (enough and not self._passed):
                 self.rejected = error
                 self.shut = f"the endpoint refuses the requests: {reason}"

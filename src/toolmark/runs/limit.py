@@ -60,7 +60,7 @@ class Limit:
         trace: TracebackType | None,
     ) -> None:
         """Raise Overdue where the time was over before the body was done."""
-        left = kind is not None and issubclass(kind, Exception)
+        left = kind is None or issubclass(kind, Exception)  # None: cancelled, it ended as if done
         try:
             await self._stack.__aexit__(kind, error, trace)
         except TimeoutError:

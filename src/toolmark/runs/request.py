@@ -80,7 +80,7 @@ def plan(
     asked = _typed(
         Plan,
         suite=suite.name,
-        model=known.name,
+        model=known.name if known.sure else f"{known.name} (unnamed)",
         base_url=address(model, base_url) if isinstance(model, str) else "",
         ids=[ids] if isinstance(ids, str) else ids,
         tasks=str(tasks),

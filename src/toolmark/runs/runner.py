@@ -113,12 +113,13 @@ async def execute(
     crew.todo = scoring.missing(run, done)
     crew.waits = patience.watch()
     crew.time_limit_s = time_limit_s
+    n_workers = crew.door.at_once = min(max_connections, progress.n_planned)
     progress.missing = dict(suite.missing(task for task, _ in scoring.missing(run, done)))
     folder.note(missing=progress.missing)
     try:
         for trajectory in run.trajectories():
             crew.count(run.task(trajectory.task), trajectory)
-        await _sit(crew, min(max_connections, progress.n_planned), stop)
+        await _sit(crew, n_workers, stop)
         scoring.fill(run, lines)
     finally:
         lines.close()

@@ -72,9 +72,12 @@ def _pooled(p: float, n: float, square: float, g: float, level: float) -> tuple[
     if spread <= 0 or g < 2:
         return _score(p, g, NormalDist().inv_cdf(0.5 + level / 2))
     variance = (g / (g - 1) * square + spread * n / g) / n**2
-    reach = float(stdtrit(g - 1, 0.5 + level / 2)) * math.sqrt(variance) / spread
-    middle = float(logit(p))
-    return min(p, float(expit(middle - reach))), max(p, float(expit(middle + reach)))
+    t = float(stdtrit(g - 1, 0.5 + level / 2))
+    reach, middle = t * math.sqrt(variance) / spread, float(logit(p))
+    # next to 0 or 1 the logit's line is all reach: no more is open than if each group counted once
+    least, most = _score(p, g, t)
+    low, high = float(expit(middle - reach)), float(expit(middle + reach))
+    return min(p, max(low, least)), max(p, min(high, most))
 
 
 def effective(sizes: NDArray[np.float64]) -> float:

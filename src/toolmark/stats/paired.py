@@ -81,11 +81,19 @@ class _Pairs:
     by: Literal["task", "item"]
 
 
-def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0, part: str = "") -> Paired:
+def paired(
+    a: Columns,
+    b: Columns,
+    *,
+    name: str = "A - B",
+    seed: int = 0,
+    part: str = "",
+    share: bool = True,
+) -> Paired:
     """Compare two runs task by task, each over those of its repeats that ran.
 
     `part` names a part of the verdicts to compare instead of their value: answers that lack it
-    count as not run, and its differences may be larger than 1.
+    count as not run. `share`: it lies within 0 and 1, as the value does.
 
     Where no task is common (an axis differs) they are matched by item, the tasks of one item
     averaged; an item with a task that never ran is not run. The interval is Bonett and Price's
@@ -101,7 +109,7 @@ def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0, part: 
     ran = ~np.isnan(delta)
     n = int(ran.sum())
     bare = Paired(
-        difference=Estimate(name=name, share=not part),
+        difference=Estimate(name=name, share=share),
         by=pairs.by,
         unpaired_a=pairs.a.n_left,
         unpaired_b=pairs.b.n_left,
@@ -112,7 +120,7 @@ def paired(a: Columns, b: Columns, *, name: str = "A - B", seed: int = 0, part: 
         return bare
     item, group = pairs.item[ran], codes(pairs.cluster[ran])
     low, high, error = _spread(delta[ran], group)
-    if not part:
+    if share:
         low, high, error = max(-1.0, low), min(1.0, high), min(error, 1.0 / _REACH)
     p, method = _test(pairs.a.value[ran], pairs.b.value[ran], group, seed)
     only_a, only_b = _flips(pairs.a.right[ran], pairs.b.right[ran], item)

@@ -72,6 +72,8 @@ def metrics(columns: Columns) -> Sequence[Metric]:
         found += _PLAYERS
     if measure.known(columns, "similarity").any():
         found.append(_ALIKE)
+    if len(measure.levels(columns.category)) > 1:  # a mean over levels is none over answers
+        found = [each._replace(part="") if each.name == "mae" else each for each in found]
     asked = forms(columns)
     if len(asked) < 2:
         form = next(iter(asked), "")
