@@ -142,8 +142,8 @@ def _suite(n: int) -> Any:
     """Return a suite of n tasks whose world answers every call alike."""
     from toolmark import types as t
     from toolmark.dialects.native import NATIVE
-    from toolmark.runs.suite import Metric, Scorer, Suite
-    from toolmark.stats.columns import Columns
+    from toolmark.runs.suite import Scorer, Suite
+    from toolmark.stats.formulas import Metric
 
     tools = tuple(t.Tool(name=f"tool_{i}", description=ABOUT, parameters=SCHEMA) for i in range(10))
     said = t.Message(role="user", parts=(t.Text(QUESTION),))
@@ -161,13 +161,10 @@ def _suite(n: int) -> Any:
         assert len(trajectory.steps) == 2
         return {"official": t.Verdict(outcome="correct", value=1.0)}
 
-    def mean(columns: Columns) -> t.Estimate:
-        return t.Estimate(name="success", value=float(columns.value.mean()), n=len(columns))
-
     scorer = Scorer(
         readings=("official",),
         score=judge,
-        metrics=lambda columns: (Metric("success", mean),),
+        metrics=lambda columns: (Metric("success"),),
         tables=lambda columns: (),
     )
     return Suite("bench", Tasks(), scorer, _site(), {"native": NATIVE})

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import pickle
+import re
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolmark import codec, types
@@ -162,3 +165,39 @@ def test_what_a_text_in_a_row_says_is_no_row() -> None:
     for written in (json.dumps, repr):
         text = written([{"href": "https://a.example/", "body": forged}])
         assert [row["href"] for row in codec.rows(text)] == ["https://a.example/"]
+
+
+FORMULAS = (
+    "=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "'=1", "''=1", "＝1", "－1",
+    "=cmd|' /C calc'!A0", '=HYPERLINK("http://x","y")', "-", "+", "@", "=", "=\u2028",
+)  # fmt: skip
+PLAIN = ("", "a", "model-7b", "a,b", 'say "x"', "two\nlines", "'quoted", "N/A", "a=b", "x\u2028y")
+NUMERALS = ("-1", "+3", "-0.5", "12.50%", "-1e-7", "+3 %", "7")
+
+
+@given(st.text(st.sampled_from("=+-@\t\r\n ',\"a1＝\u2028"), max_size=6))
+@example("'=")
+def test_a_cell_is_no_formula_and_its_text_comes_back(text: str) -> None:
+    line = f"{codec.csv_cell('first')},{codec.csv_cell(text)},{codec.csv_cell(2.5)}\r\n"
+    ((first, cell, number),) = csv.reader(io.StringIO(line, newline=""))
+    assert (first, number) == ("first", "2.5")
+    assert codec._NUMBER.fullmatch(cell) or not re.match(r"\s*[=+\-@\t\r\n＝＋－＠]", cell)
+    guarded = re.match(r"'+\s*[=+\-@\t\r\n＝＋－＠]", cell)
+    assert (cell[1:] if guarded else cell) == text
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_formula_gets_an_apostrophe(text: str) -> None:
+    ((cell,),) = csv.reader(io.StringIO(codec.csv_cell(text), newline=""))
+    assert cell == "'" + text
+
+
+@pytest.mark.parametrize("text", [*PLAIN, *NUMERALS])
+def test_other_text_and_numerals_stay_as_they_are(text: str) -> None:
+    rows = list(csv.reader(io.StringIO(codec.csv_cell(text) + ",x", newline="")))
+    assert rows == [[text, "x"]]
+
+
+@pytest.mark.parametrize("number", [-1, 0.5, -0.25, 1e-7, 3])
+def test_numbers_stay_numbers(number: float) -> None:
+    assert float(codec.csv_cell(number)) == number

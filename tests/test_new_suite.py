@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import toolmark as tm
-from toolmark.errors import UsageError
-from toolmark.types import Call, Reply, Request
+from toolmark import plugin
+from toolmark.stats import formulas
+from toolmark.stats.columns import columns
+from toolmark.types import Call, Reply, Request, Score, Verdict
 
 PAGE = Path(__file__).parents[1] / "docs" / "new-suite.md"
 
@@ -63,22 +64,26 @@ def test_the_example_scores_right_and_wrong(shop: tm.Suite, tmp_path: Path) -> N
     assert [score.task for score in right.scores()] != []
 
 
-def test_the_example_is_listed_and_reported(shop: tm.Suite, tmp_path: Path) -> None:
-    run = tm.run(shop, model=Clerk(lambda total: total), log_dir=tmp_path / "runs")
-    with pytest.raises(UsageError, match="shop"):
-        tm.write_report(run)
-    page = tm.write_report(run, scorer=sys.modules["shop"].SCORER)
-    assert "shop" in page.read_text()
-
-
-def test_runs_beside_each_other_are_ranked_as_the_page_shows(
-    shop: tm.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "ranking.py").write_text(_code("def across"))
-    monkeypatch.delitem(sys.modules, "ranking", raising=False)
-    scorer = replace(shop.scorer, across=importlib.import_module("ranking").across)
+def test_the_example_is_reported_without_its_code(shop: tm.Suite, tmp_path: Path) -> None:
     runs = [tm.run(shop, f"test/{name}", log_dir=tmp_path) for name in ("null", "oracle")]
-    page = tm.write_report(*runs, path=tmp_path / "r.html", scorer=scorer).read_text()
-    shown = page[page.index("<h3>Ranking</h3>") :]
-    assert shown.index("test/<wbr>oracle") < shown.index("test/<wbr>null")
-    assert re.findall(r"<bdi>([\d.]+)\u00a0%</bdi>", shown)[:2] == ["100.0", "0.0"]
+    page = tm.write_report(*runs, path=tmp_path / "r.html").read_text()
+    assert "shop" in page and "accuracy" in page
+    assert tm.compare(*runs).paired.value_b == 1.0
+
+
+def test_the_page_names_all_formulas_and_its_metrics_measure(tmp_path: Path) -> None:
+    named = {*re.findall(r"(?m)^\| `(\w+)\(", PAGE.read_text())}
+    known = {each.__name__ for each in get_args(formulas.Formula)}
+    assert known - named == {"Passes"}, "that one is added by toolmark itself"
+    assert named <= known
+    (tmp_path / "metrics.py").write_text(_code("METRICS"))
+    scores = [
+        Score(task=f"t{n}", item=f"t{n}", category=category, readings={"r": verdict})
+        for n, category in enumerate(("easy", "hard", "hard"))
+        for verdict in [Verdict(outcome="correct", value=1.0, parts={"seconds": 2.0 + n})]
+    ]
+    found = plugin.attribute(f"{tmp_path / 'metrics.py'}:METRICS")
+    measured = [metric.measure(columns(scores, "r")) for metric in found]
+    assert [(each.name, each.n, each.value) for each in measured] == [
+        ("accuracy", 3, 1.0), ("hard", 2, 1.0), ("seconds", 3, 3.0),
+    ]  # fmt: skip

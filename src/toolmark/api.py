@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,23 +16,27 @@ from msgspec import structs
 
 from toolmark import suites
 from toolmark.errors import Rejected, UsageError, alike, near
+from toolmark.files import inside
 from toolmark.media import Media
 from toolmark.models import doctor
 from toolmark.models.openai import TIMEOUT_S
 from toolmark.models.policy import CONNECTIONS, RETRIES
 from toolmark.models.resolve import resolve
 from toolmark.models.sound import Form
-from toolmark.runs import begin, folders, request, runner, scoring
+from toolmark.runs import begin, finishing, folders, identity, request, runner
+from toolmark.runs.lifecycle import finishing_command
 from toolmark.runs.plan import Plan, select
 from toolmark.runs.store import Folder, Run
 from toolmark.runs.suite import Scorer, Suite
 from toolmark.suites import made
 from toolmark.types import Instrument, Model, Task
+from toolmark.worlds.mcp import sandbox as boxes
 
 if TYPE_CHECKING:
     from toolmark.report.compare import Comparison
 
 
+RUNS = "runs"
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -44,6 +49,22 @@ def load(name: str, **knobs: Any) -> Suite:
     return suites.load(name, **knobs)
 
 
+def _confined(
+    door: Callable[_P, Coroutine[Any, Any, _R]],
+) -> Callable[_P, Coroutine[Any, Any, _R]]:
+    """Let what a run starts be sandboxed as it asks, and see nothing of its answers."""
+
+    @functools.wraps(door)
+    async def confined(*asked: _P.args, **settings: _P.kwargs) -> _R:
+        named = [RUNS, settings.get("log_dir"), settings.get("tasks")]
+        places = [place for place in named if isinstance(place, str | Path) and str(place)]
+        with boxes.setting(settings.get("sandbox", "required")), boxes.hiding(*places):
+            return await door(*asked, **settings)
+
+    return confined
+
+
+@_confined
 async def arun(
     suite: Suite,
     model: str | Model | Instrument | type[Model],
@@ -61,7 +82,7 @@ async def arun(
     ids: str | Sequence[str] = (),
     sample: int | None = None,
     tasks: str | Path = "",
-    log_dir: str | Path = "runs",
+    log_dir: str | Path = RUNS,
     cache: str | Path | None = None,
     max_connections: int = CONNECTIONS,
     max_retries: int = RETRIES,
@@ -69,6 +90,8 @@ async def arun(
     time_limit_s: float | None = None,
     audio_format: Form = "wav",
     resume: bool = True,
+    continue_: bool = False,
+    sandbox: str = "required",
     command: str = "",
     watch: runner.Watcher | None = None,
     stop: asyncio.Event | None = None,
@@ -76,7 +99,9 @@ async def arun(
     """Run a suite on a model and return the run.
 
     Settings left at None are the suite's own, else the endpoint's. The newest run of the same
-    request that misses episodes is continued, unless `resume` is False. `sample` draws that
+    request goes on where episodes, scores or its summary are missing, unless `resume` is False;
+    with `continue_` also after edits of your code. What is stored is never asked again. `sample`
+    draws that
     many tasks spread over the categories; `tasks` takes the tasks from a JSONL file, or a folder
     that `make` wrote. `audio_format` is how an endpoint gets sound: wav, or mp3, which is smaller.
     An episode that takes longer than `time_limit_s` is not run; whoever continues the run may set
@@ -85,7 +110,10 @@ async def arun(
     A model object is an `async (Request) -> Reply`, or a class that makes one, given the `media`
     of the run if it takes them; it is paced, retried and cached like an endpoint.
     Its run is continued where it can be told from others: by a `.name`, or as a function at the
-    top of a file.
+    top of a file; and where the file was not edited.
+
+    MCP servers that toolmark starts run in a sandbox; where there is none the run is refused,
+    unless `sandbox` is "off", which every report shows.
 
     Raises UsageError for a request that cannot be, Rejected when the endpoint refuses it
     (what was done is kept), DataError for damaged files.
@@ -116,19 +144,47 @@ async def arun(
     )
     limit_s = request.time_limit(time_limit_s)
     kept = None if cache is None else request.place("cache", cache)
-    able(suite, plan)
     place = request.place("log_dir", log_dir)
-    path, fresh = folders.choose(place, plan, resume=resume and sure)
+    choice = folders.Choice(None)
+    if continue_ and not resume:
+        raise UsageError("a new run cannot be one that goes on: leave out one of the two")
+    if resume and sure:
+        goes_on = partial(begin.why_new, suite=suite, plan=plan)
+        shared = identity.shared(suite)
+        choice = folders.choose(place, plan, goes_on, accept_edits=continue_, shared=shared)
+    asks = choice.run is None or len(choice.run.done()) < choice.run.info.n_episodes
+    if asks:
+        able(suite, plan)
+    fresh = choice.run is None
+    path = folders.claim(place, plan) if choice.run is None else choice.run.path
+    watch = _telling(watch, choice.lines)
     make = partial(resolve, model, base_url=base_url, cache=kept, **structs.asdict(line))
-    player = await _begun(path, plan, suite, make, fresh=fresh, watch=watch, command=command)
+    player = None
+    if asks:
+        player = await _begun(path, plan, suite, make, fresh=fresh, watch=watch, command=command)
     try:
         with _told(path, fresh=fresh), Folder(path) as folder:
-            if not fresh:
+            if choice.accepted:
+                folder.accept(plan)
+            if asks and not fresh:
                 begin.mend(folder, suite, plan, partial(finished, suite, watch=watch))
             await _play(folder, suite, player, max_connections, limit_s, watch, stop)
     finally:
-        await _closed(player)
+        if player is not None:
+            await _closed(player)
     return Run(path)
+
+
+def _telling(watch: runner.Watcher | None, lines: tuple[str, ...]) -> runner.Watcher | None:
+    """Let a watcher know with all that it sees why this run goes on, or why a new one begins."""
+    if watch is None or not lines:
+        return watch
+
+    def told(progress: runner.Progress) -> None:
+        progress.begun = lines
+        watch(progress)
+
+    return told
 
 
 async def _begun(
@@ -164,13 +220,13 @@ async def _begun(
 async def _play(
     folder: Folder,
     suite: Suite,
-    player: Model | Instrument,
+    player: Model | Instrument | None,
     max_connections: int,
     time_limit_s: float | None,
     watch: runner.Watcher | None,
     stop: asyncio.Event | None,
 ) -> None:
-    """Run what is missing; note what is to be known of the data and what was left out."""
+    """Run what is missing, for which there is a player, and finish the run; note what to know."""
     plan = folder.run.info.plan
     if not plan.tasks and suite.notes:
         folder.note(notes={"data": suite.notes})
@@ -229,69 +285,47 @@ def open_run(path: str | Path) -> Run:
 def rescore(run: Run | str | Path, scorer: Scorer | None = None) -> Run:
     """Score a stored run anew without asking the model; returns the run.
 
-    A run of your own suite needs its `scorer`: nothing that a run folder names is imported.
-    Raises UsageError for a scorer of another suite; the old scores stay.
+    A run of your own suite needs its `scorer`, unless the code that the run was made with is as the
+    run recorded it: it is imported then. Raises UsageError where it is not, and for a scorer of
+    another suite; the old scores stay.
     """
     opened = run if isinstance(run, Run) else open_run(run)
-    scoring.rescore(opened, judge_of(opened, scorer))
+    finishing.rescore(opened, judge_of(opened, scorer))
     return opened
 
 
-def compare(
-    a: Run,
-    b: Run,
-    scorer: Scorer | None = None,
-    *,
-    reading: str | None = None,
-    differing: bool = False,
-) -> Comparison:
+def compare(a: Run, b: Run, *, reading: str | None = None, differing: bool = False) -> Comparison:
     """Compare two runs item by item: paired difference with interval and exact test.
 
     The headline reading is compared unless another `reading` is named. Where tasks differ in
-    content under one id nothing is tested, unless `differing` asks for it.
+    content under one id nothing is tested, unless `differing` asks for it. Nothing is needed but
+    the two folders.
     """
     from toolmark.report import compare as comparing
 
-    known = judges([a, b], scorer)[a.info.plan.suite]
-    return comparing.compare(a, b, known, reading, differing=differing)
+    return comparing.compare(a, b, reading, differing=differing)
 
 
-def write_report(*runs: Run, path: str | Path | None = None, scorer: Scorer | None = None) -> Path:
+def write_report(*runs: Run, path: str | Path | None = None) -> Path:
     """Write one self-contained HTML page over the runs; by default into the first one's folder.
 
-    `scorer` is that of your own suite; runs of built-in suites on the same page have their own.
+    Nothing is needed but their folders. A run that is not scored is shown as far as it is stored.
     """
     from toolmark.report import page
 
     if not runs:
         raise UsageError("no run to report on")
     target = Path(path) if path is not None else runs[0].path / "report.html"
-    return page.write(runs, judges(runs, scorer).__getitem__, target)
-
-
-def judges(runs: Sequence[Run], given: Scorer | None = None) -> dict[str, Scorer]:
-    """Return the scorer of each suite that these scored runs are of.
-
-    `given` is that of the one suite among them that is not built in; where all are, it must have
-    the readings of theirs. Raises UsageError for a scorer of another suite.
-    """
-    foreign = sorted({run.info.plan.suite for run in runs} - suites.SUITES.keys())
-    if given is not None and len(foreign) > 1:
-        raise UsageError(f"runs of {' and '.join(foreign)}: one scorer judges one suite")
-    found: dict[str, Scorer] = {}
-    for run in runs:
-        name = run.info.plan.suite
-        found[name] = judge_of(run, given if name in foreign or not foreign else None)
-        if name in foreign:
-            _judged(run, found[name])
-    return found
+    return page.write(runs, target)
 
 
 def judge_of(run: Run, given: Scorer | None = None) -> Scorer:
     """Return who judges a run: its suite's scorer, or `given`. Raises UsageError for another's."""
     name = run.info.plan.suite
     if given is None:
-        return scorer_of(name)
+        return recorded_scorer(run) if run.info.plan.spec else scorer_of(name)
+    if run.info.plan.spec:
+        return given
     if name in suites.SUITES and {*given.readings} != {*(own := suites.scorer(name)).readings}:
         raise UsageError(
             f"{run.path} is of {name}, which is judged in {', '.join(own.readings)}; the scorer "
@@ -300,20 +334,41 @@ def judge_of(run: Run, given: Scorer | None = None) -> Scorer:
     return given
 
 
-def _judged(run: Run, scorer: Scorer) -> None:
-    """Raise UsageError where a run's scores are not in the readings of this scorer."""
-    score = next((score for score in run.scores() if score.readings), None)
-    if score is not None and scorer.readings[0] not in score.readings:
-        raise UsageError(
-            f"{run.path} is scored in {', '.join(score.readings)}; the scorer given judges in "
-            f"{', '.join(scorer.readings)}: it is another suite's, or the run must be scored anew"
-        )
+def recorded_scorer(run: Run) -> Scorer:
+    """Import the scorer of the suite that a run names, if its code is as the run recorded it.
+
+    Every file of the user's that importing it would run must have the hash in the run's record. A
+    folder's word alone imports nothing: what lies in the folder itself, or in a library, is not
+    taken. Raises UsageError with the command that names the suite.
+    """
+    spec = run.info.plan.spec
+    known = run.info.plan.modules | run.scorer().files
+    why = ""
+    try:
+        found = identity.spec_hashes(spec)
+        other = [name for name, sha256 in found.items() if known.get(name) != sha256]
+        place = identity.spec_file(spec)
+        if not found or place is None:
+            why = f"{spec} is no code of which the run records a hash"
+        elif inside(run.path, place):
+            why = f"{place} lies in the run folder"
+        elif other:
+            why = f"{', '.join(other)} differs from what the run was made with"
+    except UsageError as error:
+        why = str(error)
+    if why:
+        command = finishing_command(run.path, spec)
+        raise UsageError(f"{run.path}: {why}, so nothing was imported; next: {command}")
+    return suites.scorer(spec)
 
 
 def scorer_of(name: str) -> Scorer:
     """Return a built-in suite's scorer. A folder's word is not enough to import other code."""
     if name not in suites.SUITES:
-        raise UsageError(f"{name!r} is not a built-in suite: pass its scorer (--suite module:load)")
+        raise UsageError(
+            f"{name!r} is not a built-in suite, and the run does not name its code; next: toolmark "
+            "score RUN --suite FILE.py:NAME, or tm.rescore(run, scorer)"
+        )
     return suites.scorer(name)
 
 
@@ -339,6 +394,8 @@ def finished(suite: Suite, plan: Plan, watch: runner.Watcher | None = None) -> I
 
 def able(suite: Suite, plan: Plan) -> None:
     """Raise UsageError, before anything is asked, where no task of the plan could be run."""
+    if suite.sandboxed:
+        boxes.require()
     lacking = suite.missing(select(suite, plan, suite.seed))
     if lacking and all(suite.missing([task]) for task in select(suite, plan, suite.seed)):
         reasons = {name: why.partition("\n")[0] for name, why in lacking.items()}

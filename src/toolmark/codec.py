@@ -26,6 +26,8 @@ MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 200
 _MAX_ROWS = 10**6  # characters
 
+_FORMULA = re.compile(r"'*\s*[=+\-@\t\r\n＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?\d{1,400}(\.\d{1,400})?(e[+-]?\d{1,4})?\s?%?", re.IGNORECASE)
 _encoder = msgspec.json.Encoder()
 
 
@@ -138,6 +140,23 @@ def _digits(value: int) -> str:
         return hex(value)
 
 
+def csv_cell(value: str | float) -> str:
+    """Return a value as one cell of a CSV file that no spreadsheet takes for a formula.
+
+    Text that begins with = + - @, a tab or a line break (or the full-width form of a sign) gets an
+    apostrophe before it, and so does text that begins with apostrophes before one of these: taking
+    one apostrophe away gives every text back. Numbers stay numbers, "-0.5" and "+3 %" among them.
+    Text with commas, quotes or line breaks is quoted.
+    """
+    if not isinstance(value, str):
+        return str(value)
+    text = f"'{value}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value
+    if not any(sign in text for sign in ',"\r\n'):
+        return text
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
+
+
 def encode(record: Any) -> bytes:
     """Write one record as one line of JSON, without the newline.
 
@@ -166,8 +185,17 @@ def _finite(value: Any) -> Any:
 
 
 def decode(line: bytes | str, kind: type[T]) -> T:
-    """Read one record. Raises msgspec.DecodeError; a number written as a string is accepted."""
+    """Read one record; a number written as a string is accepted.
+
+    Raises msgspec.DecodeError for whatever is none: also for text that is not UTF-8, and for
+    nesting deeper than the reader goes.
+    """
     try:
-        return msgspec.json.decode(line, type=kind)
-    except msgspec.ValidationError:
-        return msgspec.json.decode(line, type=kind, strict=False)
+        try:
+            return msgspec.json.decode(line, type=kind)
+        except msgspec.ValidationError:
+            return msgspec.json.decode(line, type=kind, strict=False)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(f"not UTF-8: {error.reason}") from None
+    except RecursionError:
+        raise msgspec.DecodeError("nested too deep") from None

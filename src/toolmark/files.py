@@ -1,16 +1,48 @@
-"""Files of a folder that somebody else filled: none outside it, no pipes or devices, no endless."""
+"""Files that are written whole, and files of a folder that somebody else filled.
+
+Of those none outside the folder is read, no pipe or device, and nothing endless.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from toolmark.errors import DataError
+
+MOST_BYTES = 2**28
+"""Of a small file, such as run.json, which is read whole."""
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Give the place of a draft beside a file; what is written there replaces the file at the end.
+
+    The file is complete or as it was: an error removes the draft. The draft's name is drawn, so
+    that threads, processes and machines that share the folder never write the same one; process
+    ids are no such names, for two containers may have equal ones. Raises OSError.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        yield draft
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, its folder too where that is missing. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_file(path) as draft:
+        draft.write_bytes(data)
 
 
 def inside(folder: Path, path: Path) -> bool:
@@ -42,8 +74,21 @@ def head(path: Path, most: int) -> bytes:
             raise DataError(f"{path}: cannot read: {error.strerror}") from None
 
 
+def content(path: Path) -> bytes:
+    """Return what a small file holds. Raises FileNotFoundError where there is nothing, DataError.
+
+    DataError is for what is no file, cannot be read, or is larger than 256 MiB.
+    """
+    if not os.path.lexists(path):
+        raise FileNotFoundError(path)
+    data = head(path, MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise DataError(f"{path}: larger than {MOST_BYTES >> 20} MiB")
+    return data
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path, buffering: int = -1) -> Iterator[BinaryIO]:
     """Open a file to be read. Raises DataError for what is none, or cannot be read."""
     try:
         place = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait
@@ -52,7 +97,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     if not stat.S_ISREG(os.fstat(place).st_mode):
         os.close(place)
         raise DataError(f"{path}: not a file")
-    with open(place, "rb") as file:
+    with open(place, "rb", buffering=buffering) as file:
         yield file
 
 

@@ -6,20 +6,23 @@ import fcntl
 import hashlib
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from toolmark.errors import DataError, UsageError
+from toolmark.files import write_atomically
 from toolmark.types import Audio, Image, Part, Text
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Media:
-    """A folder of media files; adding the same bytes twice keeps one file."""
+    """A folder of media files; adding the same bytes twice keeps one file.
+
+    Adding raises DataError when the disk takes no more.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -61,7 +64,7 @@ class Media:
         try:
             path.hardlink_to(self._path(part.sha256))
         except OSError:  # some disks know no links
-            path.write_bytes(data)
+            write_atomically(path, data)
 
     def take(self, other: Media, parts: Iterable[Part]) -> None:
         """Keep copies of what the parts refer to in another store. Raises DataError as `read`."""
@@ -73,7 +76,10 @@ class Media:
         sha256 = hashlib.sha256(data).hexdigest()
         path = self._path(sha256)
         if not _sized(path, len(data)):
-            whole(path, data)
+            try:
+                write_atomically(path, data)
+            except OSError as error:  # of a run it ends all: each episode would be asked in vain
+                raise DataError(f"{path}: cannot write media: {error.strerror}") from None
         return sha256
 
     def _path(self, sha256: str) -> Path:
@@ -94,18 +100,6 @@ def sole(lock: int, told: str) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
-
-
-def whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; others may write or read the same one at any time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # of no other thread or machine
-    try:
-        draft.write_bytes(data)
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def _sized(path: Path, size_bytes: int) -> bool:

@@ -1,19 +1,23 @@
-"""Objects named `module:attribute`: our own by table, the user's by what they typed."""
+"""Objects named `module:attribute` or `FILE.py:NAME`: our own by table, the user's as typed."""
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
 import shlex
 import sys
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import walk_tb
+from types import ModuleType
 from typing import Any
 
 from toolmark.errors import ToolmarkError, UsageError, near, traced
+
+FILE_MODULE = "_toolmark_file_"  # how the names of modules begin that were loaded from a file
 
 # rooms of ours, and the extra that they need; the first that fits counts
 EXTRAS = {
@@ -29,24 +33,33 @@ def named(spec: str) -> bool:
     return bool(colon) and all(name.isidentifier() for name in names)
 
 
-def attribute(spec: str) -> Any:
-    """Import `module:attribute`; the working directory is looked in last.
+def in_file(spec: str) -> bool:
+    """Tell whether the words have the form `FILE.py:NAME`."""
+    place, colon, name = spec.rpartition(":")
+    return bool(colon) and place.endswith(".py") and name.isidentifier()
 
-    Only what the user typed may come here, never a word out of a results file. Raises
-    UsageError naming the nearest attribute.
+
+def attribute(spec: str) -> Any:
+    """Import `module:attribute` or `FILE.py:NAME`.
+
+    Only what the user typed may come here, or what a table of ours names, never a word out of a
+    results file. For the user's the working directory is looked in last, and the file's own folder.
+    Raises UsageError naming the nearest attribute.
     """
-    module, _, path = spec.partition(":")
-    if os.getcwd() not in sys.path:  # a console script does not look where the user is
-        sys.path.append(os.getcwd())
+    module, _, path = spec.rpartition(":")
+    own = module.partition(".")[0] == "toolmark"
+    folder = str(Path(module).resolve().parent) if in_file(spec) else os.getcwd()
+    if not own and folder not in sys.path:  # a console script does not look where the user is
+        sys.path.append(folder)
     try:
-        found: Any = import_module(module)
+        found: Any = _loaded(Path(module)) if in_file(spec) else import_module(module)
     except ModuleNotFoundError as error:
         next_ = f"; next: {extra(module)}" if extra(module) else ""
         raise UsageError(f"cannot import {module}: {error}{next_}") from None
     except ToolmarkError:
         raise
     except Exception as error:
-        if module.partition(".")[0] == "toolmark":  # a fault of ours
+        if own:  # a fault of ours
             raise
         raise UsageError(f"cannot import {module}: {traced(error)}") from error
     for name in path.split("."):
@@ -54,6 +67,24 @@ def attribute(spec: str) -> Any:
             raise UsageError(f"module {module} has no {path}{near(name, dir(found))}")
         found = getattr(found, name)
     return found
+
+
+def _loaded(file: Path) -> ModuleType:
+    """Return the module that a file holds, run once; its name is its place's, and nobody else's."""
+    place = file.resolve()
+    name = f"{FILE_MODULE}{place.stem}_{hashlib.sha256(os.fsencode(place)).hexdigest()[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    found = spec_from_file_location(name, place)
+    if found is None or found.loader is None or not place.is_file():
+        raise UsageError(f"{file}: no such file")
+    module = sys.modules[name] = module_from_spec(found)
+    try:
+        found.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
 def extra(module: str) -> str:
@@ -111,7 +142,7 @@ def signature(spec: str) -> list[tuple[str, str, Any]]:
 def constant(spec: str) -> Any:
     """Return the constant `module:NAME`, read from the source as `doc`; None if there is none."""
     tree, _ = _source(spec)
-    return _value(_constants(tree).get(spec.partition(":")[2]), {})
+    return _value(_constants(tree).get(spec.rpartition(":")[2]), {})
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr | None]:
@@ -123,11 +154,12 @@ def _constants(tree: ast.Module) -> dict[str, ast.expr | None]:
 
 
 def _source(spec: str) -> tuple[ast.Module, ast.FunctionDef | None]:
-    module, _, name = spec.partition(":")
-    found = find_spec(module)
-    if found is None or found.origin is None or not found.origin.endswith(".py"):
+    module, _, name = spec.rpartition(":")
+    found = None if in_file(spec) else find_spec(module)
+    origin = module if in_file(spec) else (found.origin if found is not None else "") or ""
+    if not origin.endswith(".py"):
         return ast.Module([], []), None
-    tree = ast.parse(Path(found.origin).read_text("utf-8"))
+    tree = ast.parse(Path(origin).read_text("utf-8"))
     made = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
     return tree, next(made, None)
 

@@ -12,25 +12,8 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
-
-class Record(Struct, frozen=True, omit_defaults=True, gc=False):
-    """Base of everything that is written to disk: frozen, defaults left out.
-
-    `gc=False`: frozen records of JSON values cannot form cycles, so the collector need not look.
-    """
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Let defaults stay behind: one that has travelled to a process would be written there."""
-        fields, defaults = self.__struct_fields__, self.__struct_defaults__
-        known = dict(zip(fields[len(fields) - len(defaults) :], defaults, strict=True))
-        held = {name: getattr(self, name) for name in fields}
-        kept = {n: value for n, value in held.items() if n not in known or value is not known[n]}
-        return _again, (type(self), kept)
-
-
-def _again(kind: type[Record], held: Mapping[str, Any]) -> Record:
-    """Return a record that has travelled."""
-    return kind(**held)
+from toolmark.failure import Failure
+from toolmark.record import Record as Record
 
 
 class Check(Record, frozen=True, kw_only=True):
@@ -187,7 +170,8 @@ class Reply(Record, frozen=True, kw_only=True):
     `length`: cut at the token limit; `refused`: the endpoint's content filter or a refusal;
     `malformed`: a body whose parts have the wrong shape; `over_long`: the conversation no longer
     fits the model. `latency_s` runs to the last byte. Lone surrogates are escaped (`codec.escape`).
-    `kept`: it came from the cache, and nobody was asked.
+    `kept`: it came from the cache, and nobody was asked. `marks` say what of the answer was beyond
+    a limit and cut, or was not believed.
     """
 
     text: str = ""
@@ -198,6 +182,7 @@ class Reply(Record, frozen=True, kw_only=True):
     latency_s: float = 0.0
     model: str = ""
     kept: bool = False
+    marks: tuple[str, ...] = ()
 
 
 class Result(Record, frozen=True, kw_only=True):
@@ -273,17 +258,16 @@ class Trajectory(Record, frozen=True, kw_only=True):
 
 
 class Attempt(Record, frozen=True, kw_only=True):
-    """An episode that was not run: the stage that failed, why, and the steps so far."""
+    """An episode that was not run: why, and the steps so far."""
 
     task: str
     repeat: int
-    stage: str
-    reason: str
+    failure: Failure
     steps: tuple[Step, ...] = ()
 
 
 class Judgement(Record, frozen=True, kw_only=True):
-    """What one judge model said of one episode: `value` in [0, 1], or none and the `reason`.
+    """What one judge model said of one episode: `value` in [0, 1], or none and the `failure`.
 
     `text` is its last reply; `form` says how it was asked: what was asked otherwise does not count
     together. `usage` is that of all its replies.
@@ -295,7 +279,7 @@ class Judgement(Record, frozen=True, kw_only=True):
     judge: str
     value: float | None = None
     text: str = ""
-    reason: str = ""
+    failure: Failure | None = None
     form: str = ""
     usage: Usage = Usage()
 
@@ -332,7 +316,7 @@ class Verdict(Record, frozen=True, kw_only=True):
 
 
 class Score(Record, frozen=True, kw_only=True):
-    """The verdicts on one (task, repeat) by reading; `not_run` says why where it was not run.
+    """The verdicts on one (task, repeat) by reading; `failure` says why where it was not run.
 
     There are none then, but in readings that count what was not done.
     """
@@ -343,7 +327,7 @@ class Score(Record, frozen=True, kw_only=True):
     category: str = ""
     axes: dict[str, str] = {}
     readings: dict[str, Verdict] = {}
-    not_run: str = ""
+    failure: Failure | None = None
 
 
 class Estimate(Record, frozen=True, kw_only=True):
@@ -365,7 +349,10 @@ class Estimate(Record, frozen=True, kw_only=True):
     share: bool = True
 
 
-class Table(Record, frozen=True, kw_only=True):
+Cell: TypeAlias = str | float | int | bool | None
+
+
+class Table(Record, frozen=True, kw_only=True, tag="table"):
     """A table of a report. Cells are text or numbers; None prints as a dash.
 
     `heat`: how many of the last columns are shares, printed in per cent and shaded as a heat map.
@@ -374,7 +361,7 @@ class Table(Record, frozen=True, kw_only=True):
 
     title: str
     head: tuple[str, ...]
-    rows: tuple[tuple[str | float | int | None, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     heat: int = 0
     fold: bool = False
@@ -390,7 +377,7 @@ class Series(Record, frozen=True, kw_only=True):
     high: tuple[float, ...] = ()
 
 
-class Chart(Record, frozen=True, kw_only=True):
+class Chart(Record, frozen=True, kw_only=True, tag="chart"):
     """A chart of a report: lines over a number, or bars over names (`ticks`, x = 0, 1, ...).
 
     `stack`: one bar per name, the series' values, which are not negative, behind each other.
@@ -406,8 +393,8 @@ class Chart(Record, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Drawing(Record, frozen=True, kw_only=True):
-    """A drawing of one episode: SVG of our own making, every foreign text in it escaped.
+class Drawing(Record, frozen=True, kw_only=True, tag="drawing"):
+    """A drawing of one episode, as SVG: a page shows of it what `report.drawings` lets pass.
 
     `over`: a picture of the run's store upon which it lies, from edge to edge.
     """

@@ -21,21 +21,21 @@ class Policy:
 def test_an_endpoint_that_takes_no_pictures_is_asked_without(toolmark: Command, mind: Mind) -> None:
     mind.status, mind.body = 400, {"error": {"message": "At most 0 image(s) may be provided"}}
     said = toolmark(*WORDS, "-m", mind.model, "--max-connections", "1")
-    assert said.code == 1 and len(mind.asked) == 3
+    assert said.code == 3 and len(mind.asked) == 3
     assert "next: the endpoint refuses the pictures: -T pictures=no asks in words" in said.out
     assert f"toolmark doctor -m {mind.model!r}" in said.out
     assert AGAIN not in said.out
 
 
-@pytest.mark.parametrize(("status", "n"), [(404, 1), (422, 3)])
+@pytest.mark.parametrize(("status", "n"), [(404, 1), (422, 5)])
 def test_what_is_refused_is_not_advised_to_be_asked_again(
     toolmark: Command, mind: Mind, status: int, n: int
 ) -> None:
     mind.status, mind.body = status, {"error": {"message": "no such thing"}}
     said = toolmark(*WORDS, "-m", mind.model, "-T", "pictures=no", "--max-connections", "1")
     asked = [each for each in mind.asked if each.body]
-    assert said.code == 1 and len(asked) == n
-    assert "next: mend that" in said.out and AGAIN not in said.out
+    assert said.code == 3 and len(asked) == n
+    assert "next: correct that" in said.out and AGAIN not in said.out
 
 
 def test_a_server_that_is_down_is_looked_at_first(toolmark: Command) -> None:
@@ -57,7 +57,7 @@ def test_a_policy_that_raises_is_to_be_mended(toolmark: Command, tmp_path: Path)
     (tmp_path / "users_policy.py").write_text(POLICY)
     said = toolmark(*WORDS, "-m", "users_policy:Policy")
     assert "coroutine raised StopIteration (users_policy.py, line 5)" in said.out
-    assert "next: mend your model's code, then give the same command again" in said.out
+    assert "next: correct your model's code, then give the same command again" in said.out
     assert AGAIN not in said.out
 
 

@@ -30,7 +30,7 @@ def test_a_dead_endpoint_scores_nothing(toolmark: Command, dead: str, category: 
         "run", "bfcl", "-m", dead, "-T", f"category={chosen}", "--dialect", "prompt",
         "--sample", "30", "--max-retries", "0", "--json",
     )  # fmt: skip
-    assert said.code == 1, said.err
+    assert said.code == 3, said.err
     summary = json.loads(said.out)
     assert summary["n_run"] == 0 and summary["n_not_run"] == 30
     assert summary["score"]["value"] is None
@@ -58,4 +58,4 @@ def test_results_come_in_and_go_out_by_command(toolmark: Command, tmp_path: Path
     assert [json.loads(line)["id"] for line in back.read_text().splitlines()] == rows
     file.write_text("{")
     said = toolmark("import", "bfcl", str(tmp_path / "result"))
-    assert said.code == 1 and "line 1: not JSON" in said.err and "17 rows" in said.err
+    assert said.code == 2 and "line 1: not JSON" in said.err and "17 rows" in said.err

@@ -35,7 +35,9 @@ def files(folder: Path, pids: Path, *flags: str) -> list[str]:
     (folder / "truths.json").write_text(json.dumps([task]))
     server = fault("--child", str(pids), *flags)
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"slow": server}}))
-    return ["-T", "truths=truths.json", "-T", "servers=mcp.json", "-T", "similarity=exact"]
+    # off: in a sandbox the kernel ends them, and their numbers are not those of this machine
+    words = ["-T", "truths=truths.json", "-T", "servers=mcp.json", "-T", "similarity=exact"]
+    return [*words, "--sandbox", "off"]
 
 
 @pytest.mark.parametrize(

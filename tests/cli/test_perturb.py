@@ -70,7 +70,7 @@ def test_files_that_are_none_are_told(toolmark: Command, tmp_path: Path) -> None
     assert said.code == 2 and "file: not a folder" in said.err
     (tmp_path / "bad.wav").write_bytes(b"RIFFjunk")
     said = toolmark("perturb", "speech", str(tmp_path / "bad.wav"), "--stages", "acoustics")
-    assert said.code == 1 and "not a sound file" in said.out and "1 of 1 failed" in said.err
+    assert said.code == 3 and "not a sound file" in said.out and "1 of 1 failed" in said.err
 
 
 CLEAN = ("--engines", "flite", "--condition", "clean", "--seed", "4")
@@ -80,7 +80,7 @@ def test_one_bad_input_costs_the_others_nothing(toolmark: Command, tmp_path: Pat
     (tmp_path / "bad.wav").write_bytes(b"RIFFjunk")
     said = toolmark("perturb", "speech", "Hello there", "bad.wav", "Please delete notes.txt",
                     *CLEAN, "-o", "made")  # fmt: skip
-    assert said.code == 1, said.err
+    assert said.code == 3, said.err
     lines = (tmp_path / "made" / "record.jsonl").read_text().splitlines()
     first, bad, last = map(json.loads, lines)
     assert "not a sound file" in bad["failed"] and "audio" not in bad
@@ -121,7 +121,7 @@ def test_recordings_that_hold_no_utterance_are_refused(toolmark: Command, tmp_pa
     said = toolmark("perturb", "speech", *names, "--stages", "acoustics", "--condition", "gain@2",
                     "--json")  # fmt: skip
     *bad, turned = json.loads(said.out)
-    assert said.code == 1
+    assert said.code == 3
     for made, why in zip(bad, ("silent", "too short", "more than 60 s"), strict=True):
         assert why in made["failed"]
     assert turned["audio"] and "failed" not in turned

@@ -64,7 +64,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_made(
     (folder / "words.gif").write_text("no picture")
     (folder / "notes.txt").write_text("not looked at")
     said = toolmark("perturb", "image", str(folder), str(tmp_path / "out"), "--with", "gray")
-    assert said.code == 1
+    assert said.code == 3
     for told in ("cut.jpg: damaged picture", "deep/none.png: empty file",
                  "words.gif: no picture that can be read"):  # fmt: skip
         assert told in said.err
@@ -96,7 +96,7 @@ def test_boxes_count_in_the_file_as_it_is_and_move_with_it(
     assert min(left, top) >= 0 and right <= cut["size"][0] and bottom <= cut["size"][1]
     boxes.write_text('{"large.jpg": [[0, 0, 5, 9000]]}')
     said = toolmark("perturb", "image", str(large), str(tmp_path / "out"), "--boxes", str(boxes))
-    assert said.code == 1 and "large.jpg: [0.0, 0.0, 5.0, 9000.0] is no box" in said.err
+    assert said.code == 3 and "large.jpg: [0.0, 0.0, 5.0, 9000.0] is no box" in said.err
 
 
 def test_names_that_meet_are_kept_apart(toolmark: Command, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_what_is_left_out_of_a_folder_is_told(toolmark: Command, tmp_path: Path)
     (folder / "round.png").symlink_to(folder / "round.png")
     (folder / "elsewhere").symlink_to(tmp_path)
     said = toolmark("perturb", "image", str(folder), str(tmp_path / "out"), "--with", "gray")
-    assert said.code == 1 and "5 variations of 5 pictures, record.jsonl; 2 refused" in said.out
+    assert said.code == 3 and "5 variations of 5 pictures, record.jsonl; 2 refused" in said.out
     assert "in: left out, not of a kind that is read: elsewhere, f.heic, g.txt\n" in said.err
     assert "gone.png: cannot read: a link to nothing" in said.err
     assert "round.png: cannot read: Too many levels of symbolic links" in said.err
@@ -265,7 +265,7 @@ def test_what_was_made_otherwise_is_made_again(
 def test_a_picture_that_was_mended_has_no_failure_left(toolmark: Command, tmp_path: Path) -> None:
     source, out = tmp_path / "a.jpg", tmp_path / "out"
     source.write_bytes(b"")
-    assert toolmark("perturb", "image", str(source), str(out), "--with", "gray").code == 1
+    assert toolmark("perturb", "image", str(source), str(out), "--with", "gray").code == 3
     assert record(out)[0]["failed"] and record(out)[0]["seed"] == 0
     picture(source)
     assert toolmark("perturb", "image", str(source), str(out), "--with", "gray").code == 0
@@ -309,7 +309,7 @@ def test_a_name_that_is_not_utf_8_is_refused_and_the_rest_is_made(
     picture(Path(os.fsdecode(os.fsencode(folder / "m") + b"\xff.png")))
     for _ in range(2):
         said = toolmark("perturb", "image", str(folder), str(out), "--with", "gray")
-        assert said.code == 1 and "its name is not UTF-8: rename it" in said.err
+        assert said.code == 3 and "its name is not UTF-8: rename it" in said.err
         assert sorted((line["name"], "failed" in line) for line in record(out)) == [
             ("a.png", False), ("m\\udcff.png", True),
         ]  # fmt: skip

@@ -19,6 +19,7 @@ from mcp.client.stdio import StdioServerParameters
 from tests.servers.mind import Command
 from tests.worlds.mcp.stage import ask, play, site, task
 
+import toolmark
 from toolmark.errors import WorldError
 from toolmark.suites.funcbench.suite import load
 from toolmark.types import Call, Task, Text
@@ -97,7 +98,9 @@ def test_the_first_task_is_served_unless_one_is_named(tmp_path: Path) -> None:
         assert [tool.name for tool in await world.tools()] == [f"f/{x.name}" for x in first.tools]
         assert (await ask(world, f"f/{first.tools[0].name}")).is_error
 
-    play({"f": {"command": sys.executable, "args": list(PROGRAM)}}, tmp_path, scene)
+    source = str(Path(toolmark.__file__).parents[1])  # no part of the environment in a checkout
+    entry = {"env": {"PYTHONPATH": source}, "paths": [source]}
+    play({"f": {"command": sys.executable, "args": list(PROGRAM), **entry}}, tmp_path, scene)
 
 
 @pytest.mark.parametrize("mode", MODES)

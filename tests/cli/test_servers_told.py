@@ -43,7 +43,7 @@ def test_a_run_says_it_first_and_keeps_it_for_the_report(
     words: list[str], toolmark: Command, mind: Mind
 ) -> None:
     said = toolmark(*words)
-    assert said.code == 1 and len(mind.asked) == 1
+    assert said.code == 3 and len(mind.asked) == 1
     about, first = said.err.strip().splitlines()[:2]
     assert about.startswith("m3: 2 of 2 references") and first.strip() == LACKS
     assert "odd: tool 'no_schema' is left out" in said.out
@@ -58,7 +58,7 @@ def test_a_run_says_it_first_and_keeps_it_for_the_report(
 def test_what_is_there_when_a_run_is_continued_is_no_longer_missing(
     words: list[str], toolmark: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert toolmark(*words).code == 1
+    assert toolmark(*words).code == 3
     monkeypatch.setenv("NO_SUCH_KEY", "now-it-is-set")
     said = toolmark(*words)
     assert "NO_SUCH_KEY" not in said.err

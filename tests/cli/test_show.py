@@ -71,7 +71,9 @@ def test_programs_get_an_episode_as_it_is_kept(toolmark: Command, folder: str) -
         lines = map(json.loads, (Path(folder) / f"{name}.jsonl").read_text().splitlines())
         return next(line for line in lines if line[key] == first)
 
-    assert found["task"] == kept("tasks", "id")
+    marked = kept("tasks", "id")
+    assert isinstance(marked, dict) and marked.pop("canary")
+    assert found["task"] == marked
     assert found["trajectory"] == kept("trajectories", "task")
     assert found["score"]["readings"].keys() == kept("scores", "task")["readings"].keys()  # type: ignore[index]
     assert "attempt" not in found
@@ -81,6 +83,6 @@ def test_programs_learn_why_an_episode_was_not_run(toolmark: Command, tmp_path: 
     said = toolmark("run", "funcbench", "-m", "test/dead", *GRID, "--json")
     folder = json.loads(said.out)["run_dir"]
     first = json.loads(toolmark("show", folder, "--json").out)["episodes"][0]
-    assert first["outcome"] == "not run" and first["not_run"]
+    assert first["outcome"] == "not run" and first["failure"]["kind"] == "unavailable"
     (found,) = json.loads(toolmark("show", folder, first["task"], "--json").out)["episodes"]
-    assert "trajectory" not in found and found["attempt"]["reason"]
+    assert "trajectory" not in found and found["attempt"]["failure"] == first["failure"]

@@ -201,7 +201,7 @@ def test_a_key_that_the_rewriter_echoes_reaches_no_file(
     said = toolmark("run", "mfcl-transcripts", "-m", "baseline/lexical", "-T",
                     f"rewriter={mind.model}", *ITEM, "--ids", "simple_python_0", "-T",
                     "recognisers=simulated:a", "-T", "conditions=clean")  # fmt: skip
-    assert said.code == 1 and "holds the key" in said.out + said.err
+    assert said.code == 3 and "holds the key" in said.out + said.err
     assert mind.asked and "SECRETKEY" not in said.out + said.err
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files and not [path for path in files if b"SECRETKEY" in path.read_bytes()]
@@ -222,7 +222,7 @@ def test_a_rewriter_that_does_not_answer_ends_it_before_anything_is_asked(
     mind.status, mind.body = status, {"error": {"message": "no"}}
     said = toolmark("run", "mfcl-speech", "-m", "test/null", "-T", f"rewriter={mind.model}", *ITEM,
                     "-T", "items=2", "-T", "category=expert")  # fmt: skip
-    assert said.code == 1 or said.code == 2
+    assert said.code == 3
     assert "rewriter http" in said.err and "rewriter=rules" in said.err
     assert not list((tmp_path / "runs").glob("*"))
     said = toolmark("perturb", "speech", TEXT, "--rewriter", mind.model, "--engines", "flite")
@@ -234,7 +234,7 @@ def test_a_request_that_alone_is_refused_is_not_run(mind: Mind, toolmark: Comman
     said = toolmark("run", "mfcl-transcripts", "-m", "baseline/lexical", "-T",
                     f"rewriter={mind.model}", *ITEM, "--ids", "simple_python_0", "-T",
                     "recognisers=simulated:a", "-T", "conditions=text,clean")  # fmt: skip
-    assert said.code == 1 and "content filter" in said.out + said.err
+    assert said.code == 3 and "content filter" in said.out + said.err
 
 
 @pytest.mark.parametrize(
@@ -269,10 +269,12 @@ def test_an_unreadable_ruling_is_quoted_in_why_it_is_not_run(mind: Mind, toolmar
     mind.body = fake.says("How do you spell the name?")
     said = toolmark("run", "mfcl-transcripts", "-m", mind.model, "-T", f"judge={mind.model}",
                     "--ids", "simple_python_0", *WRITTEN)  # fmt: skip
-    assert said.code == 1
+    assert said.code == 3
     [attempt] = tm.open_run(next(Path("runs").iterdir())).attempts()
-    assert f"judge {mind.model} gave no readable ruling" in attempt.reason
-    assert "'How do you spell the name?'" in attempt.reason and "judge=" in attempt.reason
+    assert f"judge {mind.model} gave no readable ruling" in attempt.failure.message
+    assert "'How do you spell the name?'" in attempt.failure.message
+    assert "judge=" in attempt.failure.message
+    assert (attempt.failure.stage, attempt.failure.kind) == ("user", "user")
 
 
 # --- what is not installed --------------------------------------------------------------

@@ -65,7 +65,7 @@ def test_what_is_not_run_is_told_and_ends_with_one(
     out = tmp_path / "t"
     words = ("tune", "mfcl-vision", "-T", f"source={source}", "-m", "test/dead", "-o", out)
     code, said, _ = toolmark(*words)
-    assert code == 1
+    assert code == 3
     assert "not run: " in said
     assert f"next: toolmark tune mfcl-vision -o {out}" in said
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 
 import pytest
+from tests.processor import processor_limit
 
 from toolmark.dialects.parse import json
 from toolmark.dialects.parse.frame import Misshapen, Unreadable
@@ -68,18 +69,15 @@ def test_whole_differs_only_where_something_is_lost(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "[{" + "},{" * 5000,
-        "[{" + "},{" * 5000 + "}x]",
-        "[" * 50_000,
-        "[ " * 50_000 + "{}",
-        "}" * 9999,
+        "[{" + "},{" * 500_000,
+        "[{" + "},{" * 500_000 + "}x]",
+        "[" * 2_000_000,
+        "[ " * 1_000_000 + "{}",
+        "}" * 1_000_000,
     ],
+    ids=lambda text: text[:20],
 )
 def test_hostile_text_takes_linear_time(text: str) -> None:
-    start = time.perf_counter()
     for read in (json.parse, json.whole):
-        try:
+        with processor_limit(), suppress(Unreadable):
             read(text)
-        except Unreadable:
-            continue
-    assert time.perf_counter() - start < 1

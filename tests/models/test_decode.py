@@ -46,7 +46,7 @@ HOSTILE = [
     '{"a": NaN}',
     '{"a": "x\ud800y"}',
     "\ufdd0d800",
-    "x" * (10 * 2**20),
+    "x" * decode.MAX_TEXT,
     "\x00\x1f\u2028",
 ]
 

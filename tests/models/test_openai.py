@@ -17,6 +17,7 @@ from toolmark.errors import (
     Torn,
     Unavailable,
 )
+from toolmark.models import decode
 from toolmark.models.openai import OpenAI
 from toolmark.types import Call, Message, Reply, Request, Sampling, Text, Tool
 
@@ -150,7 +151,7 @@ def test_a_404_names_the_models_that_the_server_offers() -> None:
 def test_an_account_without_credit_is_not_asked_again() -> None:
     found = error(fake.answer(429, {"error": {"message": "x", "code": "insufficient_quota"}}))
     assert isinstance(found, Rejected)
-    assert found.status == 402
+    assert (found.kind, found.status) == ("rejected.billing", 429)
     assert "credit" in str(found)
 
 
@@ -169,8 +170,8 @@ def test_no_credit_is_402_however_it_is_said_and_tells_the_next_step(
     status: int, failure: Any
 ) -> None:
     found = error(fake.answer(status, {"error": failure}))
-    assert isinstance(found, Rejected)
-    assert found.status == 402
+    assert isinstance(found, Rejected) and found.final
+    assert (found.kind, found.status) == ("rejected.billing", 402 if status == 200 else status)
     assert "add some, then give the same command again" in str(found)
 
 
@@ -335,8 +336,11 @@ def test_a_stalled_server_is_a_timeout() -> None:
         asyncio.run(go())
 
 
-def test_a_reply_of_ten_megabytes_is_read() -> None:
-    assert len(reply(fake.answer(200, fake.says("x" * (10 * 2**20)))).text) == 10 * 2**20
+def test_of_a_reply_of_ten_megabytes_the_beginning_is_kept_with_a_mark() -> None:
+    found = reply(fake.answer(200, fake.says("x" * (10 * 2**20))))
+    assert found.text == "x" * decode.MAX_TEXT + f" [cut: {10 * 2**20} characters]"
+    assert found.marks == (f"content: {10 * 2**20} characters, cut at {decode.MAX_TEXT}",)
+    assert found.stop == "length"
 
 
 def test_a_server_that_refuses_odd_arguments_gets_them_mended() -> None:

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from toolmark import codec, seeds, svg
-from toolmark.runs import folders, scoring
+from toolmark.failure import Failure
+from toolmark.runs import finishing, folders, scoring
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Metric, Scorer
+from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import Columns
+from toolmark.stats.formulas import Filter, Mean, Metric, Of
 from toolmark.stats.interval import wilson
-from toolmark.stats.summary import mean
 from toolmark.types import (
     Attempt,
     Call,
@@ -56,6 +57,8 @@ CAUSES: tuple[tuple[Cause, str], ...] = (
 CATEGORIES = ("core 5", "core 10", "core 20")
 
 Maker = Callable[..., Run]
+
+LIMITED = Failure(stage="model", kind="rate_limited", status=429, message="429 after 5 tries")
 
 
 def message(text: str, role: str = "user") -> Message:
@@ -135,9 +138,9 @@ def score(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
 
 def metrics(columns: Columns) -> Sequence[Metric]:
     def level(name: str) -> Metric:
-        return Metric(name, lambda table: mean(table.where(table.category == name), name))
+        return Metric(name, Of(rows=(Filter(column="category", values=(name,)),), formula=Mean()))
 
-    return [Metric("success", lambda table: mean(table, "success")), *map(level, CATEGORIES)]
+    return [Metric("success"), *map(level, CATEGORIES)]
 
 
 def tables(by_reading: Mapping[str, Columns]) -> Sequence[Table | Chart]:
@@ -234,9 +237,8 @@ def make(
             if i >= n + offset - absent:
                 partial = trajectory(i, repeat, right=False).steps[:1]
                 missing.append(
-                    Attempt(task=f"lab-{i}", repeat=repeat, stage="model",
-                            reason="RateLimited: 429 after 5 tries", steps=partial)
-                )  # fmt: skip
+                    Attempt(task=f"lab-{i}", repeat=repeat, failure=LIMITED, steps=partial)
+                )
                 continue
             rng = seeds.of(3, f"{model}{i}", repeat, "luck")
             right = seeds.below(rng, 100) < luck
@@ -244,8 +246,14 @@ def make(
     done.close()
     missing.close()
     run = Run(path)
-    scoring.rescore(run, SCORER)
+    finishing.rescore(run, SCORER)
     return Run(path)
+
+
+def presented(run: Run, scorer: Scorer) -> Run:
+    """Store how this scorer shows a run's scores, which stay as they are."""
+    scoring.summarise(run, scorer)
+    return run
 
 
 @pytest.fixture

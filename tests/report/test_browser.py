@@ -11,7 +11,6 @@ from tests.servers.chromium import Watch, launched
 
 from toolmark.report import page as report
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Scorer
 
 Maker = Callable[..., Run]
 
@@ -31,9 +30,7 @@ Opener = Callable[..., Page]
 
 
 @pytest.fixture
-def visit(
-    browser: Browser, watch: Watch, make_run: Maker, scorer: Scorer, tmp_path: Path
-) -> Iterator[Opener]:
+def visit(browser: Browser, watch: Watch, make_run: Maker, tmp_path: Path) -> Iterator[Opener]:
     """Write a page over a run of 120 episodes and open it; what it did wrong fails the test."""
     opened: list[Page] = []
 
@@ -44,7 +41,7 @@ def visit(
     def visit(*runs: Run, width: int = 1280, scheme: str = "light", anchor: str = "") -> Page:
         path = tmp_path / "report.html"
         if not path.exists():
-            report.write(runs or [make_run(n=120, absent=4)], lambda _: scorer, path)
+            report.write(runs or [make_run(n=120, absent=4)], path)
         page = browser.new_page(
             viewport={"width": width, "height": 900},
             color_scheme="dark" if scheme == "dark" else "light",
@@ -158,7 +155,7 @@ def test_an_episode_that_was_not_run_says_why(visit: Opener) -> None:
     choose(page, "outcome", "not run")
     assert count(page) == 4
     rows(page).first.click()
-    assert "RateLimited: 429" in page.locator("#detail").inner_text()
+    assert "rate_limited: 429" in page.locator("#detail").inner_text()
     assert page.locator("#detail .step").count() == 1
 
 
@@ -291,9 +288,9 @@ def test_print_shows_the_numbers_without_the_controls(visit: Opener) -> None:
 
 
 def test_without_scripts_the_numbers_are_there(
-    browser: Browser, make_run: Maker, scorer: Scorer, tmp_path: Path
+    browser: Browser, make_run: Maker, tmp_path: Path
 ) -> None:
-    path = report.write([make_run()], lambda _: scorer, tmp_path / "plain.html")
+    path = report.write([make_run()], tmp_path / "plain.html")
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(path.as_uri())

@@ -9,55 +9,57 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from msgspec import structs
 from numpy.typing import NDArray
+from tests.report.conftest import CATEGORIES, presented
 
 from toolmark.errors import UsageError
 from toolmark.report import names
 from toolmark.report.compare import Comparison, compare, details, summary, together, verdict
 from toolmark.report.unlike import mend
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Metric, Scorer
+from toolmark.runs.suite import Scorer
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
+from toolmark.stats.formulas import Average, Filter, Metric, Stratified
 from toolmark.stats.paired import paired
-from toolmark.stats.summary import average
+from toolmark.stats.strata import Even
 from toolmark.types import Estimate, Score, Table, Verdict
 
 Maker = Callable[..., Run]
 
 
-def test_a_clear_winner_is_named_with_the_size(make_run: Maker, scorer: Scorer) -> None:
+def test_a_clear_winner_is_named_with_the_size(make_run: Maker) -> None:
     good, poor = make_run(model="good", luck=90), make_run(model="poor", luck=20)
     for a, b in ((good, poor), (poor, good)):
-        text = str(compare(a, b, scorer))
+        text = str(compare(a, b))
         assert text.startswith("good is better than poor by ")
         assert "exact McNemar" in text
 
 
-def test_no_clear_difference_is_said_so(make_run: Maker, scorer: Scorer) -> None:
+def test_no_clear_difference_is_said_so(make_run: Maker) -> None:
     a, b = make_run(model="a", luck=60), make_run(model="b", luck=60, n=200)
-    found = compare(a, b, scorer)
+    found = compare(a, b)
     assert found.paired.p is not None
     assert found.paired.p > 0.05
     assert str(found).startswith("No clear difference between a and b")
 
 
-def test_flips_add_up_to_the_difference(make_run: Maker, scorer: Scorer) -> None:
-    found = compare(make_run(model="a", luck=80), make_run(model="b", luck=40), scorer).paired
+def test_flips_add_up_to_the_difference(make_run: Maker) -> None:
+    found = compare(make_run(model="a", luck=80), make_run(model="b", luck=40)).paired
     gained = len(found.only_a) - len(found.only_b)
     assert found.difference.value == pytest.approx(gained / found.n_pairs)
 
 
-def test_categories_are_compared_one_by_one(make_run: Maker, scorer: Scorer) -> None:
-    found = compare(make_run(model="a"), make_run(model="b", luck=80), scorer)
+def test_categories_are_compared_one_by_one(make_run: Maker) -> None:
+    found = compare(make_run(model="a"), make_run(model="b", luck=80))
     assert [row.difference.name for row in found.categories] == ["core 5", "core 10", "core 20"]
     assert sum(row.n_pairs for row in found.categories) == found.paired.n_pairs
 
 
 def test_categories_keep_the_order_of_the_tasks(make_run: Maker, scorer: Scorer) -> None:
     bare = replace(scorer, metrics=lambda columns: scorer.metrics(columns)[:1])
-    found = compare(make_run(model="a", offset=1), make_run(model="b", offset=1), bare)
+    a, b = (presented(make_run(model=name, offset=1), bare) for name in ("a", "b"))
+    found = compare(a, b)
     assert [row.difference.name for row in found.categories] == ["core 10", "core 20", "core 5"]
 
 
@@ -70,31 +72,31 @@ def test_an_address_is_named_by_what_follows_its_sign(make_run: Maker) -> None:
     assert told == ["org/m-7b · one:8000", "org/m-7b · two:8000"]
 
 
-def test_repeated_runs_are_compared_by_items(make_run: Maker, scorer: Scorer) -> None:
+def test_repeated_runs_are_compared_by_items(make_run: Maker) -> None:
     a, b = make_run(model="a", repeats=3), make_run(model="b", repeats=3)
-    found = compare(a, b, scorer).paired
+    found = compare(a, b).paired
     assert (found.n_pairs, found.n_items, found.method) == (30, 30, "sign-flip permutation")
 
 
-def test_unequal_sets_tell_what_was_left_out(make_run: Maker, scorer: Scorer) -> None:
-    found = compare(make_run(n=30, absent=4), make_run(n=40, model="b"), scorer).paired
+def test_unequal_sets_tell_what_was_left_out(make_run: Maker) -> None:
+    found = compare(make_run(n=30, absent=4), make_run(n=40, model="b")).paired
     assert (found.unpaired_a, found.unpaired_b, found.not_run_a, found.n_pairs) == (0, 10, 4, 26)
 
 
-def test_no_common_item_is_refused(make_run: Maker, scorer: Scorer) -> None:
+def test_no_common_item_is_refused(make_run: Maker) -> None:
     with pytest.raises(UsageError, match="no item in common"):
-        compare(make_run(n=4), make_run(n=4, offset=90), scorer)
+        compare(make_run(n=4), make_run(n=4, offset=90))
 
 
-def test_an_unknown_reading_names_the_near_ones(make_run: Maker, scorer: Scorer) -> None:
+def test_an_unknown_reading_names_the_near_ones(make_run: Maker) -> None:
     run = make_run(n=4)
     with pytest.raises(UsageError, match="did you mean: official"):
-        compare(run, run, scorer, "offical")
+        compare(run, run, "offical")
 
 
-def test_another_reading_gives_other_numbers(make_run: Maker, scorer: Scorer) -> None:
+def test_another_reading_gives_other_numbers(make_run: Maker) -> None:
     a, b = make_run(model="a", luck=30), make_run(model="b", luck=60)
-    assert compare(a, b, scorer).score_a.value != compare(a, b, scorer, "fair").score_a.value
+    assert compare(a, b).score_a.value != compare(a, b, "fair").score_a.value
 
 
 def _changed(run: Run, n: int) -> Run:
@@ -109,9 +111,9 @@ def _changed(run: Run, n: int) -> Run:
     return Run(run.path)
 
 
-def test_changed_tasks_and_knobs_are_warned_of(make_run: Maker, scorer: Scorer) -> None:
+def test_changed_tasks_and_knobs_are_warned_of(make_run: Maker) -> None:
     a, b = make_run(n=6), _changed(make_run(n=6, knobs={"core": 20}), 1)
-    found = compare(a, b, scorer)
+    found = compare(a, b)
     assert found.warnings == (
         "1 task differs in content under the same id, such as lab-0 (category)",
         "the suite's knobs differ: core",
@@ -119,11 +121,11 @@ def test_changed_tasks_and_knobs_are_warned_of(make_run: Maker, scorer: Scorer) 
     assert ("knob core", "10", "20") in found.settings
 
 
-def test_tasks_that_differ_are_not_tested_unless_asked(make_run: Maker, scorer: Scorer) -> None:
+def test_tasks_that_differ_are_not_tested_unless_asked(make_run: Maker) -> None:
     a, b = make_run(model="a", luck=90), make_run(model="b", luck=20)
-    before = compare(a, b, scorer).paired
+    before = compare(a, b).paired
     b = _changed(b, 30)
-    found = compare(a, b, scorer)
+    found = compare(a, b)
     assert found.n_changed == 30
     assert found.paired.n_pairs == 30
     assert all(each.p is None for each in (found.paired, *found.categories))
@@ -131,15 +133,15 @@ def test_tasks_that_differ_are_not_tested_unless_asked(make_run: Maker, scorer: 
     assert first.startswith("warning: 30 tasks differ in content")
     assert second.startswith("No verdict: these are not the same tasks. next: ")
     assert not any(word in str(rest) for word in ("p-value", "is better", "only A right:"))
-    asked = compare(a, b, scorer, differing=True)
+    asked = compare(a, b, differing=True)
     assert asked.paired == before
     first, second, *_ = str(asked).splitlines()
     assert first.startswith("warning: 30 tasks differ in content")
     assert second.startswith("a is better than b by ")
 
 
-def test_equal_settings_are_not_listed(make_run: Maker, scorer: Scorer) -> None:
-    found = compare(make_run(n=6), make_run(n=6), scorer)
+def test_equal_settings_are_not_listed(make_run: Maker) -> None:
+    found = compare(make_run(n=6), make_run(n=6))
     assert found.settings == ()
     assert found.warnings == ()
 
@@ -155,9 +157,9 @@ def _spoken(run: Run) -> Run:
 
 def test_the_axes_of_a_suite_are_compared_level_by_level(make_run: Maker, scorer: Scorer) -> None:
     a, b = (_spoken(make_run(model=name, luck=luck)) for name, luck in (("a", 90), ("b", 20)))
-    assert compare(a, b, scorer).levels == {}
+    assert compare(a, b).levels == {}
     axes = {name: lambda level, _: level for name in ("condition", "recogniser", "none")}
-    found = compare(a, b, replace(scorer, axes=axes))
+    found = compare(presented(a, replace(scorer, axes=axes)), b)
     assert list(found.levels) == ["condition"], "an axis of one level tells nothing"
     assert [each.difference.name for each in found.levels["condition"]] == ["text", "noisy"]
     assert sum(each.n_pairs for each in found.levels["condition"]) == found.paired.n_pairs
@@ -166,15 +168,14 @@ def test_the_axes_of_a_suite_are_compared_level_by_level(make_run: Maker, scorer
 
 
 def test_a_headline_of_some_rows_is_compared_on_these(make_run: Maker, scorer: Scorer) -> None:
-    def heard(columns: Columns) -> Columns:
-        return columns.where(columns.axis("condition") == "noisy")
+    heard = (Filter(column="axes.condition", values=("noisy",)),)
 
     def metrics(columns: Columns) -> list[Metric]:
         first, *rest = scorer.metrics(columns)
-        return [replace(first, rows=heard, told="noisy sound"), *rest]
+        return [msgspec.structs.replace(first, rows=heard, told="noisy sound"), *rest]
 
     a, b = (_spoken(make_run(model=name)) for name in ("a", "b"))
-    whole, part = compare(a, b, scorer), compare(a, b, replace(scorer, metrics=metrics))
+    whole, part = compare(a, b), compare(presented(a, replace(scorer, metrics=metrics)), b)
     assert (whole.over, part.over) == ("", "noisy sound")
     assert part.paired.n_pairs * 2 == whole.paired.n_pairs
     assert "noisy sound" in str(part)
@@ -184,33 +185,31 @@ def test_levels_come_as_the_tasks_do_and_not_as_episodes_end(
     make_run: Maker, scorer: Scorer
 ) -> None:
     judged = replace(scorer, axes={"core": lambda name, _: name})
-    a, b = make_run(model="a"), make_run(model="b", luck=20)
-    before = [each.difference.name for each in compare(a, b, judged).levels["core"]]
+    a, b = presented(make_run(model="a"), judged), make_run(model="b", luck=20)
+    before = [each.difference.name for each in compare(a, b).levels["core"]]
     scores = a.path / "scores.jsonl"
     scores.write_bytes(b"".join(reversed(scores.read_bytes().splitlines(keepends=True))))
-    after = [each.difference.name for each in compare(Run(a.path), b, judged).levels["core"]]
+    after = [each.difference.name for each in compare(Run(a.path), b).levels["core"]]
     assert after == before == list(dict.fromkeys(task.axes["core"] for task in a.tasks()))
 
 
-def test_a_group_of_one_item_has_no_row_and_is_counted(make_run: Maker, scorer: Scorer) -> None:
+def test_a_group_of_one_item_has_no_row_and_is_counted(make_run: Maker) -> None:
     a, b = make_run(model="a", n=4), make_run(model="b", n=4, luck=20)  # one has two items
-    found = compare(a, b, scorer)
+    found = compare(a, b)
     assert sorted(each.n_items for each in found.categories) == [1, 1, 2]
     (table,) = [each for each in details(found) if "by category" in each.title]
     assert len(table.rows) == 1 and table.note.endswith("2 groups of one item left out")
-    alone = compare(make_run(model="a", n=3), make_run(model="b", n=3, luck=20), scorer)
+    alone = compare(make_run(model="a", n=3), make_run(model="b", n=3, luck=20))
     assert not any("by category" in each.title for each in details(alone))
 
 
-def test_the_first_field_that_differs_is_named_to_its_depth(
-    make_run: Maker, scorer: Scorer
-) -> None:
+def test_the_first_field_that_differs_is_named_to_its_depth(make_run: Maker) -> None:
     a, b = make_run(n=2), make_run(n=2)
     path = b.path / "tasks.jsonl"
     path.write_text(path.read_text().replace('"answer":412', '"answer":5'))
     info = json.loads((b.path / "run.json").read_text()) | {"tasks_sha256": "1" * 64}
     (b.path / "run.json").write_text(json.dumps(info))
-    (warning,) = compare(a, Run(b.path), scorer).warnings
+    (warning,) = compare(a, Run(b.path)).warnings
     assert warning.endswith("such as lab-0 (reference.answer)")
 
 
@@ -309,9 +308,9 @@ def _cells(table: Table) -> dict[str, tuple[Any, ...]]:
     return {str(row[0]): row[1:] for row in table.rows}
 
 
-def test_sides_of_unlike_sets_are_told_on_their_pairs(make_run: Maker, scorer: Scorer) -> None:
+def test_sides_of_unlike_sets_are_told_on_their_pairs(make_run: Maker) -> None:
     a, b = make_run(n=40, model="a", luck=70), make_run(n=10, model="b")
-    found = compare(a, b, scorer)
+    found = compare(a, b)
     pair = found.paired
     assert pair.value_a is not None and pair.value_b is not None
     assert pair.value_a - pair.value_b == pytest.approx(pair.difference.value)
@@ -328,14 +327,14 @@ def _right(run: Run, index: int) -> bool:
     return score.readings["official"].outcome == "correct"
 
 
-def test_levels_that_both_have_are_named(make_run: Maker, scorer: Scorer) -> None:
+def test_levels_that_both_have_are_named(make_run: Maker) -> None:
     a, b = make_run(n=12, model="a"), make_run(n=12, model="b")
     _forms(a, lambda k: "text" if k % 2 else "tool")
     _forms(b, lambda k: "text")
-    assert compare(a, b, scorer).common == "form text"
-    row = _cells(summary(compare(a, b, scorer)))["without a partner"]
+    assert compare(a, b).common == "form text"
+    row = _cells(summary(compare(a, b)))["without a partner"]
     assert row[1] == "left out; both have: form text"
-    assert compare(a, a, scorer).common == ""
+    assert compare(a, a).common == ""
 
 
 def _forms(run: Run, form: Callable[[int], str]) -> None:
@@ -346,15 +345,15 @@ def _forms(run: Run, form: Callable[[int], str]) -> None:
 
 def test_measures_that_are_means_of_a_part_are_compared(make_run: Maker, scorer: Scorer) -> None:
     def more(columns: Columns) -> list[Metric]:
-        cost = Metric("cost", lambda table: structs.replace(average(table, "calls"), share=False),
-                      "calls made", part="calls")  # fmt: skip
+        cost = Metric("cost", Average(part="calls"), "calls made", part="calls")
         return [*scorer.metrics(columns), cost]
 
     wide = replace(scorer, metrics=more)
     a, b = make_run(model="a", luck=30), make_run(model="b", luck=30)
     _costs(a, 6.0)
     _costs(b, 2.5)
-    found = compare(a, b, wide)
+    assert not compare(a, b).measures
+    found = compare(presented(a, wide), b)
     (each,) = found.measures
     assert each.difference.name == "calls made" and not each.difference.share
     assert (each.value_a, each.value_b) == (6.0, 2.5) and each.difference.value == 3.5
@@ -363,7 +362,6 @@ def test_measures_that_are_means_of_a_part_are_compared(make_run: Maker, scorer:
     (table,) = (table for table in details(found) if table.title == "Other measures, paired")
     assert table.rows[0][:3] == ("calls made", "6.000", "2.500")
     assert "Other measures, paired" in str(found)
-    assert not compare(a, b, scorer).measures
 
 
 def _costs(run: Run, cost: float) -> None:
@@ -376,15 +374,62 @@ def _costs(run: Run, cost: float) -> None:
     (run.path / "scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def test_the_knob_that_makes_the_tasks_others_is_named(make_run: Maker, scorer: Scorer) -> None:
+def test_the_knob_that_makes_the_tasks_others_is_named(make_run: Maker) -> None:
     a, b = make_run(n=6, model="a"), _changed(make_run(n=6, knobs={"core": 20}), 6)
-    assert verdict(compare(a, b, scorer)).endswith(
+    assert verdict(compare(a, b)).endswith(
         "next: run both with the same core (10 and 20), or compare them all the same with "
         "--differing"
     )
     with pytest.raises(UsageError, match=r"run both with the same core \(10 and 20\)"):
-        compare(a, make_run(n=4, offset=90, knobs={"core": 20}), scorer)
+        compare(a, make_run(n=4, offset=90, knobs={"core": 20}))
     assert mend([("seed", "1", "2")]) == "run both with one --seed"
     assert mend([("seed", "1", "2"), ("knob history", "0", "3"), ("model", "a", "b")]) == (
         "run both with one --seed and with the same history (0 and 3)"
     )
+
+
+def _lacking(scorer: Scorer) -> Scorer:
+    """Return a scorer whose headline is partial where a category has no answer that ran."""
+    formula = Stratified(group=Even(name="success", members=CATEGORIES))
+    return replace(scorer, metrics=lambda columns: [Metric("success", formula)])
+
+
+def _only(run: Run, *categories: str) -> Run:
+    """Leave a stored run the scores of these categories alone."""
+    lines = (run.path / "scores.jsonl").read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if json.loads(line)["category"] in categories]
+    (run.path / "scores.jsonl").write_bytes(b"".join(kept))
+    return Run(run.path)
+
+
+def test_of_a_partial_headline_what_both_runs_have_is_compared(
+    make_run: Maker, scorer: Scorer
+) -> None:
+    judged = _lacking(scorer)
+    few = ("core 5", "core 10")
+    whole = presented(make_run(model="whole", luck=90, n=120), judged)
+    part = presented(_only(make_run(model="part", luck=10, n=120), *few), judged)
+    both = presented(_only(make_run(model="whole", luck=90, n=120), *few), judged)
+    found = compare(whole, part)
+    assert found.paired == msgspec.structs.replace(
+        compare(both, part).paired, unpaired_a=found.paired.unpaired_a
+    )
+    assert found.warnings[0] == (
+        "the headline is partial of part (2 of 3 categories run); the difference is over what both "
+        "runs have: core 5, core 10"
+    )
+    assert found.score_b.partial and not found.score_a.partial
+    text = str(found)
+    assert "On what both runs have: whole is better than part by" in verdict(found)
+    shown = {row[0]: row[1] for row in summary(found).rows}
+    assert shown["B: part"] == figures.percent(found.paired.value_b or 0.0)
+    assert shown["B, the headline"] == "– (2 of 3 categories run)"
+    assert shown["A: whole"] == figures.percent(found.paired.value_a or 0.0)
+    assert text.startswith("warning: the headline is partial of part")
+
+
+def test_two_partial_headlines_are_both_named(make_run: Maker, scorer: Scorer) -> None:
+    judged = _lacking(scorer)
+    a, b = (presented(_only(make_run(model=name), "core 5"), judged) for name in "ab")
+    (told,) = compare(a, b).warnings
+    assert "partial of a (1 of 3 categories run) and of b (1 of 3 categories run)" in told

@@ -10,7 +10,6 @@ from tests.suites.multinet import shown
 
 from toolmark.report import names, page
 from toolmark.runs.store import Run
-from toolmark.suites.multinet.suite import SCORER
 
 FAMILIES = ("piqa", "odinw", "sqa3d", "openx")
 VLM = "http://localhost:8011/v1#vlm"
@@ -35,11 +34,11 @@ def test_names_hold_only_what_differs(tmp_path: Path) -> None:
 
 
 def test_readings_of_equal_numbers_stand_once(tmp_path: Path) -> None:
-    text = page.write(made(tmp_path, VLM), lambda _: SCORER, tmp_path / "r.html").read_text()
+    text = page.write(made(tmp_path, VLM), tmp_path / "r.html").read_text()
     titles = re.findall(r"<h3>(Scores on [^<]*)</h3>", text)
     assert len(titles) == len({*titles}) >= len(FAMILIES)
     assert "Scores on multinet-sqa3d, paper and reference readings" in titles
-    alone = page.write(made(tmp_path / "b", VLM)[2:3], lambda _: SCORER, tmp_path / "s.html")
+    alone = page.write(made(tmp_path / "b", VLM)[2:3], tmp_path / "s.html")
     head = alone.read_text().partition("<h3>Scores</h3>")[2].partition("</thead>")[0]
     assert "paper and reference readings" in head
 
@@ -47,7 +46,7 @@ def test_readings_of_equal_numbers_stand_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("models", [(VLM,), (VLM, "test/noisy")])
 def test_a_page_of_many_runs_leads_to_each_of_them(tmp_path: Path, models: tuple[str, ...]) -> None:
     runs = made(tmp_path, *models)
-    text = page.write(runs, lambda _: SCORER, tmp_path / "r.html").read_text()
+    text = page.write(runs, tmp_path / "r.html").read_text()
     linked = re.findall(r'<a href="#([^"]*)"', text)
     there = {*re.findall(r' id="([^"]*)"', text)}
     assert {*linked} <= there
@@ -55,5 +54,5 @@ def test_a_page_of_many_runs_leads_to_each_of_them(tmp_path: Path, models: tuple
         *linked
     }
     assert ("all-multinet-piqa" in linked) == (len(models) > 1)
-    few = page.write(runs[:3], lambda _: SCORER, tmp_path / "f.html").read_text()
+    few = page.write(runs[:3], tmp_path / "f.html").read_text()
     assert 'class="card contents"' not in few

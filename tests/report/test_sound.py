@@ -20,14 +20,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from playwright.sync_api import Browser
-from tests.report.conftest import Maker
+from tests.report.conftest import Maker, presented
 from tests.servers.chromium import Watch, launched
 
 from toolmark.media import Media
 from toolmark.report import episode, page, sound
 from toolmark.report.episode import Block
 from toolmark.report.shelf import Shelf, rank
-from toolmark.runs import scoring
+from toolmark.runs import finishing
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
@@ -151,7 +151,7 @@ def test_what_episodes_share_stands_on_a_page_once(
 
     found = sound.waveform(TONE)
     run = audible(make_run(n=9), scorer, alike=True)
-    path = page.write([run], lambda _: _with(scorer, views), tmp_path / "r.html")
+    path = page.write([presented(run, _with(scorer, views))], tmp_path / "r.html")
     text = path.read_text()
     assert text.count("data:audio/wav;base64,UklGR") == 2, "the tone and the broken one"
     assert text.count('"\\u003csvg') == 2
@@ -231,7 +231,7 @@ def audible(run: Run, scorer: Scorer, *, alike: bool = False) -> Run:
         step = replace(each.steps[0], said=(said,), results=result[: len(each.steps[0].results)])
         out.append(replace(each, steps=(step, *each.steps[1:])))
     out.close()
-    scoring.rescore(run, scorer)
+    finishing.rescore(run, scorer)
     return Run(run.path)
 
 
@@ -239,7 +239,7 @@ def test_a_page_of_recordings_is_bounded_and_says_what_it_left_out(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
     run = audible(make_run(n=60), scorer)
-    path = page.write([run], lambda _: scorer, tmp_path / "r.html", limit_bytes=3_000_000)
+    path = page.write([run], tmp_path / "r.html", limit_bytes=3_000_000)
     text = path.read_text()
     assert path.stat().st_size < 3_000_000
     assert "Every episode is on this page." in text
@@ -253,7 +253,7 @@ def test_failures_are_heard_first_up_to_the_budget_told_and_the_rest_is_linked(
 ) -> None:
     run = audible(make_run(n=60), scorer)
     monkeypatch.setattr(page, "SOUND", 2_000_000)
-    path = page.write([run], lambda _: scorer, tmp_path / "r.html")
+    path = page.write([run], tmp_path / "r.html")
     text = path.read_text()
     assert "Recordings take 2 MB of it at most, failures first" in text
     lines = json.loads(text.split('id="index">')[1].split("</script>")[0])
@@ -285,7 +285,7 @@ def test_a_browser_shows_players_and_waveforms_and_plays(
         return [next(p for p in trajectory.steps[0].said[0].parts if isinstance(p, Audio))]
 
     run = audible(make_run(n=3), scorer)
-    shown = page.write([run], lambda _: _with(scorer, views), tmp_path / "report.html")
+    shown = page.write([presented(run, _with(scorer, views))], tmp_path / "report.html")
     watch = Watch()
     tab = browser.new_page(color_scheme=scheme)
     tab.on("pageerror", lambda error: watch.errors.append(str(error)))

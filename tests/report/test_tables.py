@@ -153,3 +153,23 @@ def test_a_number_that_is_no_share_is_never_in_per_cent(
 def test_a_partial_number_says_why() -> None:
     partial = Estimate(name="x", value=1.0, partial="1 of 4 parts run", share=False)
     assert figures.value(partial) == "– (1 of 4 parts run)"
+
+
+OBEYED = [
+    *"\u0085\u2028\u2029\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e",
+    *"\u2066\u2067\u2068\u2069\x1b\r\x0b\x0c\x1c\x1d\x1e\x7f\x9b",
+]
+
+
+@pytest.mark.parametrize("sign", OBEYED, ids=ascii)
+def test_what_ends_a_line_or_turns_its_direction_is_shown_as_a_sign(sign: str) -> None:
+    shown = tables.visible(f"before{sign}after")
+    assert sign not in shown and len(shown.splitlines()) == 1
+    assert (
+        shown.startswith("before") and shown.endswith("after") and len(shown) > len("beforeafter")
+    )
+
+
+def test_letters_that_need_joiners_and_plain_line_breaks_stay() -> None:
+    text = "می\u200cخواهم 👩\u200d🔬\tline\nline"
+    assert tables.visible(text) == text

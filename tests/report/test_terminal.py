@@ -13,6 +13,7 @@ from tests.report.conftest import SCORER
 from toolmark import api
 from toolmark import suites as known
 from toolmark.cli import episode, progress, terminal
+from toolmark.failure import Failure
 from toolmark.models import resolve
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.runner import Progress
@@ -148,16 +149,21 @@ def test_what_is_asked_again_is_told_with_the_reason() -> None:
     assert "not run 3  left 9:" in progress.line(waiting, "bfcl m", 34)
 
 
+def lost(task: str, message: str) -> Attempt:
+    failure = Failure(stage="environment", kind="environment", message=message)
+    return Attempt(task=task, repeat=0, failure=failure)
+
+
 def test_only_the_latest_reason_of_what_is_still_not_run_counts(make_run: Maker) -> None:
     run = make_run(n=6, absent=2)  # lab-4 and lab-5
     lines = Lines(run.path / "attempts.jsonl")
     for task, reason in (("lab-0", "mended since"), ("lab-4", "of old"), ("lab-4", "stderr: x\ny")):
-        lines.append(Attempt(task=task, repeat=0, stage="world", reason=reason))
+        lines.append(lost(task, reason))
     lines.close()
     told = written(lambda console: terminal.not_run(console, run))
     assert told == [
-        "  not run, 1 episode: RateLimited: 429 after 5 tries",
-        "  not run, 1 episode: stderr: x",
+        "  not run, 1 episode: rate_limited: 429 after 5 tries",
+        "  not run, 1 episode: environment: stderr: x",
         f"  next: toolmark show {run.path} lab-5  (one of them, whole)",
         "  next: give the same command again to run what is missing",
     ]
@@ -166,20 +172,28 @@ def test_only_the_latest_reason_of_what_is_still_not_run_counts(make_run: Maker)
 def test_what_a_set_lacks_no_run_mends(make_run: Maker) -> None:
     run = make_run(n=6, absent=2)  # lab-4 and lab-5
     lines = Lines(run.path / "attempts.jsonl")
-    lines.append(Attempt(task="lab-4", repeat=0, stage="world", reason="not spoken"))
+    lacking = Failure(stage="preparation", kind="preparation", message="not spoken")
+    lines.append(Attempt(task="lab-4", repeat=0, failure=lacking))
     lines.close()
-    told = written(lambda console: terminal.not_run(console, run, {"lab-4", "lab-5"}))
-    assert "  next: make the set again: 2 episodes of it could not be made" in told[-1]
-    assert not any("same command" in line for line in told)
-    told = written(lambda console: terminal.not_run(console, run, {"lab-4"}))
-    assert "1 episode of it" in told[-2] and "same command" in told[-1]
+    told = written(lambda console: terminal.not_run(console, run))
+    assert "same command" in told[-1] and not any("make the set" in line for line in told)
+    plan = replace(run.info.plan, tasks="made")
+    run.info = replace(run.info, plan=plan)
+    told = written(lambda console: terminal.not_run(console, run))
+    assert "  next: make the set again: 1 episode of it could not be made" in told[-2]
+    assert "same command" in told[-1]  # for lab-5
+    lines = Lines(run.path / "attempts.jsonl")
+    lines.append(Attempt(task="lab-5", repeat=0, failure=lacking))
+    lines.close()
+    told = written(lambda console: terminal.not_run(console, run))
+    assert "2 episodes of it" in told[-1]
 
 
 def test_a_reason_is_told_to_its_end(make_run: Maker) -> None:
     run = make_run(n=2, absent=1)
     reason = f"servers cannot run: {'a, ' * 100}next: fetch them"
     lines = Lines(run.path / "attempts.jsonl")
-    lines.append(Attempt(task="lab-1", repeat=0, stage="world", reason=reason))
+    lines.append(lost("lab-1", reason))
     lines.close()
     api.rescore(run, SCORER)
     listed = written(lambda console: terminal.outcomes(console, run))

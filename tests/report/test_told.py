@@ -7,14 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from io import StringIO
 
+from msgspec import structs
 from rich.console import Console
+from tests.report.conftest import presented
 
 from toolmark.cli import episode, terminal
 from toolmark.report import facts
-from toolmark.runs import scoring
+from toolmark.runs import finishing
+from toolmark.runs.presentation import read_presentation
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Metric, Scorer
+from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import Columns
+from toolmark.stats.formulas import Metric
 from toolmark.types import Label, Score, Task, Trajectory, Verdict
 
 Maker = Callable[..., Run]
@@ -60,10 +64,10 @@ def test_a_summary_names_its_reading_and_says_what_it_counts(
 ) -> None:
     def metrics(columns: Columns) -> Sequence[Metric]:
         head, part, *_ = scorer.metrics(columns)
-        return [head, replace(part, name="sim_cov", told="similarity", unit="calls made")]
+        return [head, structs.replace(part, name="sim_cov", told="similarity", unit="calls made")]
 
     run = make_run(n=12)
-    found = scoring.rescore(run, replace(scorer, metrics=metrics))
+    found = finishing.rescore(run, replace(scorer, metrics=metrics))
     lines = written(lambda console: terminal.summary(console, found))
     assert any(line.strip().startswith("success, official reading ") for line in lines)
     assert any("similarity " in line and line.endswith("n=4 calls made") for line in lines)
@@ -73,7 +77,7 @@ def test_a_summary_names_its_reading_and_says_what_it_counts(
         readings=("official",),
         score=lambda task, played: {"official": scorer.score(task, played)["official"]},
     )
-    alone = scoring.rescore(run, only)
+    alone = finishing.rescore(run, only)
     assert not any("reading" in x for x in written(lambda to: terminal.summary(to, alone)))
 
 
@@ -103,7 +107,9 @@ def test_a_class_of_failure_is_told_with_the_suites_words(make_run: Maker, score
     common = written(lambda to: terminal.failures(to, run, words))
     assert "  2 failures: wrong_value  type_error:nested within" in common
     assert len(common) == terminal.REASONS
-    made, _ = facts.side(0, run, replace(scorer, natives=words), "a")
+    shown = read_presentation(presented(run, replace(scorer, natives=words)))
+    assert shown is not None
+    made, _ = facts.side(0, run, shown, "a")
     rows = {row.native: row for causes in made.causes for row in causes.rows}
     assert "calls" in rows["calls asked for too much"].show, "episodes are found by the code"
     assert "4 incorrect value" in rows, "classes without words stay as they are"
@@ -118,16 +124,12 @@ def test_answers_that_share_items_are_told_with_their_items() -> None:
     assert terminal._counts(part) == "10 of all 20 answers"
 
 
-def test_a_summary_knows_items_only_where_answers_share_them(
-    make_run: Maker, scorer: Scorer
-) -> None:
+def test_a_summary_knows_items_only_where_answers_share_them(make_run: Maker) -> None:
     assert "n_items" not in make_run(n=6).summary()["score"]
     assert make_run(n=6, repeats=2).summary()["score"]["n_items"] == 6
 
 
-def test_repeats_tell_how_often_all_and_any_of_them_are_right(
-    make_run: Maker, scorer: Scorer
-) -> None:
+def test_repeats_tell_how_often_all_and_any_of_them_are_right(make_run: Maker) -> None:
     assert not any(name.startswith("pass") for name in make_run(n=6).summary()["parts"])
     found = make_run(n=12, repeats=5).summary()
     names = ["pass^2", "pass^4", "pass^5", "pass@2", "pass@4", "pass@5"]
@@ -149,4 +151,4 @@ def test_repeats_of_a_score_that_is_no_right_or_wrong_pass_nothing(
             name: Verdict(outcome="correct", value=0.5) for name in scorer.readings
         },
     )
-    assert not any(name.startswith("pass") for name in scoring.rescore(run, half)["parts"])
+    assert not any(name.startswith("pass") for name in finishing.rescore(run, half)["parts"])

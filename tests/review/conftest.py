@@ -16,12 +16,12 @@ import pytest
 from toolmark import codec
 from toolmark.media import Media
 from toolmark.review.server import Desk, Server
-from toolmark.runs import folders, scoring
+from toolmark.runs import finishing, folders
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Metric, Scorer
-from toolmark.stats.summary import mean
+from toolmark.runs.suite import Scorer
+from toolmark.stats.formulas import Metric
 from toolmark.types import (
     Call,
     Image,
@@ -117,7 +117,7 @@ def score(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
 SCORER = Scorer(
     readings=("official",),
     score=score,
-    metrics=lambda columns: [Metric("success", lambda table: mean(table, "success"))],
+    metrics=lambda columns: [Metric("success")],
     tables=lambda readings: (),
 )
 
@@ -137,7 +137,7 @@ def make(
         done.append(trajectory(i, own, right=i not in wrong, words=words or {}))
     done.close()
     run = Run(path)
-    scoring.rescore(run, SCORER)
+    finishing.rescore(run, SCORER)
     return Run(path)
 
 

@@ -126,4 +126,4 @@ def test_calibrate_prints_thresholds_and_writes_a_page(toolmark: Command, tmp_pa
     assert (code, "no such file" in err) == (2, True)
     os.mkfifo(tmp_path / "pipe")  # nobody writes there: it would be waited on for ever
     code, _, err = toolmark("calibrate", tmp_path / "pipe")
-    assert (code, "pipe: not a file" in err) == (1, True)
+    assert (code, "pipe: not a file" in err) == (2, True)

@@ -14,8 +14,8 @@ import msgspec
 from toolmark.dialects.native import Native
 from toolmark.errors import ToolmarkError, WorldError
 from toolmark.media import Media
-from toolmark.runs.suite import Metric, Scorer, Suite
-from toolmark.stats.summary import mean
+from toolmark.runs.suite import Scorer, Suite
+from toolmark.stats.formulas import Metric
 from toolmark.types import (
     Call,
     Label,
@@ -118,7 +118,7 @@ def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
 SCORER = Scorer(
     readings=("exact",),
     score=score,
-    metrics=lambda columns: (Metric("accuracy", lambda c: mean(c, "accuracy")),),
+    metrics=lambda columns: (Metric("accuracy"),),
     tables=lambda by_reading: (),
 )
 

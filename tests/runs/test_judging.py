@@ -11,6 +11,7 @@ from tests.runs import mini
 
 import toolmark as tm
 from toolmark.errors import DataError, EndpointError, Rejected, Unavailable
+from toolmark.failure import Failure, Kind, Subject
 from toolmark.runs import judging
 from toolmark.runs.door import ALIKE, BREAKER, REFUSALS, Door
 from toolmark.runs.runner import Progress
@@ -31,6 +32,19 @@ class Named:
         raise AssertionError("asked in another way")
 
 
+DOWN = Failure(stage="judge", kind="unavailable", message="down")
+MUTE = Failure(stage="judge", kind="judge", message="nothing said")
+KINDS = {
+    401: "rejected.auth", 402: "rejected.billing", 403: "rejected.auth", 404: "rejected.not_found",
+}  # fmt: skip
+
+
+def refusal(
+    kind: Kind = "rejected.other", subject: Subject = "", message: str = "too large"
+) -> Failure:
+    return Failure(stage="model", kind=kind, status=400, subject=subject, message=message)
+
+
 def _asking(say: Say, asked: list[tuple[str, str, int]]) -> judging.Ask:
     async def ask(model: Model, kind: str, task: Task, trajectory: Trajectory) -> Judgement:
         name: str = model.name  # type: ignore[attr-defined]
@@ -41,7 +55,7 @@ def _asking(say: Say, asked: list[tuple[str, str, int]]) -> judging.Ask:
             raise value
         return Judgement(
             task=task.id, repeat=trajectory.repeat, kind=kind, judge="", value=value,
-            reason="" if value is not None else "nothing said",
+            failure=None if value is not None else MUTE,
         )  # fmt: skip
 
     return ask
@@ -79,8 +93,8 @@ def test_only_what_is_missing_is_asked_again(run: Run) -> None:
 
     done, _ = _collect(run, fails)
     assert (done.n_run, done.n_not_run) == (16, 4)
-    reasons = {j.judge: j.reason for j in run.judgements() if j.value is None}
-    assert reasons == {"A": "Unavailable: down", "B": "nothing said"}
+    failures = {j.judge: j.failure for j in run.judgements() if j.value is None}
+    assert failures == {"A": DOWN, "B": MUTE}
     done, asked = _collect(run, lambda name, _: 0.75)
     assert sorted(asked) == [(n, "sum-1", r) for n in "AB" for r in (0, 1)]
     assert done.n_done_before == 16
@@ -153,7 +167,7 @@ def test_a_refused_judge_is_asked_no_more_and_the_others_go_on(run: Run, status:
     said = {name: [j for j in run.judgements() if j.judge == name] for name in "AB"}
     assert len(said["A"]) == len(said["B"]) == 10
     assert all(j.value == 0.5 for j in said["B"])
-    assert all(j.value is None and "no such key" in j.reason for j in said["A"])
+    assert [j.failure and j.failure.kind for j in said["A"]] == [KINDS[status], *["stopped"] * 9]
 
 
 def test_a_dead_judge_is_given_up(tmp_path: Path) -> None:
@@ -168,27 +182,29 @@ def test_refusals_of_single_items_shut_no_door_once_one_passed() -> None:
     early, late = Door(), Door()
     late.passed()
     for _ in range(REFUSALS):
-        early.failed("too large", Rejected("too large", 400))
-        late.failed("too large", Rejected("too large", 400))
+        early.failed(refusal())
+        late.failed(refusal())
     assert early.shut
     assert not late.shut
 
 
-def test_refusals_in_the_same_words_shut_it_sooner_than_others() -> None:
-    same, other = Door(), Door()
+def test_refusals_that_say_alike_what_is_refused_shut_it_sooner_than_others() -> None:
+    same, mixed, other = Door(), Door(), Door()
+    subjects: tuple[Subject, ...] = ("pictures", "tools", "setting")
     for n in range(ALIKE):
         assert not same.shut
-        same.failed("At most 0 images", Rejected("At most 0 images", 400))
-        other.failed(f"item {n} is too large", Rejected(f"item {n} is too large", 400))
-    assert same.shut and not other.shut
+        same.failed(refusal("rejected.unsupported", "pictures", f"words {n}"))
+        mixed.failed(refusal("rejected.unsupported", subjects[n]))
+        other.failed(refusal(message="the same words"))
+    assert same.shut and not mixed.shut and not other.shut
 
 
 def test_refusals_that_come_before_the_answers_of_others_shut_no_door() -> None:
     door = Door(at_once=16)
     for _ in range(15):
-        door.failed("too large", Rejected("too large", 413))
+        door.failed(refusal())
     assert not door.shut
-    door.failed("too large", Rejected("too large", 413))
+    door.failed(refusal())
     assert door.shut
 
 
@@ -196,12 +212,12 @@ def test_failures_shut_the_door_only_in_a_row() -> None:
     door = Door()
     for _ in range(3):
         for _ in range(BREAKER - 1):
-            door.failed("down", Unavailable("down"))
+            door.failed(DOWN)
         door.passed()
     assert not door.shut
     for _ in range(BREAKER):
-        door.failed("no number")
-    assert "no number" in door.shut
+        door.failed(MUTE)
+    assert MUTE.message in door.shut
 
 
 def test_a_damaged_panel_is_named(run: Run) -> None:

@@ -14,6 +14,7 @@ from tests.runs import mini
 
 import toolmark as tm
 from toolmark.errors import DataError, Rejected, Timeout, ToolmarkError, Unavailable, UsageError
+from toolmark.failure import Failure
 from toolmark.media import Media
 from toolmark.runs import jsonl
 from toolmark.runs.door import BREAKER
@@ -57,15 +58,18 @@ def test_a_failing_endpoint_is_never_an_answer(tmp_path: Path) -> None:
     assert summary["score"]["value"] == 1.0
     assert summary["score"]["worst"] == 0.75
     assert summary["score"]["best"] == 1.0
-    assert Counter(a.stage for a in found.attempts()) == {"model": 5}
-    assert all(s.not_run.startswith("model: Timeout") for s in found.scores() if not s.readings)
+    assert Counter(a.failure.stage for a in found.attempts()) == {"model": 5}
+    lost = Failure(stage="model", kind="timeout", message="slow")
+    assert all(s.failure == lost for s in found.scores() if not s.readings)
+    assert summary["failures"] == {"timeout": 5}
 
 
 def test_a_dead_world_is_not_run_and_keeps_its_steps(tmp_path: Path) -> None:
     suite = mini.load(n=5, dead=("sum-3",))
     found = tm.run(suite, mini.Adder(), log_dir=tmp_path)
     (attempt,) = found.attempts()
-    assert (attempt.task, attempt.stage) == ("sum-3", "world")
+    failure = attempt.failure
+    assert (attempt.task, failure.stage, failure.kind) == ("sum-3", "environment", "environment")
     assert found.summary()["n_not_run"] == 1
 
 
@@ -117,7 +121,8 @@ def test_a_fault_of_the_scorer_is_named_contained_and_mended_by_rescoring(
     assert (summary["n_run"], summary["n_not_run"]) == (18, 2)
     assert summary["score"]["worst"] == 0.9
     (faulty,) = [s for s in found.scores() if s.task == "sum-2"]
-    assert "the scorer broke" in faulty.not_run
+    assert faulty.failure is not None and faulty.failure.kind == "scorer"
+    assert "the scorer broke" in faulty.failure.message
     again = run(mini.Adder(), tmp_path)  # the other missing one is still completed
     assert again.path == found.path
     assert again.summary()["n_run"] == 19
@@ -247,7 +252,7 @@ def test_what_searches_wait_for_is_seen_and_told_of_those_that_were_stopped(tmp_
 
     found, seen = asyncio.run(main())
     assert seen == {"serpapi, connection refused"}
-    told = [(attempt.task, attempt.reason) for attempt in found.attempts()]
+    told = [(attempt.task, attempt.failure.message) for attempt in found.attempts()]
     why = "stopped by the user while 2 waited: serpapi, connection refused"
     assert sorted(told) == [("sum-0", why), ("sum-1", why)]
 
@@ -316,7 +321,7 @@ def test_what_a_task_needs_is_run_first_and_its_state_handed_on(tmp_path: Path) 
 def test_what_needs_a_task_that_was_not_run_is_not_run(tmp_path: Path) -> None:
     found = chain(tmp_path, mini.Adder(lambda i, r: Timeout("x") if i == 1 else None))
     assert found.summary()["n_run"] == 0
-    assert Counter(a.stage for a in found.attempts()) == {"model": 1, "needs": 6}
+    assert Counter(a.failure.kind for a in found.attempts()) == {"timeout": 1, "needs": 6}
     healthy = mini.Adder()
     again = chain(tmp_path, healthy)
     assert again.path == found.path

@@ -12,6 +12,7 @@ from tests.runs import mini
 
 import toolmark as tm
 from toolmark.errors import ToolmarkError, Unavailable
+from toolmark.failure import NOT_REACHED
 from toolmark.report import spent as told
 from toolmark.runs import spent
 from toolmark.runs.jsonl import Lines
@@ -88,7 +89,7 @@ def test_every_token_is_counted_once_with_whom_it_went_to(
         for i, (steps, used) in enumerate(zip(complete, replies, strict=True))
     ])  # fmt: skip
     written(run.path, "attempts.jsonl", [
-        Attempt(task="t", repeat=0, stage="model", reason="x", steps=steps) for steps in lost
+        Attempt(task="t", repeat=0, failure=NOT_REACHED, steps=steps) for steps in lost
     ])  # fmt: skip
     written(run.path, "judgements.jsonl", [
         Judgement(task="t", kind="k", judge="j", usage=usage) for usage in judged
@@ -131,7 +132,7 @@ def test_the_line_tells_what_there_is() -> None:
 def test_two_runs_are_compared_by_tokens_per_episode(tmp_path: Path) -> None:
     one = tm.run(mini.load(n=4), mini.Adder(), log_dir=tmp_path / "a")
     other = tm.run(mini.load(n=4), mini.Adder(lambda i, r: "no"), log_dir=tmp_path / "b")
-    found = tm.compare(one, other, mini.SCORER)
+    found = tm.compare(one, other)
     assert (found.spent_a.each, found.spent_b.each) == (17.0, None)
     row = next(line for line in str(found).splitlines() if "tokens per episode" in line)
     assert "A 17, B –" in row
@@ -139,5 +140,5 @@ def test_two_runs_are_compared_by_tokens_per_episode(tmp_path: Path) -> None:
 
 def test_the_report_tells_it_too(tmp_path: Path) -> None:
     run = tm.run(mini.load(n=4), mini.Adder(), log_dir=tmp_path)
-    page = tm.write_report(run, scorer=mini.SCORER).read_text("utf-8").replace("<wbr>", "")
+    page = tm.write_report(run).read_text("utf-8").replace("<wbr>", "")
     assert "8 requests" in page and told.line(spent.of(run)).split(";")[0].split(",")[0] in page

@@ -64,7 +64,7 @@ def test_a_torn_last_line_is_dropped(folder: Path) -> None:
     assert [t.task for t in Run(folder).trajectories()] == ["a"]
     assert path.read_bytes() != whole  # a reader changes nothing
     with Folder(folder) as opened:
-        opened.trajectories.append(Trajectory(task="b"))
+        opened.episodes.append(Trajectory(task="b"))
     assert path.read_bytes() == whole + codec.encode(Trajectory(task="b")) + b"\n"
 
 
@@ -108,11 +108,14 @@ def test_an_episode_twice_is_damage(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"{", "run.json: not a toolmark run"),
-        (b"[]", "run.json: not a toolmark run"),
-        (b"\xff\xfe", "run.json: not a toolmark run"),
+        (b"{", "run.json: cannot be read"),
+        (b"[]", "run.json: cannot be read"),
+        (b"\xff\xfe", "run.json: cannot be read"),
         (b'{"format":99,"plan":{"suite":"s","model":"m","dialect":"d"},"seed":1,"n_tasks":1}',
-         "format 99; this version reads 1"),
+         "a newer version of toolmark .format 99, this one reads 2.; open it with that"),
+        (b'{"format":1,"plan":{},"seed":1,"command":"toolmark run s -m m"}',
+         "an older version of toolmark .format 1,.*; make a new run: toolmark run s -m m --fresh$"),
+        (b'{"format":1}', "an older version of toolmark .*make a new run: the command that"),
     ],
 )  # fmt: skip
 def test_a_foreign_run_json_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
@@ -137,7 +140,7 @@ def test_one_writer_at_a_time(folder: Path) -> None:
 def test_a_full_disk_loses_nothing_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = folder / "trajectories.jsonl"
     with Folder(folder) as opened:
-        opened.trajectories.append(Trajectory(task="a"))
+        opened.episodes.append(Trajectory(task="a"))
         before = path.read_bytes()
         real = os.pwrite
 
@@ -148,10 +151,10 @@ def test_a_full_disk_loses_nothing_written(folder: Path, monkeypatch: pytest.Mon
 
         monkeypatch.setattr(os, "pwrite", full)
         with pytest.raises(DataError, match="No space left"):
-            opened.trajectories.append(Trajectory(task="b"))
+            opened.episodes.append(Trajectory(task="b"))
         monkeypatch.undo()
         assert path.read_bytes() == before
-        opened.trajectories.append(Trajectory(task="b"))
+        opened.episodes.append(Trajectory(task="b"))
     assert [t.task for t in Run(folder).trajectories()] == ["a", "b"]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from toolmark.failure import NOT_REACHED
 from toolmark.stats.columns import Columns, columns
 from toolmark.types import Score, Verdict
 
@@ -19,7 +20,7 @@ def build(values: Sequence[Sequence[float | None]], *, prefix: str = "t") -> Col
                 item=f"i{i}",
                 repeat=repeat,
                 readings={} if value is None else {"r": _verdict(value)},
-                not_run="lost" if value is None else "",
+                failure=NOT_REACHED if value is None else None,
             )
             for i, row in enumerate(values)
             for repeat, value in enumerate(row)

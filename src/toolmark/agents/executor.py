@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from toolmark.agents import wording
-from toolmark.agents.loop import ENDINGS, at_once, executed, merge, opened, total
+from toolmark.agents.loop import ENDINGS, IN_ENVIRONMENT, at_once, begun, executed, merge, total
 from toolmark.agents.paced import Paced
 from toolmark.agents.pool import Pool
 from toolmark.codec import restore
@@ -77,8 +77,8 @@ class Executor:
         steps bounds the rounds of a turn; one call over its limit of calls, or a conversation too
         long for the model, ends the episode without a reply.
         """
-        if hasattr(world, "opening") and task.turns:
-            task = opened(task, await world.opening(task.turns[0].messages))
+        with IN_ENVIRONMENT:
+            task = await begun(task, world)
         talk = _Talk(self, task, model, world, [] if steps is None else steps)
         talk.sampling = merge(sampling, task.sampling)
         talk.repeat = repeat
@@ -90,13 +90,15 @@ class Executor:
         last = talk.steps[-1] if talk.steps else None
         final = last is not None and last.phase == "final"
         offered = tuple(talk.offered.values())
+        with IN_ENVIRONMENT:
+            state = await world.final_state()
         return Trajectory(
             task=task.id,
             repeat=repeat,
             dialect=Staged.name,
             steps=tuple(talk.steps),
             answer=thoughtless(last.reply.text) if last is not None and final else "",
-            state=await world.final_state(),
+            state=state,
             ending=ending,
             tools=() if offered == task.tools else offered,
             usage=total(talk.steps),
@@ -172,7 +174,8 @@ class _Talk:
 
     async def _look(self) -> None:
         """See what is offered now: servers may change their tools between rounds."""
-        tools = await self.world.tools() or self.task.tools
+        with IN_ENVIRONMENT:
+            tools = await self.world.tools() or self.task.tools
         for turn in self.task.turns[: self.index + 1]:
             tools += turn.tools
         self.tools = tools
@@ -206,9 +209,10 @@ class _Talk:
         return step
 
     async def _execute(self, calls: tuple[Call, ...]) -> tuple[Result, ...]:
-        if self.width > 1 and len(calls) > 1:
-            return await executed(self.world, calls, self.width)
-        return tuple([await self.world.call(call) for call in calls])
+        with IN_ENVIRONMENT:
+            if self.width > 1 and len(calls) > 1:
+                return await executed(self.world, calls, self.width)
+            return tuple([await self.world.call(call) for call in calls])
 
     async def _ask(self, phase: Phase, instruction: str) -> Step:
         """Ask the model in one phase and keep the step. Raises _TooLong."""

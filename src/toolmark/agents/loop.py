@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from toolmark.agents.user import User
+from toolmark.errors import During
 from toolmark.types import (
     Call,
     Dialect,
@@ -37,6 +38,7 @@ ENDINGS: dict[StopReason, Ending] = {
     "over_long": "over_long",
 }
 _SILENT = Sampling()
+IN_ENVIRONMENT, _IN_USER = During("environment"), During("user")
 _FORCED = ("steps", "calls", "over_long")
 
 
@@ -62,9 +64,9 @@ async def loop(
     `steps` is filled as it goes, so that the caller still has them when an EndpointError or
     WorldError passes through.
     """
-    own = await world.tools()
-    if hasattr(world, "opening") and task.turns:
-        task = opened(task, await world.opening(task.turns[0].messages))
+    with IN_ENVIRONMENT:
+        own = await world.tools()
+        task = await begun(task, world)
     talk = _Talk(task, dialect, own or task.tools, [] if steps is None else steps)
     talk.at_once = at_once(world)
     talk.user = getattr(world, "user", None)
@@ -81,13 +83,15 @@ async def loop(
     last = talk.steps[-1] if talk.steps else None
     if talk.changes:
         own = tuple(talk.ever.values())
+    with IN_ENVIRONMENT:
+        state = await world.final_state()
     return Trajectory(
         task=task.id,
         repeat=repeat,
         dialect=dialect.name,
         steps=tuple(talk.steps),
         answer="" if last is None or last.calls else last.reply.text,
-        state=await world.final_state(),
+        state=state,
         ending=ending,
         tools=() if own == task.tools else own,
         usage=total(talk.steps),
@@ -132,7 +136,8 @@ class _Talk:
         """Let the user hear the last reply; return whether there was an answer, which is said."""
         if self.user is None or not text.strip():
             return False
-        ruling, message = await self.user.answer(self.task, self.turn, self.steps, text)
+        with _IN_USER:
+            ruling, message = await self.user.answer(self.task, self.turn, self.steps, text)
         self.steps[-1] = replace(self.steps[-1], ruling=ruling)
         if message is None:
             return False
@@ -143,7 +148,8 @@ class _Talk:
 
     async def look(self, world: World) -> None:
         """Offer what the world offers now: its new tools appear, those it has lost go."""
-        now = {tool.name: tool for tool in await world.tools()}
+        with IN_ENVIRONMENT:
+            now = {tool.name: tool for tool in await world.tools()}
         lost = {name: tool for name, tool in self.own.items() if name not in now}
         fresh = tuple(tool for name, tool in now.items() if name not in self.own)
         self.own = now
@@ -173,10 +179,11 @@ async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, rep
         reading = talk.dialect.read(reply, talk.tools)
         calls = reading.calls
         allowed = calls if talk.left is None else calls[: talk.left]
-        if talk.at_once > 1 and len(allowed) > 1:
-            results = await executed(world, allowed, talk.at_once)
-        else:
-            results = tuple([await world.call(call) for call in allowed])
+        with IN_ENVIRONMENT:
+            if talk.at_once > 1 and len(allowed) > 1:
+                results = await executed(world, allowed, talk.at_once)
+            else:
+                results = tuple([await world.call(call) for call in allowed])
         talk.steps.append(
             Step(
                 reply=reply,
@@ -200,6 +207,13 @@ async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, rep
         elif reply.stop != "stop" or not await talk.heard(reply.text):
             return ENDINGS[reply.stop]
     return "steps"
+
+
+async def begun(task: Task, world: World) -> Task:
+    """Return the task with its first turn as the world says it, where it does."""
+    if not hasattr(world, "opening") or not task.turns:
+        return task
+    return opened(task, await world.opening(task.turns[0].messages))
 
 
 def opened(task: Task, messages: tuple[Message, ...]) -> Task:

@@ -1,61 +1,98 @@
-"""What to do about episodes that were not run: some will pass if they are asked again, not all."""
+"""What to do about episodes that were not run: a table by kind of failure (`failures.toml`)."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
 
+import msgspec
+from msgspec import Struct
+
+from toolmark.failure import Failure, Kind, Subject
 from toolmark.models import places
+from toolmark.report.tables import plural
+from toolmark.runs.lifecycle import finishing_command
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
-from toolmark.types import Attempt
 
-Kind: TypeAlias = Literal["blind", "refused", "away", "faulty", "later"]
-
-_REFUSED = re.compile(r"(?:^|: )4(?!08|09|25|29)\d\d: ")  # those come back as Unavailable, or wait
-_PICTURE = re.compile(r"\bimages?\b|image_url|\bpictures?\b|multi-?modal|\bvision\b", re.IGNORECASE)
-_AWAY = "cannot be reached"
+TABLE = Path(__file__).with_name("failures.toml")
+AGAIN = "give the same command again to run what is missing"
 
 
-def steps(run: Run, left: Sequence[Attempt], n_lost: int = 0) -> Iterator[str]:
-    """Go through the next steps for the episodes that are left.
+class Advised(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A step, and for which failures it is; what is not given fits any (`failures.toml`)."""
 
-    `n_lost` of these are of tasks that could not be made: they are told elsewhere.
-    """
+    next: str
+    again: bool
+    subject: Subject | None = None
+    answered: bool | None = None
+    knob: str = ""
+    set: bool = False
+
+    def fits(self, failure: Failure, plan: Plan) -> bool:
+        """Tell whether it is for this failure in such a run."""
+        return (
+            self.subject in (None, failure.subject)
+            and self.answered in (None, failure.status > 0)
+            and (not self.knob or self.knob in plan.knobs)
+            and (not self.set or bool(plan.tasks))
+        )
+
+
+class About(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is known of one kind."""
+
+    means: str
+    retried: str
+    todo: str
+    steps: tuple[Advised, ...] = ()
+    follows: bool = False
+
+
+_LATER = Advised(next="", again=True)
+
+
+@cache
+def table() -> Mapping[Kind, About]:
+    """Return the table, in the order of the kinds."""
+    found = msgspec.toml.decode(TABLE.read_bytes(), type=dict[Kind, About])
+    return {kind: found[kind] for kind in get_args(Kind)}
+
+
+def steps(run: Run, failures: Iterable[Failure], n_unreached: int = 0) -> Iterator[str]:
+    """Go through the next steps for episodes that failed so, and those that were never begun."""
     plan = run.info.plan
-    kinds = Counter(kind(each, plan) for each in left)
-    probe = f"toolmark doctor -m {shlex.quote(plan.model)}{_behind(plan)}"
-    if kinds["blind"]:
-        words = "-T pictures=no asks in words alone; " if "pictures" in plan.knobs else ""
-        yield f"next: the endpoint refuses the pictures: {words}{probe} tells what it takes"
-    if kinds["refused"]:
-        yield f"next: mend that, since it would be refused again; {probe} tells what is taken"
-    if kinds["away"]:
-        yield f"next: {probe}  (is the server up?), then give the same command again"
-    if kinds["faulty"]:
-        yield "next: mend your model's code, then give the same command again"
-    n_told = kinds.total() - kinds["later"]
-    if len(run.done()) + n_told + n_lost < run.info.n_episodes:
-        yield "next: give the same command again to run what is missing"
+    known = table()
+    counts: Counter[Advised] = Counter()
+    n_others = 0
+    for failure in failures:
+        if known[failure.kind].follows:
+            n_others += 1
+        else:
+            counts[step(failure, plan)] += 1
+    for advised, n in counts.items():
+        if advised.next:
+            yield f"next: {advised.next.format(**_names(run, n))}"
+    if n_unreached or any(advised.again for advised in counts) or (n_others and not counts):
+        yield f"next: {AGAIN}"
 
 
-def kind(attempt: Attempt, plan: Plan) -> Kind:
-    """Return what kind of failure kept an episode from being run; "later" may pass by itself."""
-    if attempt.stage not in ("model", "stopped"):
-        return "later"
-    first, _, trace = attempt.reason.partition("\n")
-    if _REFUSED.search(first):
-        return "blind" if _PICTURE.search(first) else "refused"
-    if _AWAY in first:
-        return "away"
-    return "faulty" if trace and _own(plan) else "later"
+def step(failure: Failure, plan: Plan) -> Advised:
+    """Return what to do about a failure of a run."""
+    return next((each for each in table()[failure.kind].steps if each.fits(failure, plan)), _LATER)
 
 
-def _own(plan: Plan) -> bool:
-    return not plan.base_url and not plan.model.startswith(("baseline/", "test/"))
+def _names(run: Run, n: int) -> dict[str, Any]:
+    plan = run.info.plan
+    return {
+        "probe": f"toolmark doctor -m {shlex.quote(plan.model)}{_behind(plan)}",
+        "episodes": plural(n, "episode"),
+        "finish": finishing_command(run.path, plan.spec),
+    }
 
 
 def _behind(plan: Plan) -> str:

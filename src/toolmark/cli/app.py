@@ -1,19 +1,20 @@
-"""The command line: thin. Reads words, calls `api`, prints. Exit codes: 0, 1, 2, 130."""
+"""The command line: thin. Reads words, calls `api`, prints. Exit codes: `codes`."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import uvloop
 
-from toolmark import __version__, api, plugin, suites
+from toolmark import __version__, api, plugin, private, suites
 from toolmark.cli import (
     author,
+    codes,
     interchange,
     judge,
     perturb,
@@ -29,7 +30,7 @@ from toolmark.cli import (
     tune,
 )
 from toolmark.cli import options as o
-from toolmark.errors import Rejected, ToolmarkError, UsageError
+from toolmark.errors import DataError, Rejected, ToolmarkError, UsageError
 from toolmark.models.openai import TIMEOUT_S
 from toolmark.models.policy import CONNECTIONS, RETRIES
 from toolmark.report import names
@@ -37,6 +38,7 @@ from toolmark.report.tables import visible
 from toolmark.runs import ending
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Suite
+from toolmark.worlds.mcp import sandbox as boxes
 
 app = typer.Typer(
     name="toolmark",
@@ -100,7 +102,9 @@ def run(
     log_dir: o.LogDir = RUNS,
     cache: o.CacheDir = None,
     fresh: o.Fresh = False,
+    continue_: o.Continue = False,
     fail_under: o.FailUnder = None,
+    sandbox: o.SandboxMode = o.Sandbox.required,
     dry_run: o.DryRun = False,
     as_json: o.AsJson = False,
 ) -> None:
@@ -112,7 +116,10 @@ def run(
         "repeats": repeats, "tasks": tasks or "",
     }  # fmt: skip
     if dry_run:
-        preview.show(out, loaded, chosen)
+        with boxes.setting(sandbox.value):
+            if loaded.sandboxed:
+                boxes.require()
+            preview.show(out, loaded, chosen)
         return
     asked = o.endpoint(
         [model], base_url=base_url, header=header, max_connections=max_connections,
@@ -123,7 +130,12 @@ def run(
         "reasoning_effort": reasoning_effort.value if reasoning_effort else None,
         "extra_body": o.body(extra_body), "audio_format": audio_format.value,
     }  # fmt: skip
-    kept = {"log_dir": log_dir, "resume": not fresh, "command": _command()}
+    if fresh and continue_:
+        raise UsageError("--fresh begins a new run, --continue goes on with one: leave out one")
+    kept = {
+        "log_dir": log_dir, "resume": not fresh, "continue_": continue_, "command": _command(),
+        "sandbox": sandbox.value,
+    }  # fmt: skip
     settings = chosen | asked | said | kept | {"time_limit_s": time_limit}
     done, stopped, rejected = _execute(loaded, model, settings)
     found = done.summary()
@@ -132,45 +144,41 @@ def run(
     else:
         terminal.summary(out, found)
         terminal.failures(out, done, loaded.scorer.natives)
-        _finish(done, found, _lost(loaded, done) if found["n_not_run"] else ())
+        _finish(done, found)
     if rejected is not None:
-        raise rejected
+        screen.error(err, rejected)
     raise typer.Exit(_verdict(found, fail_under, stopped=stopped))
 
 
 def _execute(
     loaded: Suite, model: str, settings: dict[str, Any]
 ) -> tuple[Run, bool, Rejected | None]:
-    """Run with live progress; Ctrl-C, SIGTERM or SIGHUP ask it to stop, a second one at once.
+    """Run with live progress; Ctrl-C, SIGTERM or SIGHUP ask it to stop, a second one ends it.
 
     Returns the run, whether it was stopped, and the refusal that ended it.
     """
 
     async def main() -> tuple[Run, bool]:
         stop = asyncio.Event()
-        ending.stopping(asyncio.get_running_loop(), stop)
-        with progress.watching(err, f"{loaded.name} {names.short(model)}") as watch:
+        named = f"{loaded.name} {names.short(private.stored(model))}"
+        heeded = ending.stopping(asyncio.get_running_loop(), stop)
+        with heeded, progress.watching(err, named) as watch:
+            let_through()
             done = await api.arun(loaded, model, watch=watch, stop=stop, **settings)
         return done, stop.is_set()
 
     try:
-        return *uvloop.run(main()), None
+        with ending.held_back() as let_through:
+            return *uvloop.run(main()), None
     except Rejected as error:
         if not error.run_dir:
             raise
         return api.open_run(error.run_dir), False, error
 
 
-def _lost(loaded: Suite, done: Run) -> set[str]:
-    """Return the tasks of a file that could not be made when it was."""
-    if loaded.broken is None or not done.info.plan.tasks:
-        return set()
-    return {task.id for task in done.tasks() if loaded.broken(task)}
-
-
-def _finish(done: Run, found: dict[str, Any], lost: Collection[str] = ()) -> None:
+def _finish(done: Run, found: dict[str, Any]) -> None:
     if found["n_not_run"]:
-        terminal.not_run(out, done, lost)
+        terminal.not_run(out, done)
     # what is to be known of the data was told when they were read
     terminal.parts(out, {part: told for part, told in done.info.notes.items() if part != "data"})
     for name, lives in done.info.servers.items():
@@ -186,12 +194,13 @@ def _finish(done: Run, found: dict[str, Any], lost: Collection[str] = ()) -> Non
 
 
 def _verdict(found: dict[str, Any], fail_under: float | None, *, stopped: bool) -> int:
+    """Return the exit code: stopped 130, a gate that failed 1, something not run 3, else 0."""
     if stopped:
-        return 130
+        return codes.INTERRUPTED
     value = found["score"]["value"]
-    if found["n_not_run"] or value is None:
-        return 1
-    return 1 if fail_under is not None and value < fail_under else 0
+    if fail_under is not None and (value is None or value < fail_under):
+        return codes.GATE
+    return codes.NOT_RUN if found["n_not_run"] else 0
 
 
 app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")(ready.list_)
@@ -263,8 +272,8 @@ def demo(
 
 
 def _command() -> str:
-    """Return the command as given, the values of headers left out: they may be keys."""
-    words = ["toolmark"]
+    """Return the command as given, without the values of headers and what may be a key."""
+    words = []
     hide = False
     for word in sys.argv[1:]:
         if word.startswith("--header="):
@@ -272,7 +281,8 @@ def _command() -> str:
         words.append("..." if hide else word)
         hide = word == "--header"
     return " ".join(
-        word if word.isprintable() and " " not in word else repr(word) for word in words
+        word if word.isprintable() and " " not in word else repr(word)
+        for word in ("toolmark", *private.command(words))
     )
 
 
@@ -296,15 +306,20 @@ def main() -> None:
     try:
         with ending.unwinding():
             app()
-    except UsageError as error:
-        _fail(error, 2)
-    except ToolmarkError as error:
-        _fail(error, 1)
+    except (UsageError, DataError) as error:
+        _fail(error, codes.USAGE)
+    except ToolmarkError as error:  # an endpoint or a server that something needs
+        _fail(error, codes.NOT_RUN)
+    except OSError as error:  # of a file that is named by the command, or lies in a folder of it
+        if error.filename is None:
+            raise
+        place = os.fsdecode(error.filename)
+        _fail(DataError(f"{place}: {error.strerror}"), codes.USAGE)
     except ModuleNotFoundError as error:  # of a library that is imported only when it is needed
         step = plugin.blame(error)
         if not step:
             raise
-        _fail(UsageError(f"{error}; next: {step}"), 2)
+        _fail(UsageError(f"{error}; next: {step}"), codes.USAGE)
     except SystemExit as ended:
         # typer ends a command by itself on Ctrl-C, without a word
         if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
@@ -313,5 +328,5 @@ def main() -> None:
 
 
 def _fail(error: ToolmarkError, code: int) -> None:
-    err.print(f"toolmark: {visible(str(error))}", markup=False, highlight=False, soft_wrap=True)
+    screen.error(err, error)
     sys.exit(code)

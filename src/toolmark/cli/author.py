@@ -12,9 +12,9 @@ import msgspec
 import typer
 import uvloop
 
-from toolmark import __version__, api, suites
+from toolmark import __version__, api, private, suites
+from toolmark.cli import codes, progress, screen
 from toolmark.cli import options as o
-from toolmark.cli import progress, screen
 from toolmark.cli.judge import See, opened
 from toolmark.errors import UsageError
 from toolmark.media import Media
@@ -26,6 +26,7 @@ from toolmark.runs.plan import Plan, select, world
 from toolmark.runs.store import Folder, Run
 from toolmark.runs.suite import Suite
 from toolmark.types import Task
+from toolmark.worlds.mcp import sandbox as boxes
 
 if TYPE_CHECKING:
     from toolmark.suites.m3.author import Counts
@@ -58,28 +59,31 @@ def author(
     max_retries: o.Retries = RETRIES,
     timeout: o.Timeout = TIMEOUT_S,
     cache: o.CacheDir = None,
+    sandbox: o.SandboxMode = o.Sandbox.required,
     as_json: o.AsJson = False,
 ) -> None:
     """Have a model do the tasks and a judge decide; what it accepts becomes references."""
     loaded = o.load(suite, _exact(suite, knob), seed)
     chosen = o.words(ids)
-    plan = Plan(
-        suite=loaded.name,
-        model=f"{model} with {judge}",  # what is kept is condensed: it is no run of the model alone
-        dialect=next(iter(loaded.dialects)),
-        knobs=dict(loaded.knobs),
-        base_url=o.elsewhere((model, judge), base_url),
-        sampling=loaded.sampling,
-        limit=limit,
-        ids=chosen,
-        sample=sample,
-        world=world(loaded),
-    )
     settings = o.endpoint(
         (model, judge), base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache,
     ) | {"media": Media(output / "media")}  # fmt: skip
-    counts = uvloop.run(_make(output, plan, loaded, (model, judge), rounds, see, settings))
+    with boxes.setting(sandbox.value), boxes.hiding(output):
+        plan = Plan(
+            suite=loaded.name,
+            # what is kept is condensed: it is no run of the model alone
+            model=f"{private.stored(model)} with {private.stored(judge)}",
+            dialect=next(iter(loaded.dialects)),
+            knobs=dict(loaded.knobs),
+            base_url=o.elsewhere((model, judge), base_url),
+            sampling=loaded.sampling,
+            limit=limit,
+            ids=chosen,
+            sample=sample,
+            world=world(loaded),
+        )
+        counts = uvloop.run(_make(output, plan, loaded, (model, judge), rounds, see, settings))
     _finish(output, counts, as_json=as_json)
 
 
@@ -162,7 +166,7 @@ def _finish(path: Path, counts: Counts, *, as_json: bool) -> None:
         o.dump(found)
     else:
         _tell(path, counts, truths)
-    raise typer.Exit(1 if counts.not_run or not counts.accepted else 0)
+    raise typer.Exit(_code(counts))
 
 
 def _tell(path: Path, counts: Counts, truths: str) -> None:
@@ -171,11 +175,18 @@ def _tell(path: Path, counts: Counts, truths: str) -> None:
         f"{counts.rejected} turned down, {counts.not_run} not run"
     ]
     if counts.not_run:
-        reasons = [attempt.reason for attempt in Run(path).attempts()]
-        lines += [f"  not run: {reason[:500]}" for reason in reasons[-1:]]
+        lost = [attempt.failure for attempt in Run(path).attempts()]
+        lines += [f"  not run: {failure.line[:500]}" for failure in lost[-1:]]
         lines.append("  next: give the same command again to run what is missing")
     if truths:
         lines.append(f"  {truths}")
         lines.append(f"  next: toolmark review {path}  (models made these: look at each of them)")
     for line in lines:
         out.print(visible(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def _code(counts: Counts) -> int:
+    """Return the exit code: something not run 3, every task turned down 1, else 0."""
+    if counts.not_run:
+        return codes.NOT_RUN
+    return 0 if counts.accepted else codes.GATE

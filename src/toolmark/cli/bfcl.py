@@ -10,16 +10,16 @@ import typer
 from rich.console import Console
 
 from toolmark import __version__, suites
+from toolmark.cli import codes, screen, terminal
 from toolmark.cli import options as o
-from toolmark.cli import screen, terminal
 from toolmark.errors import DataError, UsageError, near
+from toolmark.failure import Failure
 from toolmark.fetch import digest
 from toolmark.report.tables import visible
-from toolmark.runs import folders, scoring
-from toolmark.runs.jsonl import Lines
+from toolmark.runs import finishing, folders
+from toolmark.runs.episodes import HELD_BYTES, Episodes
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import columns
 from toolmark.suites.bfcl import data, export, handlers, interchange, registry, sheets, stored
 from toolmark.suites.bfcl.interchange import Rows, Source
@@ -68,7 +68,7 @@ def import_(
     if as_json:
         shown = found[0] if len(found) == 1 else found
         o.dump(shown)
-    raise typer.Exit(1 if any(each["n_not_run"] for each in found) else 0)
+    raise typer.Exit(codes.NOT_RUN if any(each["n_not_run"] for each in found) else 0)
 
 
 def _known(kind: str) -> None:
@@ -104,56 +104,33 @@ def bring(source: Source, log_dir: Path, *, lenient: bool) -> Brought:
     knobs = {**suite.knobs, "imported": source.name}
     plan = Plan(suite="bfcl", model=name, dialect=way.form, knobs=knobs)
     path = folders.claim(log_dir, plan)
-    with _Keeper(path, suite.scorer) as keeper:
-        told = interchange.episodes(rows, suite, reader, lenient=lenient)
+    told = interchange.episodes(rows, suite, reader, lenient=lenient)
+    episodes = Episodes(path)
+    episodes.open_to_append(hold_bytes=HELD_BYTES)
+    try:
         folders.create(
             path,
             plan,
-            map(keeper.keep, told),
+            (_kept(episodes, *each) for each in told),
             seed=suite.seed,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             hashes={**suite.hashes, **{file.name: digest(file) for file in rows.files.values()}},
             versions={"toolmark": __version__},
         )
-        keeper.fill(Run(path))
-    scoring.summarise(Run(path), suite.scorer)
+    finally:
+        episodes.close()
+    finishing.rescore(Run(path), suite.scorer)
     return Brought(Run(path), rows)
 
 
-class _Keeper:
-    """Writes and scores episodes as their tasks go by on the way to the run's task file."""
-
-    def __init__(self, path: Path, scorer: Scorer) -> None:
-        self.scorer = scorer
-        self.trajectories, self.attempts, self.scores = (
-            Lines(path / f"{name}.jsonl", hold_bytes=scoring.HELD_BYTES)
-            for name in ("trajectories", "attempts", "scores")
-        )
-
-    def keep(self, told: tuple[Task, Trajectory | str]) -> Task:
-        """Keep what happened in a task, or why it is not run, and return the task."""
-        task, what = told
-        if isinstance(what, str):
-            attempt = Attempt(task=task.id, repeat=0, stage="import", reason=what)
-            self.attempts.append(attempt)
-            return task
-        self.trajectories.append(what)
-        if task.kind == "scored":
-            self.scores.append(scoring.judge(self.scorer, task, what))
-        return task
-
-    def fill(self, run: Run) -> None:
-        """Add a score without a verdict for what is not run."""
-        self.trajectories.flush()
-        self.attempts.flush()
-        scoring.fill(run, self.scores)
-
-    def __enter__(self) -> _Keeper:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for lines in (self.trajectories, self.attempts, self.scores):
-            lines.close()
+def _kept(episodes: Episodes, task: Task, what: Trajectory | str) -> Task:
+    """Write what happened in a task, or why it is not run, and return the task."""
+    if isinstance(what, str):
+        unread = Failure(stage="import", kind="torn", message=what)
+        episodes.append(Attempt(task=task.id, repeat=0, failure=unread))
+    else:
+        episodes.append(what)
+    return task
 
 
 def export_(
@@ -189,7 +166,7 @@ def emit(run: Run, output: Path, name: str) -> sheets.Entrant:
     if run.info.plan.suite != "bfcl":
         raise UsageError(f"{run.path}: a run of {run.info.plan.suite!r}, not of bfcl")
     if not (run.path / "scores.jsonl").exists():
-        scoring.rescore(run, suites.scorer("bfcl"))
+        finishing.rescore(run, suites.scorer("bfcl"))
     known = registry.models(data.fetch()).get(name)
     shape = _shape(run, name, known)
     mangled = known is None or known.mangled

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import uvloop
 
-from toolmark import api
+from toolmark import api, private
+from toolmark.cli import codes, progress, screen, terminal
 from toolmark.cli import options as o
-from toolmark.cli import progress, screen, terminal
 from toolmark.errors import UsageError, near
 from toolmark.media import Media
 from toolmark.models.openai import TIMEOUT_S
 from toolmark.models.policy import CONNECTIONS, RETRIES
 from toolmark.models.resolve import address, resolve
 from toolmark.report.tables import text, visible
-from toolmark.runs import judging, scoring
+from toolmark.runs import finishing, judging
+from toolmark.runs.damage import check_files
 from toolmark.runs.jsonl import locked
-from toolmark.runs.store import Run
+from toolmark.runs.store import FILES, Run
 from toolmark.types import Instrument, Model
 
 if TYPE_CHECKING:
@@ -69,15 +70,16 @@ def judge(
     forms = {name: judging_m3.form(name, see=see) for name in kinds}
     with locked(run.path):
         run.verify()
+        check_files(run.path, FILES)
         uvloop.run(_collect(run, names, forms, judging_m3.asking(see=see), settings))
-        summary = scoring.anew(run, api.scorer_of(run.info.plan.suite))
+        summary = finishing.score_locked(run, api.judge_of(run))
     found = panel.findings(run, kinds)
     if as_json:
         o.dump({"judged": found, "summary": summary})
     else:
         _show(run, found, summary)
     short = any(each.n_not_run or any(j.n_not_run for j in each.judges) for each in found)
-    raise typer.Exit(1 if short else 0)
+    raise typer.Exit(codes.NOT_RUN if short else 0)
 
 
 def _kinds(words: str, known: Iterable[str]) -> list[str]:
@@ -104,7 +106,7 @@ def _suitable(run: Run, judges: list[str]) -> None:
 def _called(name: str, base_url: str | None) -> str:
     """Return a judge's name; of one that is asked elsewhere than usual, the address is part."""
     place = address(name, base_url) if base_url else ""
-    return f"{place}#{name.partition('/')[2]}" if place else name
+    return f"{place}#{name.partition('/')[2]}" if place else private.stored(name)
 
 
 async def _collect(
@@ -140,10 +142,9 @@ def _show(run: Run, found: list[Findings], summary: Mapping[str, Any]) -> None:
         out.print(text(table) + "\n", markup=False, highlight=False, soft_wrap=True)
     for each in found:
         for judge in each.judges:
-            if judge.reason:
-                told = (
-                    f"  {each.kind}, not run, {judge.judge}: {judge.reason.splitlines()[0][:200]}"
-                )
+            if judge.failure is not None:
+                why = judge.failure.line[:200]
+                told = f"  {each.kind}, not run, {judge.judge}: {why}"
                 out.print(visible(told), markup=False, highlight=False, soft_wrap=True)
     terminal.summary(out, summary)
     if any(judge.n_not_run for each in found for judge in each.judges):

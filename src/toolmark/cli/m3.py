@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,14 +12,17 @@ from typing import Any, NamedTuple
 import typer
 
 from toolmark import __version__, fetch
+from toolmark.cli import codes, screen, terminal
 from toolmark.cli import options as o
-from toolmark.cli import screen, terminal
 from toolmark.dialects.staged import STAGED
 from toolmark.errors import DataError, UsageError
+from toolmark.failure import Failure
+from toolmark.files import atomic_file
 from toolmark.media import Media
 from toolmark.report import tables
 from toolmark.report.tables import plural, visible
-from toolmark.runs import folders, scoring
+from toolmark.runs import finishing, folders
+from toolmark.runs.episodes import HELD_BYTES
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
@@ -60,7 +64,7 @@ def import_(
     log_dir: Path,
     as_json: bool,
 ) -> None:
-    """Read predictions into a run folder and score them; exit 1 if any task is not run."""
+    """Read predictions into a run folder and score them; exit 3 if any task is not run."""
     name = model or source.stem.removesuffix(_SUFFIX)
     plan = _plan(name, source, truths, images, similarity)
     brought = bring(source, plan, log_dir, last=last, lenient=lenient)
@@ -74,7 +78,7 @@ def import_(
         o.dump(found)
     else:
         terminal.summary(out, found)
-    raise typer.Exit(1 if found["n_not_run"] else 0)
+    raise typer.Exit(codes.NOT_RUN if found["n_not_run"] else 0)
 
 
 def _plan(
@@ -116,7 +120,7 @@ def bring(source: Path, plan: Plan, log_dir: Path, *, last: bool, lenient: bool)
         versions={"toolmark": __version__},
     )
     _fill(path, tasks.values(), rows)
-    scoring.rescore(Run(path), suite.SCORER)
+    finishing.rescore(Run(path), suite.SCORER)
     return Brought(Run(path), rows, missing)
 
 
@@ -146,10 +150,12 @@ def _fill(path: Path, tasks: Iterable[Task], rows: Rows) -> None:
             if row is not None and task.reference["steps"]:
                 trajectories.append(layout.trajectory(task, row.entry, media))
                 continue
-            why = rows.bad.get(task.id, score.NO_PREDICTION)
+            failure = score.NO_PREDICTION
             if not task.reference["steps"]:
-                why = data.EMPTY
-            attempts.append(Attempt(task=task.id, repeat=0, stage=score.IMPORT, reason=why))
+                failure = Failure(stage="preparation", kind="preparation", message=data.EMPTY)
+            elif bad := rows.bad.get(task.id):
+                failure = Failure(stage="import", kind="torn", message=bad)
+            attempts.append(Attempt(task=task.id, repeat=0, failure=failure))
     finally:
         trajectories.close()
         attempts.close()
@@ -198,7 +204,7 @@ def replay_(
     at_once: int,
     as_json: bool,
 ) -> None:
-    """Execute the trajectories of a run or a file anew; exit 1 if any could not be."""
+    """Execute the trajectories of a run or a file anew; exit 3 if any could not be."""
     run = _known(path) if path.is_dir() else None
     # a part never takes the place of the whole
     name = "replay-part.jsonl" if ids else "replay.jsonl"
@@ -214,7 +220,7 @@ def replay_(
         o.dump(found)
     else:
         _show(tally, output)
-    raise typer.Exit(1 if tally.lost else 0)
+    raise typer.Exit(codes.NOT_RUN if tally.lost else 0)
 
 
 def _stage(run: Run | None, servers: Path | None, cassette: Path | None) -> play.Stage:
@@ -231,7 +237,7 @@ def _stage(run: Run | None, servers: Path | None, cassette: Path | None) -> play
     if run is None and cassette is not None:  # a file tells too little to know its recording by
         return play.Stage(known, str(cassette), instance=None)
     prepare = local.prepare if own else None
-    return play.Stage(known, str(cassette or ""), prepare=prepare, check=suite.check)
+    return play.Stage(known, str(cassette or ""), prepare=prepare)
 
 
 def _replayed(
@@ -239,22 +245,13 @@ def _replayed(
 ) -> replay.Tally:
     """Execute, count, and write every call; an older file stays until the new one is whole."""
     tally = replay.Tally()
-    draft = output.with_name(f".{output.name}")
-    draft.unlink(missing_ok=True)
-    lines = Lines(draft, hold_bytes=scoring.HELD_BYTES)
+    with atomic_file(output) as draft, closing(Lines(draft, hold_bytes=HELD_BYTES)) as lines:
 
-    def keep(row: replay.Again) -> None:
-        tally.add(row)
-        lines.append(row)
+        def keep(row: replay.Again) -> None:
+            tally.add(row)
+            lines.append(row)
 
-    try:
         asyncio.run(replay.play(pasts, stage.site, media, at_once, keep))
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    finally:
-        lines.close()
-    draft.replace(output)
     return tally
 
 

@@ -32,6 +32,13 @@ class Effort(StrEnum):
     high = "high"
 
 
+class Sandbox(StrEnum):
+    """Whether MCP servers that toolmark starts have to be sandboxed."""
+
+    required = "required"
+    off = "off"
+
+
 class AudioForm(StrEnum):
     """How an endpoint gets sound."""
 
@@ -59,7 +66,8 @@ MODELS = (
 SuiteName: TypeAlias = Annotated[
     str,
     typer.Argument(
-        help=f"{', '.join(suites.SUITES)}, or module:load of your own.", metavar="SUITE"
+        help=f"{', '.join(suites.SUITES)}, or FILE.py:NAME or module:NAME of your own.",
+        metavar="SUITE",
     ),
 ]
 RunPath: TypeAlias = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
@@ -90,7 +98,10 @@ AsJson: TypeAlias = Annotated[
     bool, flag("--json", help="Print one JSON object on stdout; the rest goes to stderr.")
 ]
 UserSuite: TypeAlias = Annotated[
-    str | None, flag("--suite", metavar="module:load", help="Your own suite, for runs of it.")
+    str | None,
+    flag(
+        "--suite", metavar="FILE.py:NAME", help="Your own suite (or module:NAME), for a run of it."
+    ),
 ]
 DialectName: TypeAlias = Annotated[
     str | None, flag("--dialect", help="How tools are shown and calls read: native or prompt.")
@@ -128,6 +139,9 @@ Requests: TypeAlias = Annotated[
 Retries: TypeAlias = Annotated[
     int, flag("--max-retries", help="Retries per request; 0 for none.", min=0)
 ]
+SandboxMode: TypeAlias = Annotated[
+    Sandbox, flag("--sandbox", help="Of MCP servers; off where all is trusted with this machine.")
+]
 AudioFormat: TypeAlias = Annotated[
     AudioForm, flag("--audio-format", help="How an endpoint gets sound.")
 ]
@@ -137,6 +151,9 @@ CacheDir: TypeAlias = Annotated[
 ]
 Fresh: TypeAlias = Annotated[
     bool, flag("--fresh", help="Start anew even where a run could be continued.")
+]
+Continue: TypeAlias = Annotated[
+    bool, flag("--continue", help="Go on with the newest run also after edits of your own code.")
 ]
 FailUnder: TypeAlias = Annotated[
     float | None, flag("--fail-under", help="Exit 1 if the score is below.", min=0.0, max=1.0)

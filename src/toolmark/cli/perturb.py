@@ -13,8 +13,8 @@ import msgspec
 import typer
 
 from toolmark import plugin
+from toolmark.cli import codes, screen
 from toolmark.cli import options as o
-from toolmark.cli import screen
 from toolmark.report.tables import visible
 
 if TYPE_CHECKING:  # loaded when needed: other commands start sooner without it
@@ -125,7 +125,7 @@ def speech(
     else:
         _end(made, output)
     if any(one.get("failed") for one in made):
-        raise typer.Exit(1)
+        raise typer.Exit(codes.NOT_RUN)
 
 
 @app.command(
@@ -185,7 +185,7 @@ def image(
         _note(f"{told} ({_counted(n, 'picture')})")
     _pictured(made, output, as_json=as_json)
     if any(one.failed for one in made):
-        raise typer.Exit(1)
+        raise typer.Exit(codes.NOT_RUN)
 
 
 def _pictured(made: Sequence[Made], output: Path, *, as_json: bool) -> None:

@@ -120,11 +120,13 @@ def watching(console: Console, title: str) -> Iterator[Callable[[Progress], None
 
 
 def _warned(console: Console, show: Callable[[Progress], None]) -> Callable[[Progress], None]:
-    """Say what there is to make, and before the first question what the site lacks; then show."""
+    """Say why this run goes on or begins, what there is to make, what the site lacks; then show."""
     told: set[bool] = set()
 
     def first(progress: Progress) -> None:
         making = bool(progress.n_to_make)
+        for line_ in () if told else progress.begun:
+            console.print(visible(line_), markup=False, highlight=False, soft_wrap=True)
         if making not in told and progress.effort:
             work = f"  {tables.plural(progress.n_to_make, 'task')} to make: {progress.effort}"
             console.print(work, markup=False, highlight=False, soft_wrap=True)

@@ -10,8 +10,8 @@ import typer
 import uvloop
 
 from toolmark import api, codec, plugin, suites
+from toolmark.cli import codes, progress, screen, terminal
 from toolmark.cli import options as o
-from toolmark.cli import progress, screen, terminal
 from toolmark.errors import UsageError, near
 from toolmark.report.tables import visible
 from toolmark.runs import dataset
@@ -19,6 +19,7 @@ from toolmark.runs.plan import Plan
 from toolmark.suites.multinet import families
 from toolmark.suites.multinet.families import FAMILIES
 from toolmark.types import Check
+from toolmark.worlds.mcp import sandbox as boxes
 
 out = screen.out()
 err = screen.err()
@@ -80,6 +81,7 @@ def doctor(
     base_url: o.BaseUrl = None,
     header: o.Headers = None,
     timeout: o.Timeout = 60.0,
+    sandbox: o.SandboxMode = o.Sandbox.required,
     as_json: o.AsJson = False,
 ) -> None:
     """Probe an endpoint, or MCP servers, before money is spent."""
@@ -90,7 +92,8 @@ def doctor(
     checks: list[Check] = []
     if servers is not None:
         known = plugin.attribute("toolmark.worlds.mcp.config:read")(servers)
-        checks += uvloop.run(plugin.attribute("toolmark.worlds.mcp.doctor:examine")(known))
+        with boxes.setting(sandbox.value):
+            checks += uvloop.run(plugin.attribute("toolmark.worlds.mcp.doctor:examine")(known))
     if model is not None:
         probes = probing.examine(
             model, base_url=base_url, headers=o.headers(header), timeout_s=timeout
@@ -112,7 +115,7 @@ def make(
 ) -> None:
     """Write a suite's tasks, all they need and a data card to a folder; `run --tasks` asks them.
 
-    Exit code 1 if some could not be made; where none could, nothing is written.
+    Exit code 3 if some could not be made; where none could, nothing is written.
     """
     loaded = o.load(suite, knob, seed)
     plan = Plan(suite=loaded.name, model="", dialect="")
@@ -126,7 +129,7 @@ def make(
                 "n_broken": broken, "broken": made.broken})  # fmt: skip
     else:
         _made(output, made, suite, loaded.seed)
-    raise typer.Exit(1 if broken else 0)
+    raise typer.Exit(codes.NOT_RUN if broken else 0)
 
 
 def _made(output: Path, made: dataset.Manifest, suite: str, seed: int) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from toolmark import plugin
 from toolmark.cli import options as o
+from toolmark.worlds.mcp import sandbox as boxes
 
 
 def replay(
@@ -36,16 +37,18 @@ def replay(
     max_connections: Annotated[
         int, o.flag("--max-connections", help="Trajectories in flight.", min=1)
     ] = 4,
+    sandbox: o.SandboxMode = o.Sandbox.required,
     as_json: o.AsJson = False,
 ) -> None:
     """Execute the calls of trajectories again; say what became of each, and what is different."""
-    plugin.attribute("toolmark.cli.m3:replay_")(
-        path,
-        servers=servers,
-        cassette=cassette,
-        images=images,
-        ids=o.words(ids),
-        output=output,
-        at_once=max_connections,
-        as_json=as_json,
-    )
+    with boxes.setting(sandbox.value), boxes.hiding(path):
+        plugin.attribute("toolmark.cli.m3:replay_")(
+            path,
+            servers=servers,
+            cassette=cassette,
+            images=images,
+            ids=o.words(ids),
+            output=output,
+            at_once=max_connections,
+            as_json=as_json,
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -89,7 +90,7 @@ def _named(reviewer: str) -> str:
 
 def _tuned(path: Path) -> Tuning | None:
     """Return the tuning of a folder, None for a folder of something else."""
-    if not (path / "tune.json").is_file():  # as its module says, which loads the whole suite
+    if not os.path.lexists(path / "tune.json"):  # as its module says, which loads the whole suite
         return None
     from toolmark.suites.mfcl.vision.tune.folder import Tuning
 

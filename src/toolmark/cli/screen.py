@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from toolmark.report.tables import visible
+
 
 def out() -> Console:
     """Return the standard output: `:x:` in a text stays what it is, not the sign it may spell."""
     return Console(emoji=False)
+
+
+def error(console: Console, said: Exception) -> None:
+    """Print an error as one line."""
+    line = f"toolmark: {visible(str(said))}"
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def err() -> Console:

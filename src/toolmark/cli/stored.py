@@ -13,11 +13,11 @@ from toolmark.cli import episode, screen, terminal
 from toolmark.cli import options as o
 from toolmark.errors import UsageError, near
 from toolmark.report.tables import visible
+from toolmark.runs.presentation import Views, read_presentation, unfinished
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Scorer
 from toolmark.types import Attempt, Record, Score, Task, Trajectory
 
-out = screen.out()
+out, err = screen.out(), screen.err()
 
 
 def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False) -> None:
@@ -29,7 +29,7 @@ def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False)
         o.dump(found)
         return
     terminal.summary(out, found)
-    terminal.failures(out, done, (scorer or api.scorer_of(found["suite"])).natives)
+    terminal.failures(out, done, _natives(done))
     terminal.unscored(out, done)
     terminal.stale(out, path)
 
@@ -37,18 +37,18 @@ def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False)
 def report(
     paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
     output: o.Page = None,
-    suite: o.UserSuite = None,
 ) -> None:
     """Write one self-contained HTML page about one or more runs."""
-    scorer = suites.scorer(suite) if suite else None
-    page = api.write_report(*map(api.open_run, paths), path=output, scorer=scorer)
+    runs = [*map(api.open_run, paths)]
+    page = api.write_report(*runs, path=output)
     out.print(str(page), highlight=False, soft_wrap=True)
+    for run in runs:
+        _unfinished(run)
 
 
 def compare(
     a: Annotated[Path, typer.Argument(help="A run folder.", metavar="A")],
     b: Annotated[Path, typer.Argument(help="Another one.", metavar="B")],
-    suite: o.UserSuite = None,
     differing: Annotated[
         bool, o.flag("--differing", help="Test also tasks that differ in content under one id.")
     ] = False,
@@ -58,9 +58,7 @@ def compare(
     as_json: o.AsJson = False,
 ) -> None:
     """Compare two runs item by item: difference, interval, exact test, items that flipped."""
-    scorer = suites.scorer(suite) if suite else None
-    runs = api.open_run(a), api.open_run(b)
-    found = api.compare(*runs, scorer, reading=reading, differing=differing)
+    found = api.compare(api.open_run(a), api.open_run(b), reading=reading, differing=differing)
     if as_json:
         o.dump(found)
         return
@@ -91,11 +89,17 @@ def _fitting(run: Run, outcome: str | None, axes: Sequence[str]) -> Callable[[Sc
     return fits
 
 
-def _natives(run: Run, suite: str | None) -> Mapping[str, str]:
-    """Return what a suite calls its failures; none where its scorer is not here, as for a list."""
-    name = suite or run.info.plan.suite
-    known = suite or (name in suites.SUITES and not suites.needs(name))
-    return suites.scorer(name).natives if known else {}
+def _natives(run: Run) -> Mapping[str, str]:
+    """Return readers' words for the suite's failures; none of a run that is not scored."""
+    shown = read_presentation(run)
+    return shown.natives if shown else {}
+
+
+def _unfinished(run: Run) -> None:
+    """Say that a run is not scored, and the command that does it."""
+    if read_presentation(run) is None:
+        told = visible(f"{run.path}: {unfinished(run)}")
+        err.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 class Found(Record, frozen=True, kw_only=True):
@@ -111,7 +115,6 @@ class Found(Record, frozen=True, kw_only=True):
 def show(
     path: o.RunPath,
     item: Annotated[str | None, typer.Argument(help="A task or item id; none: list them.")] = None,
-    suite: o.UserSuite = None,
     outcome: Annotated[
         str | None, o.flag("--outcome", help="List only: correct, incorrect or not run.")
     ] = None,
@@ -137,28 +140,32 @@ def show(
         if as_json:
             o.dump(head | {"episodes": list(map(_row, filter(fits, opened.scores())))})
             return
-        terminal.outcomes(out, opened, fits, whole=every, natives=_natives(opened, suite))
+        terminal.outcomes(out, opened, fits, whole=every, natives=_natives(opened))
+        _unfinished(opened)
         return
     found = list(_episodes(opened, item))
     if not found:
         known = {name for task in opened.tasks() for name in (task.id, task.item) if name}
+        if item in known:
+            raise UsageError(f"{path}: {item!r} was asked for, but nothing of it is stored in "
+                             "trajectories.jsonl: it has not been run")  # fmt: skip
         close = near(item, known).partition("; known")[0]  # all of them would fill the screen
         raise UsageError(f"{path}: no episode of {item!r}{close}; next: toolmark show {path}")
     if as_json:
         o.dump(head | {"episodes": found})
         return
-    judge = api.judge_of(opened, suites.scorer(suite) if suite else None)
-    _tell(found, judge, whole=every)
+    _tell(opened, found, whole=every)
+    _unfinished(opened)
 
 
 def _row(score: Score) -> dict[str, Any]:
     """Return a line of the list: the outcome and primary cause in the headline reading."""
-    verdict = None if score.not_run else next(iter(score.readings.values()), None)
+    verdict = None if score.failure else next(iter(score.readings.values()), None)
     label = next((each for each in verdict.labels if each.primary), None) if verdict else None
     return {
         "task": score.task, "repeat": score.repeat, "outcome": terminal.outcome(score),
         "cause": label.cause if label else "", "native": label.native if label else "",
-        "not_run": score.not_run, "axes": score.axes,
+        "failure": score.failure, "axes": score.axes,
     }  # fmt: skip
 
 
@@ -177,13 +184,13 @@ def _episodes(run: Run, item: str) -> Iterator[Found]:
             yield Found(task=task, repeat=attempt.repeat, score=score, attempt=attempt)
 
 
-def _tell(found: Sequence[Found], scorer: Scorer, *, whole: bool) -> None:
+def _tell(run: Run, found: Sequence[Found], *, whole: bool) -> None:
+    views, words = Views(run), _natives(run)
     for each in found:
         if each.trajectory is not None:
-            views = scorer.views(each.task, each.trajectory)
-            words = scorer.natives
-            episode.show(out, each.task, each.trajectory, each.score, views, words, whole=whole)
+            own = views[each.task.id, each.repeat]
+            episode.show(out, each.task, each.trajectory, each.score, own, words, whole=whole)
         elif each.attempt is not None:
-            told = f"not run, {each.task.id}, repeat {each.repeat}: {each.attempt.stage}"
-            out.print(visible(f"{told}: {each.attempt.reason}"), markup=False, highlight=False,
-                      soft_wrap=True)  # fmt: skip
+            why = each.attempt.failure.text
+            told = f"not run, {each.task.id}, repeat {each.repeat}: {why}"
+            out.print(visible(told), markup=False, highlight=False, soft_wrap=True)

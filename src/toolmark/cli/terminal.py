@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from toolmark.cli import advice
+from toolmark.failure import Failure, grouped
 from toolmark.report import names, spent, tables
 from toolmark.report.tables import visible
-from toolmark.runs import scoring
 from toolmark.runs.store import Run
 from toolmark.stats import figures
-from toolmark.suites import SUITES, Knob, told
+from toolmark.suites import Knob, told
 from toolmark.suites import dialects as known
 from toolmark.suites import players as baselines
 from toolmark.suites.multinet import families
@@ -32,7 +32,8 @@ WIDTH = 2_000  # characters of one text that `show` prints
 NOT_RUN = "not run"
 NAMED = 32  # characters kept for the names of a summary's parts
 LISTED = 50  # episodes that `show` lists
-REASONS = 3  # why episodes are not run
+REASONS = 3  # why tasks fail, or could not be made
+MESSAGES = 2  # further ones of one cause of not being run
 PLAYERS = {
     "baselines": "baseline/planner, baseline/eager, baseline/lexical, baseline/desk, "
     "baseline/listener, baseline/ocr-search, baseline/blind: agents that need no key",
@@ -207,7 +208,7 @@ def outcomes(
 
 def outcome(score: Score) -> str:
     """Return what became of an episode in the headline reading."""
-    if score.not_run or not score.readings:
+    if score.failure or not score.readings:
         return NOT_RUN
     return next(iter(score.readings.values())).outcome
 
@@ -222,42 +223,49 @@ def pending(run: Run) -> list[Attempt]:
     return [attempt for episode, attempt in latest.items() if episode not in done]
 
 
-def not_run(console: Console, run: Run, lost: Collection[str] = ()) -> None:
-    """Print the commonest reasons why episodes are not run, and what to do.
-
-    `lost` are the tasks that a made set could not make: to ask them again mends nothing.
-    """
-    left = pending(run)
+def not_run(console: Console, run: Run) -> None:
+    """Print why episodes are not run, by kind, and what to do."""
+    left, played = pending(run), unjudged(run)
+    failures = [*(attempt.failure for attempt in left), *played]
     # what only waited for another episode tells least: it comes last
-    reasons = Counter((a.stage == "needs", a.reason.partition("\n")[0]) for a in left)
-    common = sorted(reasons.items(), key=lambda x: (x[0][0], -x[1]))
-    why(console, "not run", "episode", [(reason, n) for (_, reason), n in common])
+    groups = sorted(grouped(failures), key=lambda x: x[1][0].kind == "needs")
+    _failures(console, "not run", [x for x in groups if x[1][0].kind != "scorer"])
+    _failures(console, "not scored", [x for x in groups if x[1][0].kind == "scorer"])
     lines = (
         [f"  next: toolmark show {run.path} {left[0].task}  (one of them, whole)"] if left else []
     )
-    n_lost = sum(attempt.task in lost for attempt in left)
-    if n_lost:
-        could = f"  next: make the set again: {tables.plural(n_lost, 'episode')} of it "
-        lines.append(f"{could}could not be made, and no run mends that")
-    lines += [f"  {step}" for step in advice.steps(run, left, n_lost)]
+    n_unreached = run.info.n_episodes - len(run.done()) - len(left)
+    lines += [f"  {step}" for step in advice.steps(run, failures, n_unreached)]
     for line_ in lines:
         console.print(visible(line_), markup=False, highlight=False, soft_wrap=True)
-    unscored(console, run)
+
+
+def unjudged(run: Run) -> list[Failure]:
+    """Return why episodes that were played have no score."""
+    failed = {(s.task, s.repeat): s.failure for s in run.scores() if s.failure is not None}
+    return [failed[key] for key in sorted(failed.keys() & run.done())] if failed else []
 
 
 def unscored(console: Console, run: Run) -> None:
     """Print why episodes that were played have no score, and how to score them: nobody is asked."""
-    reasons = Counter(
-        score.not_run.partition("\n")[0].removeprefix(scoring.FAULT)
-        for score in run.scores()
-        if score.not_run.startswith(scoring.FAULT)
-    )
-    if not reasons:
-        return
-    why(console, "not scored", "episode", reasons.most_common())
-    own = "" if run.info.plan.suite in SUITES else " --suite module:load"
-    step = f"  next: mend the scorer, then: toolmark score {run.path}{own}  (asks no model)"
-    console.print(visible(step), markup=False, highlight=False, soft_wrap=True)
+    failures = unjudged(run)
+    _failures(console, "not scored", grouped(failures))
+    plan = run.info.plan
+    wanted = [failure for failure in failures if not advice.step(failure, plan).again]
+    for step in advice.steps(run, wanted):
+        console.print(visible(f"  {step}"), markup=False, highlight=False, soft_wrap=True)
+
+
+def _failures(console: Console, what: str, groups: Sequence[tuple[int, Sequence[Failure]]]) -> None:
+    """Print how many failed for each cause, and what some of them say."""
+    for n, (first, *more) in groups:
+        others = tables.plural(len(more) - MESSAGES, "other message")
+        for line_ in (
+            f"  {what}, {tables.plural(n, 'episode')}: {short(first.line)}",
+            *(f"    also: {short(each.first)}" for each in more[:MESSAGES]),
+            *([f"    also: {others}"] if len(more) > MESSAGES else []),
+        ):
+            console.print(line_, markup=False, highlight=False, soft_wrap=True)
 
 
 def why(console: Console, what: str, unit: str, reasons: Sequence[tuple[str, int]]) -> None:
@@ -272,8 +280,8 @@ def why(console: Console, what: str, unit: str, reasons: Sequence[tuple[str, int
 
 def _outcome(score: Score, natives: Mapping[str, str]) -> tuple[str, str, str]:
     name = visible(f"{score.task} #{score.repeat}" if score.repeat else score.task)
-    if score.not_run or not score.readings:
-        return name, NOT_RUN, short(score.not_run.partition("\n")[0])
+    if score.failure or not score.readings:
+        return name, NOT_RUN, short(score.failure.line) if score.failure else ""
     return name, outcome(score), _failure(score, natives)
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import uvloop
 
-from toolmark import api, suites
+from toolmark import api, private, suites
+from toolmark.cli import codes, progress, screen
 from toolmark.cli import options as o
-from toolmark.cli import progress, screen
 from toolmark.errors import UsageError, near
 from toolmark.media import Media
 from toolmark.models.openai import TIMEOUT_S
@@ -89,7 +89,7 @@ def tune(
         loaded, request = _begin(
             output, suite, tuple(model), knob, seed, dialect,
             {"limit": limit, "ids": o.words(ids), "sample": sample, "repeats": attempts,
-             "base_url": o.elsewhere(model, base_url)},
+             "base_url": o.elsewhere(model, base_url) and base_url},
             edits, rounds,
         )  # fmt: skip
     else:
@@ -124,6 +124,9 @@ def _begin(
 
     if any(word.partition("=")[0].strip() == "variations" for word in knob or ()):
         raise UsageError("variations: tuned is the picture as it is; leave the knob out")
+    for model in models:  # the folder is gone on with by what it holds
+        private.check_stored("-m", model)
+    private.check_stored("--base-url", chosen["base_url"])
     twice = next((name for name in models if models.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"-m {twice} is given twice; a model has one voice")
@@ -248,7 +251,7 @@ def _finish(output: Path, loaded: Suite, stopped: str, *, as_json: bool) -> None
         tables = [text(table) for table in publish.summary(tuning)]
         out.print("\n\n".join(tables), markup=False, highlight=False, soft_wrap=True)
         _print(_told(tuning, made, stopped))
-    raise typer.Exit(1 if counts["open"] or counts["broken"] else 0)
+    raise typer.Exit(codes.NOT_RUN if counts["open"] or counts["broken"] else 0)
 
 
 def _told(tuning: Tuning, made: Path | None, stopped: str) -> list[str]:
@@ -258,8 +261,8 @@ def _told(tuning: Tuning, made: Path | None, stopped: str) -> list[str]:
     if broken := [item.last.broken for item in tuning.items.values() if item.last.broken]:
         lines += [f"  no picture: {why}" for why in broken[:REFUSED]]
     if counts["open"]:
-        reasons = [t.reason for item in tuning.items.values() for t in item.trials if t.reason]
-        why = stopped or (reasons[-1] if reasons else "it was ended")
+        failed = [t.failure for item in tuning.items.values() for t in item.trials if t.failure]
+        why = stopped or (failed[-1].line if failed else "it was ended")
         lines += [f"  not run: {why[:500]}", f"  next: {again}"]
     if made is not None:
         lines.append(f"{made}  {plural(counts['kept'], 'item')}; -T source={made} asks them")

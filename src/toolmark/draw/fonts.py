@@ -16,7 +16,7 @@ FINE = 2  # a sheet is drawn this many times larger and reduced at the end: smoo
 Family: TypeAlias = Literal["plain", "mono", "serif", "wide", "round", "hand"]
 
 # a word in which O and 0, l and 1 cannot be told apart by what stands around them
-_CODE = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{3,}|[A-Za-z]+[-_/.:@][^\s]+")
+_CODE = re.compile(r"(?<!\S)(?=\S*\d)(?=\S*[A-Za-z])\S{3,}|(?<![A-Za-z])[A-Za-z]+[-_/.:@]\S")
 
 
 _PACKAGES: dict[Family, tuple[str, str]] = {

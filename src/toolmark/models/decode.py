@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -26,8 +27,29 @@ _STOPS: dict[str | None, StopReason] = {
     "refusal": "refused",
 }
 _ARGUMENTS = re.compile(r'(?<!\\)"arguments"\s*:\s*(?=[\[{])')
-_TOKEN = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"|[\[\]{}]', re.DOTALL)
+# a string that does not end is one token too: looked for anew from each of its quotes, the search
+# would take the square of its length
+_TOKEN = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"?|[\[\]{}]', re.DOTALL)
 _DIGITS = 18
+
+MAX_TEXT = 2**20
+"""Characters that are stored of a text, of reasoning, of the arguments of a call."""
+MAX_ARGUMENTS = 4 * 2**20
+"""Characters that are stored of the arguments of all calls of a reply."""
+MAX_CALLS = 1000
+MAX_NAME = MAX_ID = 2**16
+MAX_MODEL = 200
+MAX_TOKENS = 10**9
+"""Beyond this no count of tokens of one request is believed."""
+MAX_PARTS = 10**6
+"""Objects in a body: each takes more memory than it has letters."""
+MAX_LOOSE_BYTES = 16 * 2**20
+"""How large a body may be that is not as documented: the standard library needs more memory."""
+_FEW_BYTES = 2 * MAX_PARTS  # no body of so few has more objects
+_SHORT_BYTES = MAX_NAME  # nothing in a body of so few is beyond a limit
+_SAID = 4096
+_ITEMS = 100
+_UNCOUNTED = Usage()
 
 
 class _Function(Struct):
@@ -75,11 +97,11 @@ class _Body(Struct):
 
 
 class Failure(Exception):
-    """An answer with status 200 that holds an error instead; `body` is what was sent."""
+    """An answer with status 200 that holds an error instead; `body` is the part that says so."""
 
     def __init__(self, body: Json) -> None:
         super().__init__("an error under status 200")
-        self.body = json.dumps(body).encode()
+        self.body = json.dumps(_trimmed(body)).encode()
 
 
 _typed = msgspec.json.Decoder(_Body).decode
@@ -89,25 +111,35 @@ def reply(body: bytes, meant: dict[str, str], latency_s: float) -> Reply:
     """Read a reply; `meant` gives the tool's own name for a name as sent.
 
     Raises Torn where the body is no JSON or holds no message, Failure where it holds an error.
-    Neither text quotes the body: it may echo a key.
+    Neither text quotes the body: it may echo a key. Nothing else is raised, whatever the body.
     A message whose parts have the wrong shape is a malformed Reply with its JSON as the text.
+    What is longer than the limits above is cut, and `Reply.marks` says so.
     """
+    if len(body) > _FEW_BYTES and body.count(b"{") > MAX_PARTS:
+        raise Torn(f"the answer has more than {MAX_PARTS} parts")
     try:
         read = _typed(body)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _loose(body, meant, latency_s)
     if not read.choices or read.choices[0].finish_reason == "error":
         return _loose(body, meant, latency_s)
     choice = read.choices[0]
     message = choice.message
+    marks: tuple[str, ...] = ()
+    stop: StopReason = "refused" if message.refusal else _STOPS.get(choice.finish_reason, "stop")
+    if len(body) > _SHORT_BYTES:
+        marks = _shorten(message)
+        stop = "length" if marks and stop == "stop" else stop
+    usage, refused = _usage(read.usage)
     return Reply(
         text=escape(message.content or message.refusal or ""),
         calls=tuple([_call(made, meant) for made in message.tool_calls or ()]),
-        stop="refused" if message.refusal else _STOPS.get(choice.finish_reason, "stop"),
+        stop=stop,
         reasoning=escape(message.reasoning_content or message.reasoning or ""),
-        usage=_usage(read.usage),
+        usage=usage,
         latency_s=latency_s,
-        model=read.model,
+        model=_model(read.model),
+        marks=marks + refused,
     )
 
 
@@ -120,17 +152,67 @@ def _call(made: _Call, meant: dict[str, str]) -> Call:
     )
 
 
-def _usage(usage: _Usage | None) -> Usage:
+def _model(name: str) -> str:
+    return name if len(name) <= MAX_MODEL else _cut(name, MAX_MODEL)
+
+
+def _usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
     if usage is None:
-        return Usage()
+        return _UNCOUNTED, ()
     thought = usage.completion_tokens_details
     kept = usage.prompt_tokens_details
-    return Usage(
-        input=usage.prompt_tokens,
-        output=usage.completion_tokens,
-        reasoning=(thought.reasoning_tokens or 0) if thought else 0,
-        cached=(kept.cached_tokens or 0) if kept else 0,
+    counts = (
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        (thought.reasoning_tokens or 0) if thought else 0,
+        (kept.cached_tokens or 0) if kept else 0,
     )
+    return _counts(counts)
+
+
+def _counts(counts: tuple[int, int, int, int]) -> tuple[Usage, tuple[str, ...]]:
+    """Return the counts; one that cannot be is 0, and is marked."""
+    if min(counts) >= 0 and max(counts) <= MAX_TOKENS:
+        sent, said, thought, kept = counts
+        return Usage(input=sent, output=said, reasoning=thought, cached=kept), ()
+    names = ("input", "output", "reasoning", "cached")
+    fit = {name: n for name, n in zip(names, counts, strict=True) if 0 <= n <= MAX_TOKENS}
+    wrong = ", ".join(name for name in names if name not in fit)
+    return Usage(**fit), (f"usage not counted, as it cannot be: {wrong}",)
+
+
+# --- what is too long -------------------------------------------------------------------
+
+
+def _shorten(message: _Message) -> tuple[str, ...]:
+    """Cut what is beyond the limits, in place; return what was cut, in words."""
+    marks: list[str] = []
+    for field in ("content", "refusal", "reasoning", "reasoning_content"):
+        setattr(message, field, _short(getattr(message, field), MAX_TEXT, field, marks))
+    made = message.tool_calls or []
+    if len(made) > MAX_CALLS:
+        marks.append(f"calls: {len(made)}, cut at {MAX_CALLS}")
+        message.tool_calls = made = made[:MAX_CALLS]
+    left = MAX_ARGUMENTS
+    for call in made:
+        call.id = _short(call.id, MAX_ID, "id", marks) or ""
+        function = call.function
+        function.name = _short(function.name, MAX_NAME, "name of a call", marks) or ""
+        limit = min(left, MAX_TEXT)
+        function.arguments = _short(function.arguments, limit, "arguments", marks) or ""
+        left = max(0, left - len(function.arguments))
+    return tuple(dict.fromkeys(marks))
+
+
+def _short(text: str | None, limit: int, what: str, marks: list[str]) -> str | None:
+    if text is None or len(text) <= limit:
+        return text
+    marks.append(f"{what}: {len(text)} characters, cut at {limit}")
+    return _cut(text, limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    return f"{text[:limit]} [cut: {len(text)} characters]"
 
 
 # --- anything unusual -------------------------------------------------------------------
@@ -143,7 +225,7 @@ def _loose(body: bytes, meant: dict[str, str], latency_s: float) -> Reply:
     message = choice.get("message") if choice else None
     failure = read.get("error") or (choice or {}).get("error")
     if failure and not message:
-        raise Failure(read)
+        raise Failure({"error": failure})
     if choice and choice.get("finish_reason") == "error":
         raise Failure(choice)
     if not isinstance(message, dict):
@@ -151,24 +233,42 @@ def _loose(body: bytes, meant: dict[str, str], latency_s: float) -> Reply:
     finish = choice.get("finish_reason") if choice else None
     stop = _STOPS.get(finish if isinstance(finish, str) else None, "stop")
     model = read.get("model")
+    usage, refused = _counted(read.get("usage"))
     rest = {
-        "usage": _counted(read.get("usage")),
+        "usage": usage,
         "latency_s": latency_s,
-        "model": escape(model) if isinstance(model, str) else "",
+        "model": escape(_model(model)) if isinstance(model, str) else "",
     }
-    return _said(message, stop, meant, rest)
+    return _said(message, stop, meant, rest, refused)
 
 
-def _said(message: Json, stop: StopReason, meant: dict[str, str], rest: Json) -> Reply:
+def _said(
+    message: Json, stop: StopReason, meant: dict[str, str], rest: Json, refused: tuple[str, ...]
+) -> Reply:
     refusal = message.get("refusal")
     try:
-        text = _text(message.get("content")) or _text(refusal)
-        calls = tuple(_made(item, meant) for item in _list(message.get("tool_calls")))
-        reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
+        said = _Message(
+            content=_text(message.get("content")) or _text(refusal),
+            tool_calls=[_made(item) for item in _list(message.get("tool_calls"))],
+            reasoning=_text(message.get("reasoning_content")) or _text(message.get("reasoning")),
+        )
     except _Odd:
-        return Reply(text=escape(_written(message)), stop="malformed", **rest)
-    stop = "refused" if refusal else stop
-    return Reply(text=escape(text), calls=calls, stop=stop, reasoning=escape(reasoning), **rest)
+        said = _Message(content=_written(message))
+        marks = _shorten(said) + refused
+        return Reply(text=escape(said.content or ""), stop="malformed", marks=marks, **rest)
+    marks = _shorten(said)
+    if refusal:
+        stop = "refused"
+    elif marks and stop == "stop":
+        stop = "length"
+    return Reply(
+        text=escape(said.content or ""),
+        calls=tuple(_call(made, meant) for made in said.tool_calls or ()),
+        stop=stop,
+        reasoning=escape(said.reasoning or ""),
+        marks=marks + refused,
+        **rest,
+    )
 
 
 class _Odd(Exception):
@@ -196,34 +296,36 @@ def _text(value: Any) -> str:
     return "".join(texts)
 
 
-def _made(item: Any, meant: dict[str, str]) -> Call:
+def _made(item: Any) -> _Call:
     function = item.get("function") if isinstance(item, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(name, str):
         raise _Odd
     arguments = function.get("arguments") if isinstance(function, dict) else None
     if not isinstance(arguments, str):
-        arguments = "{}" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+        arguments = "{}" if arguments is None else _written(arguments)
     id = item.get("id")
-    return Call(
-        name=escape(meant.get(name, name)),
-        arguments=escape(arguments),
-        id="" if id is None else escape(str(id)),
-    )
+    made = "" if id is None else id if isinstance(id, str) else _written(id)
+    return _Call(function=_Function(name=name, arguments=arguments), id=made)
 
 
-def _counted(usage: Any) -> Usage:
-    def count(value: Any, *path: str) -> int:
+def _counted(usage: Any) -> tuple[Usage, tuple[str, ...]]:
+    def count(*path: str) -> int:
+        value = usage
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
+        if value is None:
+            return 0
         whole = isinstance(value, int | float) and not isinstance(value, bool)
-        return int(value) if whole and 0 <= value < 2**53 else 0
+        return int(value) if whole and 0 <= value <= MAX_TOKENS and value == int(value) else -1
 
-    return Usage(
-        input=count(usage, "prompt_tokens"),
-        output=count(usage, "completion_tokens"),
-        reasoning=count(usage, "completion_tokens_details", "reasoning_tokens"),
-        cached=count(usage, "prompt_tokens_details", "cached_tokens"),
+    return _counts(
+        (
+            count("prompt_tokens"),
+            count("completion_tokens"),
+            count("completion_tokens_details", "reasoning_tokens"),
+            count("prompt_tokens_details", "cached_tokens"),
+        )
     )
 
 
@@ -234,6 +336,8 @@ def _first(choices: Any) -> Json | None:
 
 def _object(body: bytes) -> Json:
     """Read the body by the standard library. Raises Torn if it is not a JSON object."""
+    if len(body) > MAX_LOOSE_BYTES:
+        raise Torn(f"the answer is not as documented, and larger than {MAX_LOOSE_BYTES} bytes")
     try:
         text = body.decode("utf-8", "surrogatepass")
         read = json.loads(_quoted(text), strict=False, parse_int=_whole)
@@ -277,5 +381,24 @@ def _end(text: str, start: int) -> int:
     return len(text)
 
 
-def _written(message: Json) -> str:
-    return json.dumps(message, ensure_ascii=False)
+def _written(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        raise Torn("the answer is nested too deep") from None
+
+
+def _trimmed(value: Any, depth: int = 5) -> Any:
+    """Return what an error says, of a size that can be looked at."""
+    match value:
+        case str():
+            return value[:_SAID]
+        case dict() if depth:
+            few = islice(value.items(), _ITEMS)
+            return {str(name)[:_SAID]: _trimmed(item, depth - 1) for name, item in few}
+        case list() if depth:
+            return [_trimmed(item, depth - 1) for item in value[:_ITEMS]]
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return "..."

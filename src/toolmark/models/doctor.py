@@ -112,13 +112,13 @@ async def _door(model: OpenAI) -> list[Check]:
     try:
         names = await model.models()
     except Rejected as error:
-        there = Check(name="reachable", status="ok", detail=model.url)
+        there = Check(name="reachable", status="ok", detail=model.place)
         step = f"set {model.key_name} to a key that this endpoint knows"
         return [there, Check(name="key", status="fail", detail=str(error), step=step)]
     except EndpointError as error:
         step = "is the server up, and is the address (it usually ends in /v1) right?"
         return [Check(name="reachable", status="fail", detail=str(error), step=step)]
-    there = Check(name="reachable", status="ok", detail=model.url)
+    there = Check(name="reachable", status="ok", detail=model.place)
     if names is None:
         detail = "the endpoint does not list its models; the next probe will tell"
         return [there, Check(name="model", status="warn", detail=detail)]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from toolmark import private
 from toolmark.codec import restore
 from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
@@ -225,6 +226,11 @@ def _check_extra(extra: Mapping[str, Any]) -> None:
         json.dumps(dict(extra), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"the extra body is not JSON: {error}") from None
+    for place in private.in_body(extra):
+        raise UsageError(
+            f"the extra body holds what looks like a key, at {place!r}, and is stored with the "
+            "run: give it by --header, by TOOLMARK_HEADER or by the provider's variable"
+        )
 
 
 def _offered(tool: Tool, name: str) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
@@ -11,6 +12,7 @@ from urllib.parse import quote
 _HIDDEN = "[key]"
 _WHOLE = 4
 _WORD = 7  # "Bearer" and "Basic" are no secrets, and no key is shorter
+_ENCODED = 8  # characters of a secret from which its base64 and hexadecimal forms are its own
 _BETWEEN = re.compile(r"""[\s,;="']+""")
 _HEX = re.compile("%[0-9A-F]{2}")
 # C0 and C1 controls, line separators, bidirectional overrides and isolates
@@ -20,7 +22,7 @@ _OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 class Mask:
     """Hides a key and the values of headers, whole and word by word, in any text.
 
-    Texts are masked before they are cut: half a key is still worth stealing.
+    A secret that the end of a cut text would part is hidden too: half a key is worth stealing.
     """
 
     def __init__(self, key: str, values: Iterable[str]) -> None:
@@ -30,9 +32,16 @@ class Mask:
             secrets |= {word for word in words if len(word) >= _WORD}
             if len(value) >= _WHOLE:
                 secrets.add(value)
-        forms = {form for secret in secrets for form in _forms(secret)}
-        longest = sorted(forms, key=len, reverse=True)  # "Bearer KEY" goes before "KEY"
-        self._found = re.compile("|".join(map(re.escape, longest))) if forms else None
+        found = {form for secret in secrets for form in _forms(secret)}
+        # "Bearer KEY" goes before "KEY"
+        self._forms = sorted(found, key=lambda form: (-len(form), form))
+        self._longest = len(self._forms[0]) if found else 0
+        self._bytes = [form.encode("utf-8", "replace") for form in self._forms]
+        self._found = re.compile("|".join(map(re.escape, self._forms))) if found else None
+
+    def __bool__(self) -> bool:
+        """Tell whether there is anything to hide."""
+        return bool(self._forms)
 
     def __call__(self, text: str) -> str:
         """Return the text without secrets, with control characters as visible escapes."""
@@ -42,6 +51,34 @@ class Mask:
         """Return the text without secrets, else as it is."""
         return self._found.sub(_HIDDEN, text) if self._found else text
 
+    def cut(self, text: str, limit: int, *, ended: bool = True) -> str:
+        """Return what stands in the first `limit` characters of a text, without secrets.
+
+        `ended` tells that the text is whole; of one that was cut, what may be the first part of a
+        secret at its end goes. The work is that of `limit` characters, however long the text.
+        """
+        if self._found is None:
+            return text[:limit]
+        if not ended:
+            text = text[: max(0, len(text) - self._longest + 1)]
+        window = text[: limit + self._longest]
+        parts: list[str] = []
+        at = 0
+        for found in self._found.finditer(window):
+            if found.start() >= limit:
+                break
+            parts += (window[at : found.start()], _HIDDEN)
+            at = found.end()
+        return "".join((*parts, window[at:limit]))
+
+    def finds(self, text: str) -> bool:
+        """Tell whether a text holds a secret."""
+        return any(form in text for form in self._forms)
+
+    def finds_in(self, body: bytes) -> bool:
+        """Tell whether a body holds a secret."""
+        return any(form in body for form in self._bytes)
+
 
 def printable(text: str) -> str:
     r"""Write what a terminal would obey as an escape: \x1b, \n, \u202e."""
@@ -49,9 +86,9 @@ def printable(text: str) -> str:
 
 
 def _forms(secret: str) -> set[str]:
-    """Return the secret as servers echo it: as it is, and inside a URL, JSON or HTML."""
+    """Return the secret as servers echo it: as it is, and inside a URL, JSON, HTML or base64."""
     written = json.dumps(secret)[1:-1]
-    quoted = quote(secret, safe="")
+    quoted = quote(secret, safe="", errors="replace")
     return {
         secret,
         quoted,
@@ -59,4 +96,17 @@ def _forms(secret: str) -> set[str]:
         written,
         written.replace("/", "\\/"),
         html.escape(secret),
+        *_encoded(secret.encode("utf-8", "replace")),
     }
+
+
+def _encoded(secret: bytes) -> set[str]:
+    """Return what the secret alone decides in base64, wherever it stands in what is encoded."""
+    if len(secret) < _ENCODED:
+        return set()
+    found = {secret.hex()}
+    for shift in range(3):
+        first, last = -(-shift * 8 // 6), (shift + len(secret)) * 8 // 6
+        text = base64.b64encode(bytes(shift) + secret).decode()[first:last]
+        found |= {text, text.replace("+", "-").replace("/", "_")}
+    return found

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from urllib.parse import unquote
 
 import msgspec
 
-from toolmark.codec import encode, escape
+from toolmark import private
+from toolmark.codec import escape
 from toolmark.errors import EndpointError, Rejected, Torn, near
 from toolmark.media import Media
 from toolmark.models import decode, places, profile, status
@@ -21,7 +23,9 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 TIMEOUT_S = 600.0
 """How long one request may take where nobody says otherwise."""
 _LISTED = 100
+_NAMES = 10_000  # models of a list that are read
 _QUOTED = 120
+_LOOKED = 4096  # bytes of a torn body that are looked at
 _UNREADABLE = (400, 422)
 SIGNS = ("authorization", "api-key", "x-api-key")
 """Headers that hold keys."""
@@ -32,8 +36,8 @@ class OpenAI:
     """A model behind `url` (without its /chat/completions), known there as `model`.
 
     `key` goes into the Authorization header and nowhere else; `key_name` is the variable it came
-    from, for messages. `headers` are added to each request. `media` is where images and audio are
-    read from.
+    from, for messages. `place` is the address as it may be shown and stored. `headers` are added to
+    each request. `media` is where images and audio are read from.
     """
 
     def __init__(
@@ -57,9 +61,17 @@ class OpenAI:
         self._key = key
         self._encoder = Encoder(model, self.quirks, media)
         self._chat = places.at(url, "chat/completions")
-        self.mask = Mask(key, headers.values())
-        signs = (value for name, value in headers.items() if name.lower() in SIGNS)
-        self._secret = Mask("", (each for each in (key, *signs) if len(each) >= _REAL))
+        self.place = private.address(url)
+        parts = tuple(
+            form
+            for part in private.in_address(url)
+            for form in dict.fromkeys((part, unquote(part)))
+        )
+        drawn = private.looks(model)
+        self.mask = Mask(key, (*headers.values(), *parts, *((model,) if drawn else ())))
+        self._shown_name = private.stored(model) if drawn else ""
+        held = (key, *_keys(headers), *parts)
+        self._secret = Mask("", (each for each in held if len(each) >= _REAL))
         own = {"Content-Type": "application/json", "Accept": "application/json"}
         if key:
             own["Authorization"] = f"Bearer {key}"
@@ -67,7 +79,7 @@ class OpenAI:
         self._client = Client(_merged(own, headers), timeout_s=timeout_s)
 
     def __repr__(self) -> str:
-        return f"OpenAI(url={self.url!r}, model={self.model!r})"
+        return f"OpenAI(url={self.place!r}, model={self.model!r})"
 
     @property
     def identity(self) -> str:
@@ -76,7 +88,7 @@ class OpenAI:
         What the endpoint was found to refuse is no part of it: that follows from the endpoint,
         and the identity must be the same before and after.
         """
-        settings = [self.url, self.model, msgspec.to_builtins(self.quirks)]
+        settings = [self.place, self.model, msgspec.to_builtins(self.quirks)]
         return msgspec.json.encode(settings).decode()
 
     @property
@@ -125,22 +137,28 @@ class OpenAI:
         if answer.status in _UNREADABLE:
             answer = await self._again(request, body, answer)
         if answer.status != 200:
-            return await self._failed(answer, answer.status, answer.body)
+            return await self._failed(request, answer, answer.status, answer.body)
         try:
-            return self._safe(decode.reply(answer.body, kit.meant, answer.latency_s))
+            return self._safe(decode.reply(answer.body, kit.meant, answer.latency_s), answer.body)
         except decode.Failure as failure:
-            return await self._failed(answer, None, failure.body)
+            return await self._failed(request, answer, None, failure.body)
         except Torn as error:
-            text = self.mask.hidden(answer.body.decode("utf-8", "replace"))
-            raise Torn(f"{error}: {text[:_QUOTED]!r}") from None
+            text = answer.body[:_LOOKED].decode("utf-8", "replace")
+            shown = self.mask.cut(text, _QUOTED, ended=len(answer.body) <= _LOOKED)
+            raise Torn(f"{error}: {shown!r}") from None
 
-    def _safe(self, reply: Reply) -> Reply:
-        text = encode(reply).decode()
-        if self._secret.hidden(text) != text:
+    def _safe(self, reply: Reply, body: bytes) -> Reply:
+        """Return a reply without a key. Of one that was cut the whole body is looked at."""
+        secret = self._secret
+        if secret and (
+            secret.finds("\n".join(_texts(reply))) or (reply.marks and secret.finds_in(body))
+        ):
             raise Rejected(
                 f"the reply holds the key ({self.key_name}): none of it is kept. An endpoint that "
                 "shows keys is not to be trusted with one"
             )
+        if self._shown_name and self.model in reply.model:
+            return msgspec.structs.replace(reply, model=self._shown_name)
         return reply
 
     async def _again(self, request: Request, sent: bytes, answer: Answer) -> Answer:
@@ -182,30 +200,37 @@ class OpenAI:
             return None
         answer = await self._client.get(places.at(self.url, "models"))
         if answer.status in (401, 403):
-            raise status.error(answer, self._complaint(answer.body), self.key_name, answer.status)
+            found = status.outcome(
+                answer, self._complaint(answer.body), self.key_name, answer.status
+            )
+            if isinstance(found, EndpointError):
+                raise found
         if answer.status != 200:
             return None
         try:
             listed = msgspec.json.decode(answer.body, type=_Models)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
-        return tuple(escape(item.id) for item in listed.data)
+        return tuple(escape(item.id[: decode.MAX_MODEL]) for item in listed.data[:_NAMES])
 
     def _clean(self, error: EndpointError) -> None:
         """Make the text of an error fit to be printed and stored."""
         error.args = (self.mask(str(error)),)
 
-    async def _failed(self, answer: Answer, code: int | None, body: bytes) -> Reply:
+    async def _failed(
+        self, request: Request, answer: Answer, code: int | None, body: bytes
+    ) -> Reply:
         """Return the Reply if the failure is the model's, else raise the endpoint's error."""
+        if code is not None and not code >= 300:
+            raise Torn(f"status {code} is no answer to a request")
         complaint = self._complaint(body)
         code = complaint.status() if code is None else code
-        reply = status.fault(complaint, code)
-        if reply:
-            return msgspec.structs.replace(reply, latency_s=answer.latency_s)
-        error = status.error(answer, complaint, self.key_name, code)
-        if isinstance(error, Rejected) and (code == 404 or "model_not_found" in complaint.kinds):
-            raise Rejected(f"{error}{await self._offer()}", error.status)
-        raise error
+        found = status.outcome(answer, complaint, self.key_name, code, status.held(request))
+        if isinstance(found, Reply):
+            return msgspec.structs.replace(found, latency_s=answer.latency_s)
+        if isinstance(found, Rejected) and found.kind == "rejected.not_found":
+            raise Rejected(f"{found}{await self._offer()}", found.status, kind=found.kind)
+        raise found
 
     def _complaint(self, body: bytes) -> status.Complaint:
         return status.Complaint(body, self.mask)
@@ -219,6 +244,20 @@ class OpenAI:
         if not names:
             return ""
         return f"; is the model name {self.model!r} right?{near(self.model, names[:_LISTED])}"
+
+
+def _keys(headers: Mapping[str, str]) -> Iterator[str]:
+    """Go through the keys in headers: those of known names, and what is named or looks so."""
+    for name, value in headers.items():
+        if name.lower() in SIGNS or private.named(name) or private.looks(value):
+            yield from private.of_header(name, value)
+
+
+def _texts(reply: Reply) -> Iterator[str]:
+    """Go through what a reply says."""
+    yield from (reply.text, reply.reasoning, reply.model)
+    for call in reply.calls:
+        yield from (call.name, call.arguments, call.id)
 
 
 def _asked(sampling: Sampling) -> set[str]:

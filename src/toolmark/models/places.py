@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from toolmark import private
 from toolmark.errors import UsageError, near
 
 OWN_KEY = "TOOLMARK_API_KEY"
@@ -68,19 +69,22 @@ def find(spec: str, base_url: str | None) -> Place:
     if provided(spec):
         if not name:
             raise UsageError(f"name the model: {scheme}/NAME")
+        _check_name(name)
         own, key_name = PROVIDERS[scheme]
         told = os.environ.get("OPENAI_BASE_URL") if scheme == "openai" else ""
         url = _url(base_url or told or own)
         return Place(url, name, key_name, url == own)
     if not spec.startswith(("http://", "https://")):
         known = near(spec, SCHEMES)
-        raise UsageError(f"no model {spec!r}{known}; your own endpoint: http://HOST:PORT/v1#NAME")
+        shown = private.stored(spec)
+        raise UsageError(f"no model {shown!r}{known}; your own endpoint: http://HOST:PORT/v1#NAME")
     if base_url:
         given = _shown(spec)
         raise UsageError(f"{given} is an address already: leave --base-url out, or use openai/NAME")
     url, _, name = spec.partition("#")
     if not name:
         raise UsageError(f"name the model after a '#': {_shown(url)}#NAME")
+    _check_name(name)
     return Place(_url(url), name, OWN_KEY, False)
 
 
@@ -90,9 +94,19 @@ def at(url: str, path: str) -> str:
     return f"{base}/{path}{sign}{query}"
 
 
+def _check_name(name: str) -> None:
+    if private.is_marked(name):
+        raise UsageError(
+            "the model's name looks like a key, and names are stored: keys come from the "
+            f"provider's variable, from {OWN_KEY} or by --header"
+        )
+
+
 def _url(text: str) -> str:
     """Return the base of the address, checked; its query stays."""
     shown = _shown(text)
+    if private.is_masked(text):
+        raise UsageError(f"{shown} was stored without its key: write the whole address")
     try:
         parts = urlsplit(text.strip())
         port = parts.port
@@ -115,6 +129,7 @@ def _query(text: str) -> str:
     except ValueError:  # a bare word may be anything
         pairs = [("key", "")]
     long = any(max(map(len, pair)) > _LONGEST for pair in pairs)
+    long = long or any(map(private.looks, (each for pair in pairs for each in pair)))
     if long or not _QUERY.fullmatch(text) or any(_KEYS.search(name) for name, _ in pairs):
         raise UsageError(
             "the query of an address looks as if it held a key, and addresses are stored: give "
@@ -124,5 +139,5 @@ def _query(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """Return an address without password and query: either may be a secret."""
-    return _HIDDEN.sub("", text)
+    """Return an address without what may be a secret: password, query, a key in its path."""
+    return private.address(_HIDDEN.sub("", text))

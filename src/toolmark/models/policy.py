@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 
 from toolmark.codec import decode, encode
 from toolmark.errors import DataError, EndpointError, RateLimited, Timeout, Torn, Unavailable
+from toolmark.files import write_atomically
 from toolmark.types import Model, Record, Reply, Request
 
 RETRIES = 5
@@ -246,10 +246,7 @@ def _read(path: Path) -> Entry | None:
 def _write(path: Path, entry: Entry) -> None:
     """Write the entry whole or not at all."""
     line = encode(entry)
-    part = path.with_suffix(f".{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(hashlib.sha256(line).hexdigest().encode() + b"\n" + line)
-        part.replace(path)
+        write_atomically(path, hashlib.sha256(line).hexdigest().encode() + b"\n" + line)
     except OSError as error:
         raise DataError(f"{path}: cannot write to the cache: {error.strerror}") from None

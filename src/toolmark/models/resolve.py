@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from msgspec.structs import replace
 
-from toolmark import plugin
+from toolmark import plugin, private
 from toolmark.errors import UsageError, near
 from toolmark.media import Media
 from toolmark.models import places, profile, sound, user
@@ -147,7 +147,7 @@ def endpoint(
         headers=dict(headers),
         timeout_s=timeout_s,
         media=media,
-        name=spec if places.provided(spec) else place.name,
+        name=private.stored(spec if places.provided(spec) else place.name),
         quirks=replace(profile.of(place.url), audio=audio),
     )
 
@@ -155,11 +155,12 @@ def endpoint(
 def address(spec: str, base_url: str | None) -> str:
     """Return the address that a model's name stands for; "" for what is asked in this process.
 
-    OPENAI_BASE_URL is heeded. There are never credentials in it. Raises UsageError.
+    OPENAI_BASE_URL is heeded. It is the address as it may be stored: there are never credentials in
+    it, and what looks like a key in its path is masked. Raises UsageError.
     """
     if spec.startswith(("baseline/", "test/")) or plugin.named(spec):
         return ""
-    return places.find(spec, base_url).url
+    return private.address(places.find(spec, base_url).url)
 
 
 def _baseline(name: str, media: Media | None) -> Model | Instrument:

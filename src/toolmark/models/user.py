@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from toolmark import codec, plugin
-from toolmark.errors import ToolmarkError, UsageError, traced
+from toolmark.errors import ReplyError, ToolmarkError, UsageError, traced
 from toolmark.media import Media
 from toolmark.models.policy import Wrapper
 from toolmark.types import Call, Instrument, Model, Reply, Request
@@ -150,13 +150,13 @@ class Own(Wrapper):
         self._made = made  # for this run: what was given ready-made is its owner's to close
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Ask once. Raises UsageError for a first reply that is none, TypeError for a later one."""
+        """Ask once. Raises UsageError for a first reply that is none, ReplyError for others."""
         asked: object = self.model(request)
         if not inspect.isawaitable(asked):
             raise UsageError(f"{_called(self.model)} {_SYNC}")
         reply: object = await asked
         if why := _amiss(reply):
-            raise TypeError(why) if self._sound else UsageError(f"{self.name}: {why}")
+            raise ReplyError(why) if self._sound else UsageError(f"{self.name}: {why}")
         self._sound = True
         return cast(Reply, reply)
 

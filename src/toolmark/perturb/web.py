@@ -15,6 +15,7 @@ from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from toolmark import private
 from toolmark.errors import (
     EndpointError,
     RateLimited,
@@ -62,7 +63,10 @@ def checked(url: str, *, named: str = "the address", key_name: str = "") -> str:
         or not fits(url.strip())
     ):
         raise UsageError(f"{named} is no address; it looks like http://HOST:PORT/v1")
-    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+    found = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+    if private.address(found) != found:  # names of services are stored
+        raise UsageError(f"{named} looks as if it held a key{step}")
+    return found
 
 
 def fits(text: str) -> bool:
@@ -138,9 +142,9 @@ def _refused(error: urllib.error.HTTPError, service: Service) -> EndpointError:
     what = f"{service.name}: HTTP status {error.code}{': ' if said else ''}{said}"
     wait_s = _wait_s(error.headers)
     if error.code == 429:
-        return RateLimited(what, wait_s)
+        return RateLimited(what, wait_s, error.code)
     if error.code >= 500 or error.code == 408:
-        return Unavailable(what, wait_s)
+        return Unavailable(what, wait_s, error.code)
     step = f"; next: check {service.key_name}" if error.code in (401, 403) else ""
     return Rejected(what + step, error.code)
 

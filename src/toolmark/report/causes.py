@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from toolmark import codec
+from toolmark.failure import NO_VERDICT, Failure, grouped
 from toolmark.report import names, tables
 from toolmark.report.tables import Grid
 from toolmark.stats import figures
 from toolmark.types import Label, Score, Table
 
 LISTED = 500  # episodes that were not run, by name
-REASONS = 20
+SHOWN = 300  # characters of a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +111,32 @@ def _cause(
 
 
 def absent(scores: Iterable[Score], reading: str) -> tuple[Grid, Grid]:
-    """Return the reasons with their counts, and the first episodes that were not run."""
-    counts: Counter[str] = Counter()
-    rows: list[tuple[str, int, str]] = []
-    for score in scores:
-        if reading in score.readings:
-            continue
-        reason = score.not_run or "no verdict in this reading"
-        counts[reason[:300]] += 1
-        if len(rows) < LISTED:
-            rows.append((score.task, score.repeat, reason[:300]))
-    total = counts.total()
-    common = counts.most_common(REASONS)
-    rest = total - sum(n for _, n in common)
-    told = [(reason, n, figures.percent(n / total)) for reason, n in common]
-    if rest:
-        others = tables.plural(len(counts) - REASONS, "other reason")
-        told.append((others, rest, figures.percent(rest / total)))
+    """Return the failures by kind with their counts, and the first episodes not run."""
+    rows: list[tuple[str, int, str, str]] = []
+
+    def failures() -> Iterator[Failure]:
+        for score in scores:
+            if reading in score.readings:
+                continue
+            failure = score.failure or NO_VERDICT
+            if len(rows) < LISTED:
+                rows.append((score.task, score.repeat, failure.kind, failure.first[:SHOWN]))
+            yield failure
+
+    groups = grouped(failures())
+    total = sum(n for n, _ in groups)
+    told = [
+        (
+            each.kind, each.stage, each.status or None, each.subject, n, figures.percent(n / total),
+            each.first[:SHOWN],
+        )
+        for n, (each, *_) in groups
+    ]  # fmt: skip
     note = f"the first {LISTED} of {figures.count(total)}" if total > LISTED else ""
+    head = ("kind", "stage", "status", "refuses", "episodes", "share", "message, e.g.")
     return (
-        tables.grid(Table(title="Reasons", head=("reason", "episodes", "share"), rows=tuple(told))),
+        tables.grid(Table(title="Failures", head=head, rows=tuple(told))),
         tables.grid(
-            Table(title="", head=("task", "repeat", "reason"), rows=tuple(rows), note=note)
+            Table(title="", head=("task", "repeat", "kind", "message"), rows=tuple(rows), note=note)
         ),
     )

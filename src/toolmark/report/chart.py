@@ -18,6 +18,7 @@ from toolmark.types import Chart, Series
 WIDTH = 480.0
 HEIGHT = 280.0
 BAR = 14.0
+MOST_ROWS = 10_000
 
 # scoped to its group: a style element in a page reaches beyond its drawing
 CSS = (
@@ -39,7 +40,8 @@ class _Point:
 def draw(chart: Chart) -> Markup:
     """Draw a chart. Points that are not finite are left out; no points give an empty frame.
 
-    Bars lie flat, one row per name, so that names of any length can be read.
+    Bars lie flat, one row per name, so that names of any length can be read. Raises ValueError for
+    more rows than a page could hold.
     """
     chart = shown(chart)
     if chart.kind == "heat":
@@ -212,6 +214,8 @@ def _bars(chart: Chart, points: list[list[_Point]]) -> Markup:
 def _names(chart: Chart, points: list[list[_Point]]) -> list[str]:
     """Return the names of the rows; a position without one shows its number."""
     rows = max((int(p.x) + 1 for line in points for p in line), default=0)
+    if rows > MOST_ROWS or any(p.x < 0 for line in points for p in line):
+        raise ValueError(f"a chart of {rows} rows, the limit is {MOST_ROWS}")
     extra = [str(i) for i in range(len(chart.ticks), rows)]
     return [*chart.ticks, *extra]
 

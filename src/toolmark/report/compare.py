@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from toolmark.errors import UsageError, near
 from toolmark.report import names, spent, tables, unlike
+from toolmark.runs.presentation import Presentation, finishing, fitting, read_presentation
 from toolmark.runs.spent import Spent, known
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Metric, Naming, Scorer
 from toolmark.stats import figures
-from toolmark.stats.columns import Columns, columns
+from toolmark.stats.columns import Columns, Names, columns
+from toolmark.stats.formulas import Metric
+from toolmark.stats.interval import codes
 from toolmark.stats.paired import Paired, holm, paired
 from toolmark.types import Estimate, Record, Table
 
@@ -29,7 +32,8 @@ SHOWN = 12  # flipped items of each way that the terminal names
 class Comparison(Record, frozen=True, kw_only=True):
     """Run A against run B in one reading; differences are A minus B, on the items of both.
 
-    `score_a` and `score_b` are the headlines over all rows of each run that they rest on; `paired`
+    `score_a` and `score_b` are the headlines over all rows of each run that they rest on, partial
+    (`Estimate.partial`) where a run lacks some of them, which a warning says; `paired`
     is over the common ones of these rows alone, and so are `categories`; `over` names them where
     they are not all, and `common` the levels of axes that both runs have where one has more.
     `measures` are the suite's further numbers that are means over answers (`Metric.part`), on the
@@ -65,51 +69,71 @@ class Comparison(Record, frozen=True, kw_only=True):
         return text(self)
 
 
-def compare(
-    a: Run, b: Run, scorer: Scorer, reading: str | None = None, *, differing: bool = False
-) -> Comparison:
+def compare(a: Run, b: Run, reading: str | None = None, *, differing: bool = False) -> Comparison:
     """Compare two scored runs item by item, in the headline reading unless another is named.
 
-    Raises UsageError when the runs have no item in common, are of different suites or are not
-    scored. Tasks that differ under one id, and knobs that differ, are told in `warnings`; where
-    tasks differ nothing is tested unless `differing` says that this is wanted.
+    Nothing is needed but the folders: numbers are A's, by the formulas that it names. Raises
+    UsageError when the runs have no item in common, are of different suites or are not scored.
+    Tasks that differ under one id, and knobs that differ, are told in `warnings`; where tasks
+    differ nothing is tested unless `differing` says that this is wanted.
     """
-    chosen = _reading(scorer, reading)
     suite_a, suite_b = a.info.plan.suite, b.info.plan.suite
     if suite_a != suite_b:
         raise UsageError(f"different suites: {a.path} is {suite_a!r}, {b.path} is {suite_b!r}")
+    shown = _stored(a)
+    chosen = _reading(a, shown, reading)
+    _reading(b, _stored(b), chosen)
     table_a, table_b = _columns(a, chosen), _columns(b, chosen)
     settings = tuple(unlike.settings(a, b))
-    if not set(table_a.item) & set(table_b.item):
+    if not _meet(table_a, table_b):
         raise UsageError(f"{a.path} and {b.path} have no item in common; {unlike.mend(settings)}")
     name_a, name_b = names.tell([a, b])
     changed = unlike.changed(a, b)
     test: Callable[[Paired], Paired] = (
         _untested if changed[0] and not differing else lambda found: found
     )
-    head, mine, other = _headline(scorer, table_a, table_b)
-    return Comparison(
-        a=name_a,
-        b=name_b,
-        reading=chosen,
-        score_a=head.measure(table_a),
-        score_b=head.measure(table_b),
-        paired=test(paired(mine, other)),
-        over=head.told or head.name if head.rows else "",
-        common=_common(mine, other),
-        measures=tuple(map(test, _measures(scorer, table_a, table_b))),
-        levels={
+    with fitting(a, b):
+        numbers = _numbers(a, shown, chosen, table_a, table_b, test)
+        _, mine, other = _headline(shown.metrics[chosen], table_a, table_b)
+        sides = (name_a, numbers["score_a"]), (name_b, numbers["score_b"])
+        return Comparison(
+            a=name_a,
+            b=name_b,
+            reading=chosen,
+            **numbers,
+            settings=settings,
+            warnings=(*_partial(sides, mine, other), *unlike.warnings(a, b, *changed)),
+            n_changed=changed[0],
+            spent_a=known(a),
+            spent_b=known(b),
+        )
+
+
+def _numbers(
+    run: Run,
+    shown: Presentation,
+    reading: str,
+    a: Columns,
+    b: Columns,
+    test: Callable[[Paired], Paired],
+) -> dict[str, Any]:
+    """Return the numbers of a comparison by name; `run` is A's."""
+    metrics = shown.metrics[reading]
+    head, mine, other = _headline(metrics, a, b)
+    return {
+        "score_a": head.measure(a),
+        "score_b": head.measure(b),
+        "paired": test(paired(mine, other)),
+        "over": head.label if head.rows else "",
+        "common": _common(mine, other),
+        "measures": tuple(map(test, _measures(metrics, a, b))),
+        "levels": {
             axis: tuple(map(test, found))
-            for axis, naming in scorer.axes.items()
-            if len(found := list(_levels(a, table_a, table_b, axis, naming))) > 1
+            for axis, named in shown.levels.items()
+            if len(found := list(_levels(a, b, axis, named))) > 1
         },
-        categories=tuple(map(test, _categories(mine, other, _ordered(a, table_a, scorer)))),
-        settings=settings,
-        warnings=tuple(unlike.warnings(a, b, *changed)),
-        n_changed=changed[0],
-        spent_a=known(a),
-        spent_b=known(b),
-    )
+        "categories": tuple(map(test, _categories(mine, other, _ordered(run, a, metrics)))),
+    }
 
 
 def together(found: Sequence[Comparison]) -> list[Comparison]:
@@ -125,24 +149,34 @@ def together(found: Sequence[Comparison]) -> list[Comparison]:
     return made
 
 
-def _headline(scorer: Scorer, a: Columns, b: Columns) -> tuple[Metric, Columns, Columns]:
+def _headline(metrics: Sequence[Metric], a: Columns, b: Columns) -> tuple[Metric, Columns, Columns]:
     """Return the first of A's numbers that rests on items of both runs, and its rows in each."""
-    metrics = scorer.metrics(a)
     for metric in metrics:
-        mine, other = (metric.rows(table) if metric.rows else table for table in (a, b))
-        if np.isin(mine.item, other.item).any():
+        mine, other = (metric.among(table) for table in (a, b))
+        if _meet(mine, other):
             return metric, mine, other
     return metrics[0], a, b
 
 
-def _levels(run: Run, a: Columns, b: Columns, axis: str, naming: Naming) -> Iterator[Paired]:
-    """Compare level by level, in the order of A's tasks: scores come as episodes end."""
-    mine, other = a.axis(axis), b.axis(axis)
-    asked = (task.axes.get(axis, "") for task in run.tasks())
-    for level in dict.fromkeys((*asked, *mine.tolist())):
-        rows, partner = a.where(mine == level), b.where(other == level)
-        if level and np.isin(rows.item, partner.item).any():
-            yield paired(rows, partner, name=naming(str(level), a))
+def _levels(a: Columns, b: Columns, axis: str, named: Mapping[str, str]) -> Iterator[Paired]:
+    """Compare level by level, in the order of A's tasks."""
+    mine, other = (_by(table, table.axis(axis)) for table in (a, b))
+    for level, name in named.items():
+        if level and level in mine and level in other and _meet(mine[level], other[level]):
+            yield paired(mine[level], other[level], name=name)
+
+
+def _by(table: Columns, names: Names) -> dict[str, Columns]:
+    """Return the rows of each name, in their order; names come as they first appear."""
+    code = codes(names)
+    order = np.argsort(code, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(code[order])) + 1) if len(code) else []
+    return {names[rows[0]]: table.where(rows) for rows in parts}
+
+
+def _meet(a: Columns, b: Columns) -> bool:
+    """Tell whether two tables have an item in common."""
+    return not set(a.item).isdisjoint(b.item)
 
 
 def _common(a: Columns, b: Columns) -> str:
@@ -155,14 +189,28 @@ def _common(a: Columns, b: Columns) -> str:
     return "; ".join(sorted(told))
 
 
-def _measures(scorer: Scorer, a: Columns, b: Columns) -> Iterator[Paired]:
+def _partial(sides: Sequence[tuple[str, Estimate]], a: Columns, b: Columns) -> Iterator[str]:
+    """Say which headlines are partial, and what is compared instead of them."""
+    lacking = [f"{name} ({score.partial})" for name, score in sides if score.partial]
+    if not lacking:
+        return
+    ran = [dict.fromkeys(each.category[each.run].tolist()) for each in (a, b)]
+    both = [name for name in ran[0] if name and name in ran[1]]
+    told = f": {', '.join(both)}" if 0 < len(both) <= SHOWN else ""
+    yield (
+        f"the headline is partial of {' and of '.join(lacking)}; the difference is over what both "
+        f"runs have{told}"
+    )
+
+
+def _measures(metrics: Sequence[Metric], a: Columns, b: Columns) -> Iterator[Paired]:
     """Compare by the further numbers that are means of a part of the verdicts."""
-    for metric in scorer.metrics(a):
+    for metric in metrics:
         if not metric.part:
             continue
-        mine, other = (metric.rows(table) if metric.rows else table for table in (a, b))
-        share = metric.measure(mine.where(np.arange(len(mine)) < 1)).share
-        found = paired(mine, other, name=metric.told or metric.name, part=metric.part, share=share)
+        mine, other = (metric.among(table) for table in (a, b))
+        share = metric.formula.share
+        found = paired(mine, other, name=metric.label, part=metric.part, share=share)
         if found.n_pairs:
             yield found
 
@@ -189,17 +237,26 @@ def verdict(comparison: Comparison) -> str:
     if found.p is None:
         step = f"{unlike.mend(comparison.settings)}, or compare them all the same with --differing"
         return f"No verdict: these are not the same tasks. next: {step}"
-    decides = found.p if comparison.p_adjusted is None else comparison.p_adjusted
+    told = _decided(comparison, difference.value, found.p)
+    if comparison.score_a.partial or comparison.score_b.partial:
+        told = f"On what both runs have: {told}"
+    return told
+
+
+def _decided(comparison: Comparison, value: float, chance: float) -> str:
+    """Say who is better, if anyone, by the test of this difference and its p-value."""
+    difference = comparison.paired.difference
+    decides = chance if comparison.p_adjusted is None else comparison.p_adjusted
     p = _chances(comparison)
     if decides > CLEAR:
         size = f"{figures.points(difference)} points (A minus B), {p}"
         told = f"No clear difference between {comparison.a} and {comparison.b}: {size}."
-    elif difference.value > 0:
+    elif value > 0:
         told = f"{comparison.a} is better than {comparison.b} by {_size(difference, 1)}, {p}."
     else:
         told = f"{comparison.b} is better than {comparison.a} by {_size(difference, -1)}, {p}."
     apart = (difference.low or 0.0) > 0 or (difference.high or 0.0) < 0
-    if apart != (found.p <= CLEAR):
+    if apart != (chance <= CLEAR):
         told += " Here test and interval part: the test decides."
     elif apart != (decides <= CLEAR):
         told += " The interval is of this pair alone: the adjusted test decides."
@@ -252,6 +309,10 @@ def summary(comparison: Comparison) -> Table:
 def _side(name: str, whole: Estimate, paired: float | None) -> Iterator[tuple[str, str, str]]:
     """Tell a side's value on the pairs, and over all that its headline rests on if that differs."""
     told = figures.value(whole), f"n = {whole.n}"
+    if whole.partial and paired is not None:
+        yield name, figures.percent(paired), "the pairs"
+        yield f"{name[0]}, the headline", *told
+        return
     if paired is None or (whole.value is not None and abs(whole.value - paired) < ROUNDING):
         yield name, *told
         return
@@ -351,32 +412,39 @@ def _split(by: str, parts: Sequence[Paired], over: str = "") -> Iterator[Table]:
     )
 
 
-def _reading(scorer: Scorer, reading: str | None) -> str:
+def _stored(run: Run) -> Presentation:
+    found = read_presentation(run)
+    if found is None:
+        raise UsageError(f"{run.path}: no scores; next: {finishing(run)}")
+    return found
+
+
+def _reading(run: Run, shown: Presentation, reading: str | None) -> str:
     if reading is None:
-        return scorer.readings[0]
-    if reading not in scorer.readings:
-        raise UsageError(f"no reading {reading!r}{near(reading, scorer.readings)}")
+        return shown.readings[0]
+    if reading not in shown.readings:
+        raise UsageError(f"{run.path}: no reading {reading!r}{near(reading, shown.readings)}")
     return reading
 
 
 def _columns(run: Run, reading: str) -> Columns:
     table = columns(run.scores(), reading)
     if not len(table):
-        raise UsageError(f"{run.path}: no scores; next: toolmark score {run.path}")
+        raise UsageError(f"{run.path}: no scores; next: {finishing(run)}")
     return table
 
 
-def _ordered(run: Run, table: Columns, scorer: Scorer) -> list[str]:
+def _ordered(run: Run, table: Columns, metrics: Sequence[Metric]) -> list[str]:
     """Return a run's categories in the order of the suite's metrics, else of the tasks."""
     present = set(table.category)
-    measured = [metric.name for metric in scorer.metrics(table) if metric.name in present]
+    measured = [metric.name for metric in metrics if metric.name in present]
     if present - set(measured):
         measured += [task.category for task in run.tasks() if task.category in present]
     return list(dict.fromkeys(measured))
 
 
 def _categories(a: Columns, b: Columns, order: Sequence[str]) -> Iterator[Paired]:
+    mine, other = (_by(table, table.category) for table in (a, b))
     for name in order:
-        mine, other = a.where(a.category == name), b.where(b.category == name)
-        if np.isin(mine.item, other.item).any():
-            yield paired(mine, other, name=str(name))
+        if name in mine and name in other and _meet(mine[name], other[name]):
+            yield paired(mine[name], other[name], name=str(name))

@@ -12,7 +12,7 @@ from typing import Any
 
 from toolmark import codec
 from toolmark.media import Media
-from toolmark.report import picture, sound, tables
+from toolmark.report import drawings, picture, sound, tables
 from toolmark.stats import figures
 from toolmark.types import (
     Attempt,
@@ -35,6 +35,7 @@ LONGEST = 20_000  # characters of one text: the rest stays in trajectories.jsonl
 LARGEST = 1_000_000  # bytes of one episode: one giant must not crowd out a hundred others
 FRAME = 64  # bytes of the element around a body
 NOT_RUN = "not run"
+UNSHOWN = "The drawing is not shown: it is no plain SVG."
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def absent(
     store = _Store(media, page)
     body = {
         "steps": [_step(step, store) for step in attempt.steps],
-        "reason": _clip(f"{attempt.stage}: {attempt.reason}"),
+        "reason": _clip(attempt.failure.text),
         "tools": [signature(tool) for tool in _offered(task)],
         "verdicts": [],
         "views": [],
@@ -256,7 +257,7 @@ def _step(step: Step, store: _Store) -> dict[str, Any]:
         "text": _clip(reply.text),
         "reasoning": _clip(reply.reasoning),
         "stop": reply.stop,
-        "fault": _clip(step.fault),
+        "fault": _clip("; ".join(filter(None, (step.fault, *reply.marks)))),
         "calls": [
             {"name": _clip(call.name), "arguments": _clip(call.arguments)} for call in step.calls
         ],
@@ -328,7 +329,10 @@ def _views(views: Sequence[Table | Drawing | Audio], store: _Store) -> Iterator[
 def _view(view: Table | Drawing | Audio, store: _Store) -> dict[str, Any]:
     if isinstance(view, Drawing):
         under = store.seen((view.over,)) if view.over else {}
-        return {"title": view.title, "svg": str(view.svg), "note": view.note, **under}
+        drawn = str(drawings.cleaned(view.svg))
+        note = view.note if drawn or not view.svg else UNSHOWN
+        return {"title": tables.visible(view.title), "svg": drawn, "note": tables.visible(note),
+                **under}  # fmt: skip
     if isinstance(view, Audio):
         raise TypeError("recordings are shown by their store")
     made = tables.grid(view)

@@ -10,17 +10,18 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from toolmark import codec
-from toolmark.errors import UsageError
+from toolmark import codec, suites
+from toolmark.errors import DataError, near
 from toolmark.report import causes, chart, names, spent, tables
 from toolmark.report.causes import Causes
 from toolmark.report.tables import Grid
-from toolmark.runs import scoring
+from toolmark.runs.presentation import FILE, Presentation, fitting
 from toolmark.runs.spent import known
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Ran, Scorer
+from toolmark.runs.suite import Ran
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
+from toolmark.stats.formulas import Metric
 from toolmark.stats.summary import groups, noise
 from toolmark.svg import Markup
 from toolmark.types import Chart, Estimate, Table
@@ -86,27 +87,34 @@ class Side:
         return f" in {tables.plural(n, 'group')}" if 0 < n < self.head.n else ""
 
 
-def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, dict[str, Columns]]:
+def side(index: int, run: Run, shown: Presentation, name: str) -> tuple[Side, dict[str, Columns]]:
     """Gather a run's facts, and the columns of each reading.
 
-    Raises UsageError when the run has no scores.
+    Raises DataError for a damaged folder.
     """
-    by_reading = {reading: columns(run.scores(), reading) for reading in scorer.readings}
-    first = by_reading[scorer.readings[0]]
-    if not len(first):
-        raise UsageError(f"{run.path}: no scores; next: toolmark score {run.path}")
+    with fitting(run):
+        by_reading = {reading: columns(run.scores(), reading) for reading in shown.readings}
+        return _side(index, run, shown, name, by_reading), by_reading
+
+
+def _side(
+    index: int, run: Run, shown: Presentation, name: str, by_reading: Mapping[str, Columns]
+) -> Side:
+    first = by_reading[shown.readings[0]]
     plan = run.info.plan
-    measured = [_read(reading, table, scorer) for reading, table in by_reading.items()]
-    reasons, absent = causes.absent(run.scores(), scorer.readings[0])
-    own = [*scorer.tables(by_reading), *scorer.evidence(run)]
+    measured = [
+        _read(reading, table, shown.metrics[reading]) for reading, table in by_reading.items()
+    ]
+    reasons, absent = causes.absent(run.scores(), shown.readings[0])
+    own = shown.tables
     doubles = [table for table in own if isinstance(table, Table) and _repeats(table, measured)]
-    made = Side(
+    return Side(
         index=index,
         name=name,
         suite=plan.suite,
         model=tables.visible(names.short(plan.model)),
         about=_about(run),
-        caution=tables.visible(scorer.caution(first)),
+        caution=tables.visible(shown.caution),
         head=measured[0].estimates[0],
         readings=measured,
         noise=_noise(first),
@@ -118,61 +126,85 @@ def side(index: int, run: Run, scorer: Scorer, name: str) -> tuple[Side, dict[st
         site=_site(run),
         groups=list(_groups(item for item in own if item not in doubles)),
         causes=causes.merged(
-            [causes.count(index, run.scores(), name, scorer.natives) for name in scorer.readings]
+            [causes.count(index, run.scores(), name, shown.natives) for name in shown.readings]
         ),
         reasons=reasons,
         absent=absent,
     )
-    return made, by_reading
 
 
-def _read(reading: str, table: Columns, scorer: Scorer) -> Read:
+def _read(reading: str, table: Columns, metrics: Sequence[Metric]) -> Read:
     """Measure a reading; its numbers are called as a reader is told."""
-    metrics = scoring.numbers(scorer, table)
-    found = [replace(m.measure(table), name=m.told or m.name) for m in metrics]
-    units = {m.told or m.name: m.unit for m in metrics}
-    hung = {m.told or m.name: groups(m.rows(table) if m.rows else table) for m in metrics}
-    words = {m.name: m.told for m in metrics if m.told}
-    beside = {m.told or m.name: m.beside for m in metrics if m.beside}
+    labels = {m.name: tables.visible(m.label) for m in metrics}
+    found = [replace(m.measure(table), name=labels[m.name]) for m in metrics]
+    units = {labels[m.name]: m.unit for m in metrics}
+    hung = {labels[m.name]: groups(m.among(table)) for m in metrics}
+    words = {m.name: labels[m.name] for m in metrics if m.told}
+    beside = {labels[m.name]: m.beside for m in metrics if m.beside}
     return Read(reading, found, units, {name: n for name, n in hung.items() if n}, words, beside)
 
 
 def across(
-    sides: Sequence[Side], scorers: Sequence[Scorer], tables: Sequence[Mapping[str, Columns]]
+    runs: Sequence[Run],
+    sides: Sequence[Side],
+    shown: Sequence[Presentation],
+    tables: Sequence[Mapping[str, Columns]],
 ) -> dict[str, list[Group]]:
-    """Return what each suite shows of its runs together; nothing of a suite with a single run."""
+    """Return what is shown of each suite's runs together; nothing of a suite with a single run.
+
+    Raises DataError for scores that are not such as it shows.
+    """
     made: dict[str, list[Group]] = {}
     for suite in dict.fromkeys(side.suite for side in sides):
         alike = [i for i, side in enumerate(sides) if side.suite == suite]
-        scorer = scorers[alike[0]]
+        first = shown[alike[0]]
+        alike = [i for i in alike if first.readings == shown[i].readings and shown[i].across]
+        if len(alike) < 2 or not first.across:
+            continue
+        _check_known(runs[alike[0]], first.across, suites.OVERVIEWS)
         together = {
-            name: {sides[i].name: tables[i][name] for i in alike} for name in scorer.readings
+            name: {sides[i].name: tables[i][name] for i in alike} for name in first.readings
         }
-        if len(alike) > 1 and (found := list(_groups(scorer.across(together)))):
-            made[suite] = found
+        with fitting(*(runs[i] for i in alike)):
+            if found := list(_groups(suites.overview(first.across)(together))):
+                made[suite] = found
     return made
+
+
+def _check_known(run: Run, name: str, known: Iterable[str]) -> None:
+    """Raise DataError for the name of an overview that toolmark does not have."""
+    if name not in known:
+        raise DataError(f"{run.path / FILE}: no overview {name!r}{near(name, known)}")
 
 
 def profiles(
     runs: Sequence[Run],
     sides: Sequence[Side],
-    scorers: Sequence[Scorer],
+    shown: Sequence[Presentation],
     tables: Sequence[Mapping[str, Columns]],
 ) -> dict[str, list[Group]]:
-    """Return what suites that belong together show of their runs; nothing of a single suite."""
+    """Return what is shown of suites that belong together; nothing of a single suite.
+
+    Raises DataError for scores that are not such as it shows.
+    """
     made: dict[str, list[Group]] = {}
     models = names.models(runs)
-    for profile in dict.fromkeys(scorer.profile for scorer in scorers):
+    for profile in dict.fromkeys(each.profile for each in shown if each.profile):
         ran = [
             Ran(side.suite, model, side.name, found, asked, run.info.created)
-            for run, model, asked, side, scorer, found in zip(
-                runs, models, names.apart(runs, models), sides, scorers, tables, strict=True
+            for run, model, asked, side, own, found in zip(
+                runs, models, names.apart(runs, models), sides, shown, tables, strict=True
             )
-            if scorer.profile == profile
+            if own.profile == profile
         ]
-        suites = dict.fromkeys(each.suite for each in ran)
-        if len(suites) > 1 and (found := list(_groups(profile(ran)))):
-            made[", ".join(suites)] = found
+        several = dict.fromkeys(each.suite for each in ran)
+        if len(several) < 2:
+            continue
+        owner = next(run for run, own in zip(runs, shown, strict=True) if own.profile == profile)
+        _check_known(owner, profile, suites.PROFILES)
+        with fitting(*runs):
+            if found := list(_groups(suites.profile(profile)(ran))):
+                made[", ".join(several)] = found
     return made
 
 

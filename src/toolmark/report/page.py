@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -18,14 +17,15 @@ import jinja2
 
 from toolmark import codec, svg
 from toolmark.errors import DataError, UsageError
+from toolmark.failure import NO_VERDICT
+from toolmark.files import atomic_file
 from toolmark.media import Media
 from toolmark.report import compare, episode, facts, names, parts, tables
 from toolmark.report.facts import Side
 from toolmark.report.shelf import Shelf
-from toolmark.runs import scoring
+from toolmark.runs.presentation import Views, provisional, read_presentation
 from toolmark.runs.scores import Scores
-from toolmark.runs.store import Run
-from toolmark.runs.suite import Scorer
+from toolmark.runs.store import NOT_SCORED, Run
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
 from toolmark.svg import Markup
@@ -49,40 +49,36 @@ class _Shelves:
         return (self.failed, self.solved, self.absent)
 
 
-def write(
-    runs: Sequence[Run],
-    scorer_of: Callable[[str], Scorer],
-    path: Path,
-    *,
-    limit_bytes: int = 30_000_000,
-) -> Path:
-    """Write one self-contained page over scored runs and return its path.
+def write(runs: Sequence[Run], path: Path, *, limit_bytes: int = 30_000_000) -> Path:
+    """Write one self-contained page over runs and return its path.
+
+    Nothing is needed but their folders. A run that is not scored is shown as far as it is stored.
 
     Below `limit_bytes` everything is shown; beyond, all failures up to the limit and a seeded
     sample of successes, and the page says so. Memory is bounded by the limit and by the columns
-    of the scores. Raises UsageError for no run or an unscored one, DataError when the file
+    of the scores. Raises UsageError for no run, DataError for a damaged folder and when the file
     cannot be written; a page that was there is replaced only by a whole one.
     """
     if not runs:
         raise UsageError("no run to report on")
-    scorers = [scorer_of(run.info.plan.suite) for run in runs]
+    shown = [read_presentation(run) or provisional(run) for run in runs]
     told = names.tell(runs)
     gathered = [
-        facts.side(index, run, scorer, name)
-        for index, (run, scorer, name) in enumerate(zip(runs, scorers, told, strict=True))
+        facts.side(index, run, each, name)
+        for index, (run, each, name) in enumerate(zip(runs, shown, told, strict=True))
     ]
     sides = [made for made, _ in gathered]
     columns = [found for _, found in gathered]
     beside = {
-        "profiles": facts.profiles(runs, sides, scorers, columns),
-        "across": facts.across(sides, scorers, columns),
+        "profiles": facts.profiles(runs, sides, shown, columns),
+        "across": facts.across(runs, sides, shown, columns),
     }
     shelves = _Shelves(
         Shelf(limit_bytes, SOUND), Shelf(limit_bytes, SOUND), Shelf(limit_bytes // 10, SOUND)
     )
-    for index, (run, scorer, (_, found)) in enumerate(zip(runs, scorers, gathered, strict=True)):
-        _fill(shelves, index, run, scorer, found[scorer.readings[0]], path.parent)
-    frame = _frame(runs, scorers, sides) | beside
+    for index, (run, each, (_, found)) in enumerate(zip(runs, shown, gathered, strict=True)):
+        _fill(shelves, index, run, each.readings, found[each.readings[0]], path.parent)
+    frame = _frame(runs, sides) | beside
     fixed = sum(len(piece.encode()) for piece in _render(frame, [], ""))
     _share(shelves, limit_bytes - fixed - SLACK_BYTES)
     blocks = [block for shelf in shelves.all for block in shelf.blocks()]
@@ -91,39 +87,44 @@ def write(
 
 
 def _fill(
-    shelves: _Shelves, index: int, run: Run, scorer: Scorer, table: Columns, page: Path
+    shelves: _Shelves,
+    index: int,
+    run: Run,
+    readings: Sequence[str],
+    table: Columns,
+    page: Path,
 ) -> None:
     """Offer every episode of a run to the shelf it belongs on; `page` is the page's folder."""
     keys = [*zip(table.task.tolist(), table.repeat.tolist(), strict=True)]
     solved = dict(zip(keys, table.correct.tolist(), strict=True))
     absent = {key for key, ran in zip(keys, table.run.tolist(), strict=True) if not ran}
-    scores = Scores(run)
+    scores, views = Scores(run), Views(run)
     for trajectory in run.trajectories():
         key = (trajectory.task, trajectory.repeat)
-        if key in absent:
-            absent.remove(key)
-            attempt = _unscored(trajectory, scores)
-            shelves.absent.offer((index, *key), _ghost(index, run, scorer, attempt, page))
-        elif key in solved:  # a setup episode is not scored
+        if key in solved and key not in absent:
             shelf = shelves.solved if solved[key] else shelves.failed
-            shelf.offer((index, *key), _maker(index, run, scorer, trajectory, scores, page))
+            shelf.offer((index, *key), _maker(index, run, trajectory, scores, views, page))
+        elif key in absent or run.task(trajectory.task).kind == "scored":
+            absent.discard(key)
+            attempt = _unscored(trajectory, scores)
+            shelves.absent.offer((index, *key), _ghost(index, run, readings, attempt, page))
     last = {(a.task, a.repeat): n for n, a in enumerate(run.attempts())}
     for n, attempt in enumerate(run.attempts()):
         key = (attempt.task, attempt.repeat)
         if key in absent and last[key] == n:
-            shelves.absent.offer((index, *key), _ghost(index, run, scorer, attempt, page))
+            shelves.absent.offer((index, *key), _ghost(index, run, readings, attempt, page))
 
 
 def _maker(
-    index: int, run: Run, scorer: Scorer, trajectory: Trajectory, scores: Scores, page: Path
+    index: int, run: Run, trajectory: Trajectory, scores: Scores, views: Views, page: Path
 ) -> Callable[[], episode.Block]:
     """Show what was judged when the run was scored, read when it is wanted."""
 
     def make() -> episode.Block:
         task: Task = run.task(trajectory.task)
-        verdicts = scores[trajectory.task, trajectory.repeat].readings
-        views = scorer.views(task, trajectory)
-        return episode.block(index, task, trajectory, verdicts, views, _media(run), page)
+        key = (trajectory.task, trajectory.repeat)
+        verdicts = scores[key].readings
+        return episode.block(index, task, trajectory, verdicts, views[key], _media(run), page)
 
     return make
 
@@ -131,22 +132,20 @@ def _maker(
 def _unscored(trajectory: Trajectory, scores: Scores) -> Attempt:
     """Return an episode that was played, but which the scorer could not judge, as not run."""
     key = (trajectory.task, trajectory.repeat)
-    why = scores[key].not_run.removeprefix(scoring.FAULT)
     return Attempt(
         task=trajectory.task,
         repeat=trajectory.repeat,
-        stage="score",
-        reason=why or "no verdict in the headline reading",
+        failure=(scores[key].failure if key in scores else NOT_SCORED) or NO_VERDICT,
         steps=trajectory.steps,
     )
 
 
 def _ghost(
-    index: int, run: Run, scorer: Scorer, attempt: Attempt, page: Path
+    index: int, run: Run, readings: Sequence[str], attempt: Attempt, page: Path
 ) -> Callable[[], episode.Block]:
     def make() -> episode.Block:
         task = run.task(attempt.task)
-        return episode.absent(index, task, attempt, scorer.readings, _media(run), page)
+        return episode.absent(index, task, attempt, readings, _media(run), page)
 
     return make
 
@@ -203,7 +202,7 @@ def _hushed(shelves: _Shelves) -> str:
     )
 
 
-def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) -> dict[str, Any]:
+def _frame(runs: Sequence[Run], sides: list[Side]) -> dict[str, Any]:
     """Gather what the template needs, but for the episodes."""
     script = (FOLDER / "script.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -220,7 +219,7 @@ def _frame(runs: Sequence[Run], scorers: Sequence[Scorer], sides: list[Side]) ->
         "title": _title(sides),
         "sides": sides,
         "parts": [tables.grid(table) for table in parts.listed(sides)],
-        "comparisons": [*_comparisons(runs, scorers)],
+        "comparisons": [*_comparisons(runs)],
         "cautions": facts.cautions(sides),
         "n_not_run": sum(side.n_not_run for side in sides),
         "runs": episode.embed(about).decode(),
@@ -242,15 +241,15 @@ def _title(sides: Sequence[Side]) -> str:
     return f"{sides[0].model} on {suites}" if len(sides) == 1 else f"{len(sides)} runs on {suites}"
 
 
-def _comparisons(runs: Sequence[Run], scorers: Sequence[Scorer]) -> Iterator[dict[str, Any]]:
+def _comparisons(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
     """Compare every pair of runs that can be compared; where suites are several, each is named.
 
     The pairs of one suite are read together, and tested so.
     """
     found: dict[str, list[compare.Comparison]] = {run.info.plan.suite: [] for run in runs}
-    for (a, scorer), (b, _) in itertools.combinations(zip(runs, scorers, strict=True), 2):
+    for a, b in itertools.combinations(runs, 2):
         with suppress(UsageError):  # other suites, or no item in common: side by side will do
-            found[a.info.plan.suite].append(compare.compare(a, b, scorer))
+            found[a.info.plan.suite].append(compare.compare(a, b))
     for suite, alike in found.items():
         for each in compare.together(alike):
             yield _compared(each) | {"suite": suite if len(found) > 1 else ""}
@@ -305,12 +304,11 @@ def _breakable(text: str) -> Markup:
 
 
 def _save(path: Path, pieces: Iterator[str]) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with draft.open("w", encoding="utf-8", newline="\n") as file:
+        with (
+            atomic_file(path) as draft,
+            draft.open("w", encoding="utf-8", newline="\n") as file,
+        ):
             file.writelines(pieces)
-        draft.replace(path)
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
         raise DataError(f"{path}: cannot write the report: {error.strerror}") from None

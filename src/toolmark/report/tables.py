@@ -16,9 +16,11 @@ from toolmark.types import Estimate, Table
 Cell: TypeAlias = str | float | int | None
 
 _SURROGATE = re.compile(f"{codec.MARK}([0-9a-f]{{4}})")
-# what a terminal or a browser would obey instead of showing: controls, and letters that turn the
-# direction of what follows
-_OBEYED = [*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+# what a terminal or a browser would obey instead of showing: controls, what ends a line (U+0085,
+# U+2028, U+2029), and marks that turn the direction of what follows
+_OBEYED = [
+    *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)
+]  # fmt: skip
 _CONTROLS: dict[int, int | str] = {
     **{code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"},
     **{code: f"\\u{code:04x}" for code in _OBEYED},
@@ -132,7 +134,10 @@ def column(cells: Sequence[Cell]) -> list[str]:
 
 
 def visible(text: str) -> str:
-    r"""Show what cannot be shown: lone surrogates as \udXXX, control characters as pictures."""
+    r"""Show what cannot be shown: lone surrogates as \udXXX, control characters as pictures.
+
+    Line separators and marks of direction become their escapes; newlines and tabs stay.
+    """
     if text.isascii() and text.isprintable():
         return text
     return _SURROGATE.sub(r"\\u\1", text).translate(_CONTROLS)

@@ -42,9 +42,12 @@ def _flat(run: Run) -> dict[str, Any]:
     inner: dict[str, Mapping[str, Any]] = {
         "knob": plan.pop("knobs", {}),
         "sampling": plan.pop("sampling", {}),
+        "module": {name: sha[:8] for name, sha in plan.pop("modules", {}).items()},
+        "model's module": {name: sha[:8] for name, sha in plan.pop("model_modules", {}).items()},
         "version": info.versions,
         "hash": info.hashes,
     }
+    plan.pop("world", None)  # those are hashes too
     flat = {**plan, "seed": info.seed, "served": ", ".join(info.served)}
     for prefix, values in inner.items():
         flat |= {f"{prefix} {name}": value for name, value in values.items()}
@@ -68,8 +71,27 @@ def warnings(a: Run, b: Run, n_changed: int, example: str) -> Iterator[str]:
     knobs = [key for key, *_ in settings(a, b) if key.startswith("knob ")]
     if knobs:
         yield f"the suite's knobs differ: {', '.join(key[5:] for key in knobs)}"
-    if a.info.hashes != b.info.hashes:
-        yield "the data or the scorer behind the runs differ (hashes)"
+    one, other = (_read_hashes(run) for run in (a, b))
+    if one != other:
+        yield "the data behind the runs differ (hashes)"
+    if files := _judged_otherwise(a, b):
+        yield (
+            f"different scorers of {a.info.plan.suite} made the scores ({_shown(files)} differ); "
+            "toolmark score RUN scores each with the scorer of today, and asks no model"
+        )
+
+
+def _read_hashes(run: Run) -> dict[str, str]:
+    return {name: sha for name, sha in run.info.hashes.items() if name != "scorer"}
+
+
+def _judged_otherwise(a: Run, b: Run) -> list[str]:
+    """Return the files in which the scorers of two runs differ; none where one is not known."""
+    one, other = a.scorer(), b.scorer()
+    if not one.sha256 or not other.sha256 or one.sha256 == other.sha256:
+        return []
+    names = sorted({*one.files, *other.files})
+    return [name for name in names if one.files.get(name) != other.files.get(name)]
 
 
 def changed(a: Run, b: Run) -> tuple[int, str]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import weakref
+import os
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from toolmark import codec
 from toolmark.errors import DataError, UsageError, near
-from toolmark.runs.jsonl import BLOCK_BYTES, records
-from toolmark.runs.store import Key, Run
+from toolmark.runs.store import Run
 from toolmark.types import Image, Message, Task, Text, Tool, Trajectory
 
 
@@ -21,23 +18,16 @@ class Episodes:
     def __init__(self, run: Run, ids: Sequence[str] = ()) -> None:
         """Find them; `ids` are task or item ids. Raises UsageError for an unknown id, or none."""
         self.run = run
-        self._path = run.path / "trajectories.jsonl"
+        self._path = run.episodes.path("trajectories")
         run.verify()
-        if not self._path.exists():
+        if not os.path.lexists(self._path):
             raise UsageError(f"{run.path}: no completed episode yet; run it first")
         ranks = _ranks(run, ids)
-        self._places: dict[tuple[str, int], int] = {}
-        place = 0
-        with self._path.open("rb", buffering=BLOCK_BYTES) as file:
-            for key, line in zip(records(self._path, Key), file, strict=False):
-                if key.task in ranks:
-                    self._places[key.task, key.repeat] = place
-                place += len(line)
+        found = run.episodes.places("trajectories")
+        self._places = {key: place for key, place in found.items() if key[0] in ranks}
         self.keys = sorted(self._places, key=lambda key: (ranks[key[0]], key[1]))
         if not self.keys:
             raise UsageError(f"{run.path}: no completed episode of these tasks")
-        self._file = self._path.open("rb")
-        weakref.finalize(self, self._file.close)
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -48,11 +38,10 @@ class Episodes:
         return key in self._places
 
     def trajectory(self, key: tuple[str, int]) -> Trajectory:
-        """Return one episode; callers on several threads take turns. DataError if it changed."""
-        self._file.seek(self._places[key])
+        """Return one episode. Raises DataError if the file changed."""
         try:
-            found = codec.decode(self._file.readline(), Trajectory)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            found = self.run.episodes.record_at("trajectories", self._places[key], Trajectory)
+        except DataError as error:
             raise DataError(f"{self._path}: changed while it was read: {error}") from None
         if (found.task, found.repeat) != key:
             raise DataError(f"{self._path}: changed while it was read; start again")

@@ -215,7 +215,7 @@ class _Handler(BaseHTTPRequestHandler):
             return _text(413, f"at most {LARGEST_BODY >> 20} MiB, and its length must be told")
         try:
             answer = codec.decode(self.rfile.read(int(length)), Answer)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except msgspec.DecodeError as error:
             return _text(400, f"not an answer: {error}")
         try:
             with self.server.turns:

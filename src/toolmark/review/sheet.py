@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolmark.errors import DataError
+from toolmark.files import atomic_file
 from toolmark.report import chart, tables
 from toolmark.report.tables import visible
 from toolmark.review import calibrate, pages
@@ -32,12 +31,9 @@ def write(
         charts=[(made, chart.draw(made)) for made in charts],
         grids=[tables.grid(calibrate.chosen(found)), tables.grid(calibrate.table(found, every=1))],
     )
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        draft.replace(path)
+        with atomic_file(path) as draft:
+            draft.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
         raise DataError(f"{path}: cannot write the page: {error.strerror}") from None
     return path

@@ -15,7 +15,7 @@ from toolmark.suites.mfcl.vision.item import candidates
 from toolmark.suites.mfcl.vision.score import truth_of
 from toolmark.suites.mfcl.vision.tune import edits
 from toolmark.suites.mfcl.vision.tune.folder import MARKS, Item, Tuning
-from toolmark.suites.mfcl.vision.tune.records import VERDICTS, Mark, Verdict
+from toolmark.suites.mfcl.vision.tune.records import VERDICTS, Mark, Trial, Verdict
 
 CHOICES = (
     ("solvable", "Solvable", "s", "good"),
@@ -196,7 +196,7 @@ def _fared(item: Item, name: str) -> Fared:
     return Fared(
         visible(name),
         tuple(
-            (trial.outcome.replace("_", "-"), view.clip(trial.answer or trial.reason, 2_000),
+            (trial.outcome.replace("_", "-"), view.clip(_said(trial), 2_000),
              view.clip(" ".join(filter(None, (trial.mode, trial.evidence))), 500))
             for trial in trials
         ),
@@ -208,3 +208,8 @@ def _told(mark: Mark | None) -> str:
         return ""
     who = visible(mark.reviewer)
     return f"{_WORDS[mark.verdict]} says {who}, {mark.time}; marking again replaces it"
+
+
+def _said(trial: Trial) -> str:
+    """Return the answer, or why there is none."""
+    return trial.answer or (trial.failure.line if trial.failure else "")

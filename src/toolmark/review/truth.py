@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from toolmark import codec
 from toolmark.errors import DataError, UsageError
+from toolmark.files import atomic_file
 from toolmark.review import edit, episodes
 from toolmark.review.episodes import Episodes
 from toolmark.review.log import Decision, Log
@@ -114,11 +113,8 @@ def _restored(value: Any) -> Any:
 def _save(path: Path, text: str) -> None:
     # half a pair of surrogates is no Unicode, but may stand in JSON as an escape
     whole = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text(whole, encoding="utf-8", newline="\n")
-        draft.replace(path)
+        with atomic_file(path) as draft:
+            draft.write_text(whole, encoding="utf-8", newline="\n")
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
         raise DataError(f"{path}: cannot write: {error.strerror}") from None

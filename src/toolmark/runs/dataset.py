@@ -103,7 +103,7 @@ def read(folder: Path) -> Manifest | None:
         return None
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         raise DataError(f"{path}: no manifest of a made set: {error}") from None
     if found.format != FORMAT:
         raise DataError(f"{path}: format {found.format}; this version reads {FORMAT}")

@@ -4,29 +4,69 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from toolmark.errors import DataError, UsageError
+from toolmark.errors import DataError, ToolmarkError, UsageError
 from toolmark.media import Media
-from toolmark.runs import scoring
 from toolmark.runs.jsonl import write
-from toolmark.runs.plan import Plan
+from toolmark.runs.plan import Plan, differences, only_edited
 from toolmark.runs.store import FORMAT, Run, RunInfo
 from toolmark.runs.tasks import Refers, write_tasks
 from toolmark.types import Task
 
 
-def choose(parent: Path, plan: Plan, *, resume: bool) -> tuple[Path, bool]:
-    """Return the folder to work in, and whether it is new.
+class Choice(NamedTuple):
+    """The run that goes on, None for a new one, and what the user should know about that.
 
-    It is that of the newest run of the same plan where that misses episodes, or scores of them.
+    `accepted`: it was asked with code that was edited since, and the user accepts that.
     """
-    last = newest(parent, plan) if resume else None
-    if last is None or not (len(last.done()) < last.info.n_episodes or scoring.failed(last)):
-        return claim(parent, plan), True
-    return last.path, False
+
+    run: Run | None
+    lines: tuple[str, ...] = ()
+    accepted: bool = False
+
+
+def choose(
+    parent: Path,
+    plan: Plan,
+    goes_on: Callable[[Run], str],
+    *,
+    accept_edits: bool = False,
+    shared: Collection[str] = (),
+) -> Choice:
+    """Return the run that goes on: the newest one of the same request, if there is work left.
+
+    `goes_on` says why a run does not go on, "" where it does. Where a new one begins the lines say
+    what differs from the newest run of this suite and model. With `accept_edits` an edit of the
+    user's code is no difference; `shared` are the modules that hold suite and scorer both. Raises
+    DataError for a damaged run of the same request.
+    """
+    same = newest(parent, plan)
+    last = same or _latest(parent, plan)
+    if last is None:
+        return Choice(None)
+    name = last.path
+    changed = differences(last.info.plan, plan)
+    accepted = bool(changed) and accept_edits and only_edited(last.info.plan, plan)
+    if changed and not accepted:
+        lines = [f"new run: {line}" for line in changed]
+        if only_edited(last.info.plan, plan):
+            lines += [
+                f"{module} holds the scorer too: an edit of a scorer in a file of its own asks "
+                "nothing again"
+                for module in shared
+                if last.info.plan.modules.get(module) != plan.modules.get(module)
+            ]
+            lines.append(f"--continue accepts the edit, and goes on with {name}")
+        return Choice(None, tuple(lines))
+    if why := goes_on(last):
+        return Choice(None, (f"new run: {why}",))
+    n, m = len(last.done()), last.info.n_episodes
+    told = f"continuing {name}: {n:,} of {m:,} episodes are stored"
+    return Choice(last, (told, *(f"accepted: {line}" for line in changed)), accepted)
 
 
 def claim(parent: Path, plan: Plan) -> Path:
@@ -104,9 +144,22 @@ def withdraw(path: Path) -> None:
 
 
 def newest(parent: Path, plan: Plan) -> Run | None:
-    """Return the newest run of the same plan, None if there is none."""
+    """Return the newest run that was begun with the same request, None if there is none."""
     found = max(_numbered(parent, _stem(plan)), default=None)
     return Run(found[1]) if found else None
+
+
+def _latest(parent: Path, plan: Plan) -> Run | None:
+    """Return the newest run of this suite and model; what is no readable run is passed over."""
+    begun: list[tuple[bool, str, int, Path]] = []
+    for path in parent.glob(f"{_slug(plan.suite)}-{_slug(plan.model)}-*"):
+        with suppress(ToolmarkError, OSError):
+            info = Run(path).info
+            if (info.plan.suite, info.plan.model) == (plan.suite, plan.model):
+                age = info.created, (path / "tasks.jsonl").stat().st_mtime_ns
+                # one that went on after an edit keeps the name of the request that began it
+                begun.append((info.plan.hash == plan.hash, *age, path))
+    return Run(max(begun)[-1]) if begun else None
 
 
 def _numbered(parent: Path, stem: str) -> Iterator[tuple[int, Path]]:

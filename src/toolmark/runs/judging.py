@@ -18,14 +18,13 @@ from collections.abc import (
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
-from toolmark import codec
 from toolmark.agents.loop import together
-from toolmark.errors import DataError, EndpointError
+from toolmark.errors import DataError, EndpointError, failure_of
+from toolmark.failure import Failure
 from toolmark.runs.door import Door
-from toolmark.runs.jsonl import Lines, write
+from toolmark.runs.jsonl import Lines, document, write
 from toolmark.runs.runner import Progress, Watcher
 from toolmark.runs.store import Run
 from toolmark.types import Judgement, Model, Record, Task, Trajectory
@@ -48,14 +47,9 @@ def panels(run: Run) -> dict[str, Panel]:
     """Return the panel of each kind that was asked for. Raises DataError for a damaged file."""
     path = run.path / PANELS
     try:
-        return codec.decode(path.read_bytes(), dict[str, Panel])
+        return document(path, dict[str, Panel])
     except FileNotFoundError:
         return {}
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(
-            f"{path}: cannot be read: {error}; delete it and give toolmark judge again with the "
-            f"same judges: what they said is kept in {LINES} and not asked again"
-        ) from None
 
 
 def counted(run: Run) -> dict[tuple[str, int, str], dict[str, Judgement]]:
@@ -164,7 +158,8 @@ class _Desk:
         """Take question after question until none is left."""
         for kind, task, trajectory in self.todo:
             if self.door.shut:
-                said = _unsaid(kind, trajectory, f"stopped: {self.door.shut}")
+                stopped = Failure(stage="judge", kind="stopped", message=self.door.shut)
+                said = _unsaid(kind, trajectory, stopped)
             else:
                 said = await self._asked(kind, task, trajectory)
             self._keep(replace(said, judge=self.name, form=self.forms[kind]))
@@ -173,11 +168,11 @@ class _Desk:
         try:
             said = await self.ask(self.model, kind, task, trajectory)
         except EndpointError as error:
-            reason = f"{type(error).__name__}: {error}"
-            self.door.failed(reason, error)
-            return _unsaid(kind, trajectory, reason)
+            failure = failure_of(error, "judge")
+            self.door.failed(failure)
+            return _unsaid(kind, trajectory, failure)
         if said.value is None:
-            self.door.failed(said.reason)
+            self.door.failed(said.failure or Failure(stage="judge", kind="judge"))
         else:
             self.door.passed()
         return said
@@ -192,7 +187,7 @@ class _Desk:
             self.watch(self.progress)
 
 
-def _unsaid(kind: str, trajectory: Trajectory, reason: str) -> Judgement:
+def _unsaid(kind: str, trajectory: Trajectory, failure: Failure) -> Judgement:
     return Judgement(
-        task=trajectory.task, repeat=trajectory.repeat, kind=kind, judge="", reason=reason
+        task=trajectory.task, repeat=trajectory.repeat, kind=kind, judge="", failure=failure
     )

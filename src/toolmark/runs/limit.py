@@ -6,15 +6,20 @@ import asyncio
 from contextlib import AsyncExitStack
 from types import TracebackType
 
+from toolmark.errors import During, ToolmarkError
+from toolmark.failure import Kind, Stage
 from toolmark.types import Model, Reply, Request
 
 CLOSING_S = 30.0  # that the world of an overdue episode has for its own closing
+_MODEL = During("model")
 
 
-class Overdue(Exception):
+class Overdue(ToolmarkError):
     """An episode took longer than it may. `stage` is what it waited for just then."""
 
-    def __init__(self, limit_s: float, stage: str) -> None:
+    kind: Kind = "time_limit"
+
+    def __init__(self, limit_s: float, stage: Stage) -> None:
         super().__init__(f"took longer than {limit_s:g} s")
         self.stage = stage
 
@@ -29,19 +34,18 @@ class Limit:
 
     def __init__(self, limit_s: float | None) -> None:
         self.limit_s = limit_s
-        self.stage = "world"
+        self.stage: Stage = "environment"
         self._stack = AsyncExitStack()
         self._due: asyncio.Timeout | None = None
 
     def watched(self, model: Model) -> Model:
-        """Return the model such that it is known when it is waited for."""
-        if self.limit_s is None:
-            return model
+        """Return the model such that it is known when it is waited for, and what it raised."""
 
         async def asked(request: Request, /) -> Reply:
             self.stage = "model"
-            reply = await model(request)
-            self.stage = "world"
+            with _MODEL:
+                reply = await model(request)
+            self.stage = "environment"
             return reply
 
         return asked

@@ -13,18 +13,22 @@ import msgspec
 
 from toolmark import codec, seeds
 from toolmark.errors import DataError, UsageError, near
+from toolmark.files import opened
 from toolmark.runs.suite import Suite, Tasks
 from toolmark.types import Record, Sampling, Task
+from toolmark.worlds.mcp import sandbox
 
-WORLD = ("servers", "cassette", "corpus", "items", "pages")
+CODE = ("scorer", "generator", "prompt")  # hashes that say how tasks came to be, or are judged
+EDITED = ("modules", "model_modules")  # fields of a Plan that hold the hashes of the user's code
 
 
 class Plan(Record, frozen=True, kw_only=True):
-    """The request. Equal plans have equal hashes, and continue each other's runs.
+    """The request: all that decides whether a run may go on. Equal plans have equal hashes.
 
     A knob `seed` is None where the user gave none: what was drawn is in the run's own record.
-    `world` are the hashes of what answers, servers, a recording or pages, and of items of one's
-    own: other ones make another run.
+    `spec` is the `module:attribute` of a user's suite, `modules` and `model_modules` are the hashes
+    of the user's code with which is asked, by module (`runs.identity`).
+    `world` are the hashes of the data that were read, and of what answers: servers, a recording.
     `audio` is the form in which an endpoint gets sound.
     """
 
@@ -42,6 +46,9 @@ class Plan(Record, frozen=True, kw_only=True):
     tasks_sha256: str = ""
     world: dict[str, str] = {}
     audio: str = "wav"
+    spec: str = ""
+    modules: dict[str, str] = {}
+    model_modules: dict[str, str] = {}
 
     @property
     def hash(self) -> str:
@@ -50,8 +57,64 @@ class Plan(Record, frozen=True, kw_only=True):
 
 
 def world(suite: Suite) -> dict[str, str]:
-    """Return those of a suite's hashes that say what answers in its episodes, or what is asked."""
-    return {name: suite.hashes[name] for name in WORLD if name in suite.hashes}
+    """Return those of a suite's hashes that say what is asked, and what answers in its episodes.
+
+    That its servers are not sandboxed is among it.
+    """
+    found = {name: sha256 for name, sha256 in suite.hashes.items() if name not in CODE}
+    if suite.sandboxed and not sandbox.wanted():
+        found[sandbox.NAME] = "off"
+    return found
+
+
+def differences(old: Plan, new: Plan) -> list[str]:
+    """Return what a request asks otherwise than another one, a line each: `X differs (old -> new)`.
+
+    Of edited code the modules are named. Empty for equal requests.
+    """
+    one, other = _settings(old), _settings(new)
+    return [
+        f"{name} differs ({_shown(one.get(name))} -> {_shown(other.get(name))})"
+        for name in dict.fromkeys([*one, *other])
+        if one.get(name) != other.get(name)
+    ]
+
+
+def only_edited(old: Plan, new: Plan) -> bool:
+    """Tell whether two requests are equal but for edits of the user's code."""
+    blank: dict[str, dict[str, str]] = {name: {} for name in EDITED}
+    return msgspec.structs.replace(old, **blank).hash == msgspec.structs.replace(new, **blank).hash
+
+
+_WORDS = {"spec": "the suite's address", "base_url": "the address", "audio": "the audio format"}
+_PREFIXES = {
+    "knobs": "-T ", "sampling": "", "world": "what is read, ", "modules": "the suite's module ",
+    "model_modules": "the model's module ",
+}  # fmt: skip
+_SHOWN = 60  # characters of one value
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    """Return the settings by the names that a reader knows them by; hashes are cut short."""
+    held = msgspec.structs.asdict(plan)
+    plain = msgspec.json.decode(msgspec.json.encode(held, order="sorted"))  # as it is read back
+    found: dict[str, Any] = {}
+    for name in Plan.__struct_fields__:
+        value = plain.get(name)
+        if name not in _PREFIXES:
+            found[_WORDS.get(name, name)] = value
+            continue
+        for inner, each in (value or {}).items():
+            hashed = name in ("world", *EDITED)
+            found[f"{_PREFIXES[name]}{inner}"] = str(each)[:8] if hashed else each
+    return found
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == "":
+        return "none"
+    told = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return told if len(told) <= _SHOWN else f"{told[: _SHOWN - 3]}..."
 
 
 class FileTasks:
@@ -64,10 +127,10 @@ class FileTasks:
         path = self.path = task_file(path)
         self.suite = suite
         try:
-            with path.open("rb") as lines:
+            with opened(path) as lines:
                 self.n = sum(1 for line in lines if line.strip())
-        except OSError as error:
-            raise UsageError(f"{path}: cannot read tasks: {error.strerror}") from None
+        except DataError as error:
+            raise UsageError(f"cannot read tasks: {error}") from None
         if not self.n:
             raise DataError(f"{path}: holds no task")
 
@@ -77,13 +140,13 @@ class FileTasks:
 
     def __iter__(self) -> Iterator[Task]:
         """Read them in order."""
-        with self.path.open("rb") as lines:
+        with opened(self.path) as lines:
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue
                 try:
                     task = codec.decode(line, Task)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                except msgspec.DecodeError as error:
                     raise DataError(f"{self.path}, line {number}: not a task: {error}") from None
                 if task.suite != self.suite:
                     raise DataError(

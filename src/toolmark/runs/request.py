@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from toolmark import private
 from toolmark.agents.loop import merge
 from toolmark.errors import UsageError
 from toolmark.models import sound, user
@@ -17,6 +18,7 @@ from toolmark.models.encode import check_sampling
 from toolmark.models.openai import TIMEOUT_S
 from toolmark.models.policy import CONNECTIONS, RETRIES
 from toolmark.models.resolve import address
+from toolmark.runs import identity
 from toolmark.runs.plan import Plan, task_file, world
 from toolmark.runs.suite import Suite
 from toolmark.types import Record, Sampling
@@ -76,7 +78,9 @@ def plan(
     Raises UsageError for one that cannot be.
     """
     sound.check(audio)
-    known = user.Who(model) if isinstance(model, str) else user.who(model)
+    known = user.Who(private.stored(model)) if isinstance(model, str) else user.who(model)
+    for name, value in suite.knobs.items():
+        private.check_stored(f"knob {name}", str(value))
     asked = _typed(
         Plan,
         suite=suite.name,
@@ -87,6 +91,9 @@ def plan(
         tasks_sha256=_digest(task_file(Path(tasks))) if tasks else "",
         world=world(suite),
         audio=audio,
+        spec=suite.spec,
+        modules=identity.suite_hashes(suite),
+        model_modules=identity.model_hashes(model),
         **given,
     )
     if asked.repeats < 1:

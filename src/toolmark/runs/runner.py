@@ -8,28 +8,34 @@ from __future__ import annotations
 
 import asyncio
 import time
-import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from toolmark import canary
 from toolmark.errors import (
+    DataError,
     EndpointError,
     Rejected,
-    Timeout,
     ToolmarkError,
     WorldError,
-    traced,
+    failure_of,
 )
+from toolmark.failure import ENDPOINT, Failure, Stage
 from toolmark.media import Media
 from toolmark.models.policy import CONNECTIONS
-from toolmark.runs import scoring
+from toolmark.runs import identity, scoring
 from toolmark.runs.door import Door
-from toolmark.runs.jsonl import Lines
+from toolmark.runs.ending import interruptible
+from toolmark.runs.episodes import Key
+from toolmark.runs.finishing import finish, keep_scores
+from toolmark.runs.identity import ScorerId
+from toolmark.runs.lifecycle import BEAT_S
 from toolmark.runs.limit import Limit, Overdue
+from toolmark.runs.setups import SetupStates, Unmet
 from toolmark.runs.store import Folder
 from toolmark.runs.suite import Agent, Pacing, Suite
 from toolmark.types import (
@@ -42,6 +48,7 @@ from toolmark.types import (
     Reply,
     Request,
     Sampling,
+    Score,
     Site,
     Step,
     Task,
@@ -49,7 +56,7 @@ from toolmark.types import (
 )
 from toolmark.worlds import patience
 
-PULSE_S = 1.0
+PULSE_S = 1.0  # also between two times that what was written is pushed to the disk
 
 
 @dataclass(slots=True)
@@ -60,7 +67,7 @@ class Progress:
     lack, by name: the tasks that need them will not be run. `waits` are the reasons of requests
     that wait to be asked again just now. `n_made` counts the tasks finished so far, out of
     `n_to_make`, by a suite that makes them first, while nothing is planned yet; `effort` says what
-    that takes.
+    that takes. `begun` says why a run goes on, or why a new one begins.
     """
 
     n_planned: int
@@ -79,6 +86,7 @@ class Progress:
     output_tokens: int = 0
     started: float = field(default_factory=time.monotonic)
     stopped: str = ""
+    begun: Sequence[str] = ()
 
     @property
     def elapsed_s(self) -> float:
@@ -92,7 +100,7 @@ Watcher = Callable[[Progress], None]
 async def execute(
     folder: Folder,
     suite: Suite,
-    model: Model | Instrument,
+    model: Model | Instrument | None,
     dialect: Dialect,
     *,
     max_connections: int = CONNECTIONS,
@@ -100,36 +108,43 @@ async def execute(
     watch: Watcher | None = None,
     stop: asyncio.Event | None = None,
 ) -> Progress:
-    """Run every missing episode of the folder; then score, and return how it went.
+    """Run every missing episode of the folder, finish the run, and return how it went.
 
-    `time_limit_s` bounds each episode; `stop` ends it all early and cleanly. Raises Rejected when
-    the endpoint refuses the requests, after what was done is scored.
+    What is stored is not asked again, and keeps the scores of the same scorer; where nothing is
+    missing no `model` is needed. `time_limit_s` bounds each episode; `stop` ends it all early and
+    cleanly. Raises Rejected when the endpoint refuses the requests, after what was done is scored.
     """
     run = folder.run
     done = run.done()
+    judged = identity.scorer_id(suite.scorer)
     progress = Progress(n_planned=run.info.n_episodes, n_done_before=len(done))
-    lines = _afresh(run.path / "scores.jsonl")
-    crew = _Crew(folder, suite, model, dialect, lines, progress, watch)
-    crew.todo = scoring.missing(run, done)
-    crew.waits = patience.watch()
+    folder.heart.enter("running", len(done))
+    crew = _Crew(folder, suite, model, dialect, judged, progress, watch)
     crew.time_limit_s = time_limit_s
-    n_workers = crew.door.at_once = min(max_connections, progress.n_planned)
-    progress.missing = dict(suite.missing(task for task, _ in scoring.missing(run, done)))
-    folder.note(missing=progress.missing)
-    try:
-        for trajectory in run.trajectories():
-            crew.count(run.task(trajectory.task), trajectory)
-        await _sit(crew, n_workers, stop)
-        scoring.fill(run, lines)
-    finally:
-        lines.close()
-    if suite.scorer.gather is None:
-        scoring.summarise(run, suite.scorer)
-    else:
-        scoring.anew(run, suite.scorer)
-    if crew.door.rejected is not None:
-        raise crew.door.rejected
+    crew.resume(done)
+    if len(done) < run.info.n_episodes:
+        await _ask(crew, done, max_connections, stop)
+    crew.tell()
+    with interruptible():
+        finish(
+            run, folder.episodes, suite.scorer, folder.heart, judged=judged, n_judged=crew.n_judged
+        )
+    if (refusal := crew.door.rejected) is not None:
+        raise Rejected(refusal.message, refusal.status, kind=refusal.kind, subject=refusal.subject)
     return progress
+
+
+async def _ask(
+    crew: _Crew, done: Collection[Key], max_connections: int, stop: asyncio.Event | None
+) -> None:
+    """Play what is missing, and note what the site lacks for it."""
+    run, progress = crew.folder.run, crew.progress
+    crew.todo = run.missing(done)
+    crew.waits = patience.watch()
+    n_workers = crew.door.at_once = min(max_connections, progress.n_planned)
+    progress.missing = dict(crew.suite.missing(task for task, _ in run.missing(done)))
+    crew.folder.note(missing=progress.missing)
+    await _sit(crew, n_workers, stop)
 
 
 async def _sit(crew: _Crew, n_workers: int, stop: asyncio.Event | None) -> None:
@@ -148,15 +163,6 @@ async def _sit(crew: _Crew, n_workers: int, stop: asyncio.Event | None) -> None:
             )
 
 
-def _afresh(path: Path) -> Lines:
-    path.unlink(missing_ok=True)
-    return Lines(path, hold_bytes=scoring.HELD_BYTES)
-
-
-class _Unmet(Exception):
-    """A task that this one needs was not run."""
-
-
 class _Crew:
     """What the workers of one run share."""
 
@@ -164,9 +170,9 @@ class _Crew:
         self,
         folder: Folder,
         suite: Suite,
-        model: Model | Instrument,
+        model: Model | Instrument | None,
         dialect: Dialect,
-        scores: Lines,
+        judged: ScorerId,
         progress: Progress,
         watch: Watcher | None,
     ) -> None:
@@ -174,49 +180,54 @@ class _Crew:
         self.suite = suite
         self.model = model
         self.dialect = dialect
-        self.scores = scores
+        self.judged = judged
         self.progress = progress
         self.watch = watch
         self.todo: Iterator[tuple[Task, int]] = iter(())
         self.door = Door(passed=progress.n_done_before > 0)
         self.served: set[str] = set()
-        self.states: dict[tuple[str, int], asyncio.Future[Any]] = {}
+        self.setups = SetupStates(())
+        self.n_judged = 0
         self.waits: Mapping[object, str] = {}
         self.halted = ""
         self.time_limit_s: float | None = None
 
+    def resume(self, done: Collection[Key]) -> None:
+        """Count in what is stored: what has a score keeps it, what has none is judged."""
+        run = self.folder.run
+        kept = keep_scores(run, self.folder.episodes, self.judged, done)
+        self.n_judged = len(kept)
+        for score in run.stored_scores() if kept else ():
+            self.add(score)
+        if run.info.n_setup:
+            self.setups = SetupStates(run.missing(done))
+        wanted = {*done} - kept
+        for trajectory in run.episodes.those("trajectories", wanted, Trajectory):
+            self.count(run.task(trajectory.task), trajectory)
+
     def count(self, task: Task, trajectory: Trajectory) -> None:
-        """Judge an episode and count it in; a set-up task's state is kept for those who need it."""
+        """Judge an episode and count it in; a set-up task's state goes to those who need it."""
+        self.n_judged += 1
         if task.kind == "setup":
-            self.state(task.id, trajectory.repeat).set_result(trajectory.state)
+            self.setups.give((task.id, trajectory.repeat), trajectory.state)
             return
         score = scoring.judge(self.suite.scorer, task, trajectory)
-        self.scores.append(score)
-        if score.not_run:
+        if not self.judged.whole:
+            self.folder.episodes.append(score)
+        self.add(score)
+
+    def add(self, score: Score) -> None:
+        """Count in what an episode is worth in the headline reading."""
+        if score.failure is not None:
             return
         value = score.readings[self.suite.scorer.readings[0]].value
         self.progress.n_scored += 1
         self.progress.value += value
         self.progress.squares += value * value
 
-    def state(self, id: str, repeat: int) -> asyncio.Future[Any]:
-        """Return the future final state of a set-up episode; cancelled if it was not run."""
-        return self.states.setdefault((id, repeat), asyncio.get_running_loop().create_future())
-
-    async def needed(self, task: Task, repeat: int) -> dict[str, Any]:
-        """Wait for what the task needs. Raises _Unmet if that was not run."""
-        found: dict[str, Any] = {}
-        for id in task.needs:
-            future = self.state(id, repeat)
-            await asyncio.wait([future])
-            if future.cancelled():
-                raise _Unmet(f"it needs {id}, which was not run")
-            found[id] = future.result()
-        return found
-
     def keep(self, task: Task, trajectory: Trajectory) -> None:
         """Store a completed episode and score it."""
-        self.folder.trajectories.append(trajectory)
+        self.folder.episodes.append(trajectory)
         self.door.passed()
         self.served.update(step.reply.model for step in trajectory.steps)
         self.progress.n_run += 1
@@ -227,17 +238,17 @@ class _Crew:
 
     def lose(self, episode: Episode) -> None:
         """Note an episode that was not run."""
-        task = episode.task
-        if episode.error is not None:
-            self.door.failed(episode.reason, episode.error)
-        self.folder.attempts.append(
+        task, failure = episode.task, episode.failure
+        assert failure is not None
+        if of_endpoint(failure):
+            self.door.failed(failure)
+        self.folder.episodes.append(
             Attempt(
-                task=task.id, repeat=episode.repeat, stage=episode.stage, reason=episode.reason,
-                steps=tuple(episode.steps),
+                task=task.id, repeat=episode.repeat, failure=failure, steps=tuple(episode.steps)
             )
-        )  # fmt: skip
+        )
         if task.kind == "setup":
-            self.state(task.id, episode.repeat).cancel()
+            self.setups.fail((task.id, episode.repeat))
         self.progress.n_not_run += 1
         self.tell()
 
@@ -260,7 +271,7 @@ class _Crew:
 
 async def _work(crew: _Crew, site: Site, n_workers: int, stop: asyncio.Event | None) -> None:
     workers = [asyncio.create_task(_worker(crew, site)) for _ in range(max(1, n_workers))]
-    beat = asyncio.create_task(pulse(crew.tell))
+    beat = asyncio.create_task(_live(crew))
     halt = asyncio.create_task(stop.wait()) if stop is not None else None
     try:
         waiting: set[asyncio.Task[object]] = {*workers} if halt is None else {*workers, halt}
@@ -276,6 +287,23 @@ async def _work(crew: _Crew, site: Site, n_workers: int, stop: asyncio.Event | N
         for running in [*workers, beat, *([halt] if halt is not None else [])]:
             running.cancel()
         await asyncio.gather(*workers, beat, return_exceptions=True)
+
+
+async def _live(crew: _Crew) -> None:
+    """Let the watcher know that time passes, push what was written to the disk, show signs of life.
+
+    A disk that fails there ends the run at the next thing that is written.
+    """
+    folder, progress = crew.folder, crew.progress
+    beaten = time.monotonic()
+    while True:
+        await asyncio.sleep(PULSE_S)
+        crew.tell()
+        with suppress(DataError):
+            await asyncio.to_thread(folder.episodes.sync)
+        if time.monotonic() - beaten >= BEAT_S:
+            beaten = time.monotonic()
+            folder.heart.beat(progress.n_done_before + progress.n_run)
 
 
 async def pulse(tell: Callable[[], None]) -> None:
@@ -294,7 +322,7 @@ async def _worker(crew: _Crew, site: Site) -> None:
     for task, repeat in crew.todo:
         if crew.door.shut:
             crew.progress.stopped = crew.door.shut
-            crew.lose(Episode(task, repeat, "stopped", crew.door.shut))
+            crew.lose(Episode(task, repeat, failure=_stopped(crew.door.shut)))
             continue
         await _episode(crew, site, task, repeat)
 
@@ -302,33 +330,39 @@ async def _worker(crew: _Crew, site: Site) -> None:
 async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
     episode = Episode(task, repeat)
     sampling = crew.folder.run.info.plan.sampling
+    assert crew.model is not None  # there is something to ask
     cast = Cast(crew.suite, site, crew.model, crew.dialect, sampling, crew.time_limit_s)
     try:
-        needed = await crew.needed(task, repeat) if task.needs else {}
+        needed = await crew.setups.take(task, repeat) if task.needs else {}
         if await play(episode, cast, partial(crew.keep, task), needed):
             return
     except asyncio.CancelledError:
         if crew.halted:  # what it waited for is worth telling; else it was merely not reached
-            episode.reason = crew.halted
+            episode.failure = _stopped(crew.halted)
             crew.lose(episode)
         raise
-    except _Unmet as unmet:
-        episode.stage, episode.reason = "needs", str(unmet)
+    except Unmet as unmet:
+        episode.failure = Failure(stage="run", kind="needs", message=str(unmet))
     crew.lose(episode)
+
+
+def _stopped(why: str) -> Failure:
+    return Failure(stage="run", kind="stopped", message=why)
+
+
+def of_endpoint(failure: Failure) -> bool:
+    """Tell whether an endpoint failed, or was waited for when the time was over."""
+    return failure.kind in ENDPOINT or (failure.kind == "time_limit" and failure.stage == "model")
 
 
 @dataclass(slots=True)
 class Episode:
-    """An episode under way: how far it came and, where it is not run, why.
-
-    `error` is what the endpoint failed with.
-    """
+    """An episode under way: how far it came and, where it is not run, why."""
 
     task: Task
     repeat: int
-    stage: str = "world"
-    reason: str = ""
-    error: EndpointError | None = None
+    stage: Stage = "environment"
+    failure: Failure | None = None
     steps: list[Step] = field(default_factory=list)
 
 
@@ -356,31 +390,33 @@ async def play(
     task = episode.task
     limit = Limit(cast.time_limit_s)
     try:
+        if cast.suite.broken and (why := cast.suite.broken(task)):
+            episode.failure = Failure(stage="preparation", kind="preparation", message=why)
+            return False
         dialect = cast.suite.dialects[task.dialect] if task.dialect else cast.dialect
         model = cast.model
         if hasattr(model, "bind"):  # an Instrument; checking a protocol costs more
             model = bound(model.bind(task, episode.repeat), dialect, cast.suite.agent)
-        asked = limit.watched(model)
+        asked = canary.guarded(limit.watched(model))
         async with limit, cast.site.world(task, needed or {}) as world:
-            episode.stage = "model"
+            episode.stage = "agent"
             trajectory = await cast.suite.agent(
                 task, asked, dialect, world, cast.sampling, episode.repeat, steps=episode.steps
             )
+            episode.stage = "environment"
         episode.stage = "store"
         keep(trajectory)
         return True
     except Overdue as late:  # the breaker counts it where the endpoint was waited for
-        episode.stage, episode.reason = late.stage, str(late)
-        episode.error = Timeout(episode.reason) if late.stage == "model" else None
+        episode.failure = failure_of(late, late.stage)
     except EndpointError as error:
-        told = "" if isinstance(error, Rejected) else f"{type(error).__name__}: "
-        episode.stage, episode.reason, episode.error = "model", f"{told}{error}", error
+        episode.failure = failure_of(error, "model")
     except WorldError as error:  # one tool's affair: the breaker watches the endpoint only
-        episode.stage, episode.reason = "world", f"{type(error).__name__}: {error}"
+        episode.failure = failure_of(error, "environment")
     except ToolmarkError:
         raise
     except Exception as error:  # a fault of ours, or of a suite, must not end a long run
-        episode.reason = f"{traced(error)}\n{traceback.format_exc()}"
+        episode.failure = failure_of(error, episode.stage)
     return False
 
 

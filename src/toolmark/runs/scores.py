@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import weakref
-
-from toolmark import codec
 from toolmark.errors import DataError
-from toolmark.runs.jsonl import BLOCK_BYTES, records
-from toolmark.runs.store import Key, Run
+from toolmark.runs.store import NOT_SCORED, Run, absent_score
 from toolmark.types import Score
 
 
@@ -16,19 +12,21 @@ class Scores:
 
     def __init__(self, run: Run) -> None:
         """Read the file once, for places. Raises DataError naming a broken line."""
-        self.path = run.path / "scores.jsonl"
-        self._places: dict[tuple[str, int], int] = {}
-        place = 0
-        with self.path.open("rb", buffering=BLOCK_BYTES) as file:
-            for key, line in zip(records(self.path, Key), file, strict=False):
-                self._places[key.task, key.repeat] = place
-                place += len(line)
-        self._file = self.path.open("rb")
-        weakref.finalize(self, self._file.close)
+        self._run = run
+        self._places = run.episodes.places("scores")
+
+    def __contains__(self, key: tuple[str, int]) -> bool:
+        """Tell whether that episode has a score."""
+        return key in self._places
 
     def __getitem__(self, key: tuple[str, int]) -> Score:
-        """Return a score. Raises DataError where there is none of that episode."""
-        if key not in self._places:
-            raise DataError(f"{self.path}: no score of {key}")
-        self._file.seek(self._places[key])
-        return codec.decode(self._file.readline(), Score)
+        """Return a score; of a run that is not finished also of an episode that has none yet.
+
+        Raises DataError where there is none of that episode.
+        """
+        place = self._places.get(key)
+        if place is not None:
+            return self._run.episodes.record_at("scores", place, Score)
+        if self._run.finished:
+            raise DataError(f"{self._run.episodes.path('scores')}: no score of {key}")
+        return absent_score(self._run.task(key[0]), key[1], NOT_SCORED)

@@ -2,56 +2,95 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 from msgspec import structs
 
-from toolmark.errors import UsageError, near, traced
-from toolmark.runs import spent
-from toolmark.runs.jsonl import Lines, locked, write
+from toolmark.errors import failure_of, near
+from toolmark.failure import NEVER_FITS, Failure
+from toolmark.runs import presenting, spent
+from toolmark.runs.jsonl import write
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Metric, Scorer
+from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import Columns, columns
-from toolmark.stats.summary import groups, passes
+from toolmark.stats.formulas import Metric, Passes
+from toolmark.stats.summary import groups
 from toolmark.types import Cause, Score, Task, Trajectory, Verdict
+from toolmark.worlds.mcp import sandbox
 
 CAUSES = get_args(Cause)
-FAULT = "score: "  # how the reason begins why an episode that was played has no verdict
-HELD_BYTES = 2**16  # scores are derived: they may be written in blocks
 
 
-def judge(scorer: Scorer, task: Task, trajectory: Trajectory) -> Score:
-    """Score one episode in every reading. A fault of the scorer itself is `not_run`.
+def judge(
+    scorer: Scorer, task: Task, trajectory: Trajectory, failure: Failure | None = None
+) -> Score:
+    """Score one episode in every reading. A fault of the scorer itself is a `failure`.
 
-    A reading beside the headline may be left out: the episode does not count in it.
+    A reading beside the headline may be left out: the episode does not count in it. Where a
+    failure is given the episode counts as not run, and the scorer is not asked.
     """
+    if failure is not None:
+        return _unrun(task, trajectory.repeat, failure)
     readings: dict[str, Verdict] = {}
-    fault = ""
     try:
         found = scorer.score(task, trajectory)
         _named(found, scorer.readings)
-        readings = {name: _sound(found[name]) for name in scorer.readings if name in found}
+        readings = {name: sound(found[name]) for name in scorer.readings if name in found}
     except Exception as error:  # a fault of ours must not end a long run, nor pass for the model's
-        fault = f"{FAULT}{traced(error)}\n{traceback.format_exc()}"
+        failure = failure_of(error, "scorer")
+    return structs.replace(_unrun(task, trajectory.repeat, failure), readings=readings)
+
+
+def _unrun(task: Task, repeat: int, failure: Failure | None) -> Score:
     return Score(
         task=task.id,
         item=task.item or task.id,
-        repeat=trajectory.repeat,
+        repeat=repeat,
         category=task.category,
         axes=task.axes,
-        readings=readings,
-        not_run=fault,
+        failure=failure,
     )
+
+
+def never_fits(run: Run) -> bool:
+    """Tell whether the first request of every single-turn episode was too long for the model.
+
+    Such a run says nothing of the model: a list of tools that no request fits with would be
+    scored as if the model had called none. It is decided over all completed episodes of scored
+    tasks with one turn, each time that the run is scored; one that fits is enough against it.
+    """
+    if not any(_single(task) for task in run.tasks()):
+        return False
+    n = 0
+    for trajectory in run.trajectories():
+        if _single(run.task(trajectory.task)):
+            if not too_long(trajectory):
+                return False
+            n += 1
+    return n > 0
+
+
+def _single(task: Task) -> bool:
+    return task.kind == "scored" and len(task.turns) == 1
+
+
+def too_long(trajectory: Trajectory) -> bool:
+    """Tell whether the first request of an episode was too long for the model."""
+    return bool(trajectory.steps) and trajectory.steps[0].reply.stop == "over_long"
 
 
 def failed(run: Run) -> bool:
     """Tell whether an episode that was played could not be scored."""
-    return any(score.not_run.startswith(FAULT) for score in run.scores())
+    return any(unscored(score) for score in run.stored_scores())
+
+
+def unscored(score: Score) -> bool:
+    """Tell whether the episode was played and its scorer failed."""
+    return score.failure is not None and score.failure.kind == "scorer"
 
 
 def _named(found: Mapping[str, Verdict], readings: Sequence[str]) -> None:
@@ -63,8 +102,8 @@ def _named(found: Mapping[str, Verdict], readings: Sequence[str]) -> None:
         raise ValueError(f"no verdict in the headline reading {readings[0]!r}")
 
 
-def _sound(verdict: Verdict) -> Verdict:
-    """Return the verdict if it may be stored. Raises ValueError naming what it may not say."""
+def sound(verdict: Verdict) -> Verdict:
+    """Return a verdict if it may be stored. Raises ValueError naming what it may not say."""
     for label in verdict.labels:
         if label.cause not in CAUSES:
             raise ValueError(f"no cause {label.cause!r}{near(label.cause, CAUSES)}")
@@ -73,97 +112,20 @@ def _sound(verdict: Verdict) -> Verdict:
     return verdict
 
 
-def rescore(run: Run, scorer: Scorer) -> dict[str, Any]:
-    """Write `scores.jsonl` and `summary.json` anew and return the summary.
-
-    Raises UsageError while the run is being written, and for a scorer that fails on every episode,
-    as that of another suite does; DataError for a damaged folder. The old scores stay until the
-    new ones are complete.
-    """
-    with locked(run.path):
-        run.verify()
-        draft, fault = _draft(run, scorer)
-        if fault:
-            draft.unlink()
-            raise UsageError(
-                f"{run.path}: the scorer fails on every episode, and what was there stays: {fault}"
-            )
-        draft.replace(run.path / "scores.jsonl")
-        return summarise(run, scorer)
-
-
-def anew(run: Run, scorer: Scorer) -> dict[str, Any]:
-    """Score all of a run, in a folder that the caller has locked and verified."""
-    draft, _ = _draft(run, scorer)
-    draft.replace(run.path / "scores.jsonl")
-    return summarise(run, scorer)
-
-
-def _draft(run: Run, scorer: Scorer) -> tuple[Path, str]:
-    """Write new scores beside the old; return the file, and the fault if there is no verdict."""
-    known = replace(scorer, score=scorer.gather(run)) if scorer.gather else scorer
-    draft = run.path / ".scores.jsonl"
-    draft.unlink(missing_ok=True)
-    faults: list[str] = []
-    scores = Lines(draft, hold_bytes=HELD_BYTES)
-    try:
-        for trajectory in run.trajectories():
-            task = run.task(trajectory.task)
-            if task.kind == "scored":
-                score = judge(known, task, trajectory)
-                scores.append(score)
-                faults.append(score.not_run.partition("\n")[0])
-        fill(run, scores, scorer)
-    finally:
-        scores.close()
-    return draft, faults[0] if faults and all(faults) else ""
-
-
-def fill(run: Run, scores: Lines, scorer: Scorer | None = None) -> None:
-    """Append a Score for every scored episode that was not run, and the reason.
-
-    It has no verdict, but for those that the scorer gives of what a file of others lacks.
-    """
-    done = run.done()
-    if len(done) == run.info.n_episodes:
-        return
-    attempts = {(a.task, a.repeat): structs.replace(a, steps=()) for a in run.attempts()}
-    for task, repeat in missing(run, done):
-        if task.kind == "setup":
-            continue
-        last = attempts.get((task.id, repeat))
-        found = scorer.missed(task, last) if scorer and last else {}
-        scores.append(
-            Score(
-                task=task.id,
-                item=task.item or task.id,
-                repeat=repeat,
-                category=task.category,
-                axes=task.axes,
-                readings={name: _sound(verdict) for name, verdict in found.items()},
-                not_run=f"{last.stage}: {last.reason}" if last else "not reached",
-            )
-        )
-
-
-def missing(run: Run, done: set[tuple[str, int]]) -> Iterator[tuple[Task, int]]:
-    """Go through the episodes that are not complete, all tasks of one repeat before the next."""
-    for repeat in range(run.info.plan.repeats):
-        for task in run.tasks():
-            if (task.id, repeat) not in done:
-                yield task, repeat
-
-
 def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
-    """Compute the summary from the scores, write and return it; `run.json` gets its caution."""
-    table = columns(run.scores(), scorer.readings[0])
-    head, *parts = [_fields(metric, table) for metric in numbers(scorer, table)]
+    """Store what readers need of complete scores, then the summary, and return that."""
+    causes: Counter[Failure] = Counter()
+    first, *others = scorer.readings
+    by_reading = {first: columns(_counted(run.stored_scores(), causes), first)}
+    by_reading |= {name: columns(run.stored_scores(), name) for name in others}
+    metrics = {name: numbers(scorer, table) for name, table in by_reading.items()}
+    table = by_reading[scorer.readings[0]]
+    caution = _caution(run, scorer, table, causes)
+    presenting.write_views(run, scorer)
+    presenting.write_presentation(run, scorer, by_reading, metrics, caution)
+    head, *parts = [_fields(metric, table) for metric in metrics[scorer.readings[0]]]
     n_run = int(table.run.sum())
     plan = run.info.plan
-    caution = scorer.caution(table)
-    if caution != run.info.caution:
-        run.info = structs.replace(run.info, caution=caution)
-        write(Path(run.path) / "run.json", run.info)
     summary = {
         "suite": plan.suite,
         "model": plan.model,
@@ -173,6 +135,7 @@ def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
         "n_planned": run.info.n_planned,
         "n_run": n_run,
         "n_not_run": run.info.n_planned - n_run,
+        "failures": _by_kind(causes),
         "score": head,
         "parts": {part["name"]: part for part in parts},
         "reading": scorer.readings[0],
@@ -184,6 +147,33 @@ def summarise(run: Run, scorer: Scorer) -> dict[str, Any]:
     return summary
 
 
+def _caution(run: Run, scorer: Scorer, table: Columns, causes: Container[Failure]) -> str:
+    """Return what a reader must know first, "" where there is nothing.
+
+    That is what the scorer says, that no sandbox held the servers, and that no request fitted.
+    """
+    off = sandbox.OFF if run.info.plan.world.get(sandbox.NAME) == "off" else ""
+    lost = NEVER_FITS.cause in causes
+    told = f"{NEVER_FITS.message}: they are not run, and say nothing of it" if lost else ""
+    return " ".join(filter(None, (off, "; ".join(filter(None, (scorer.caution(table), told))))))
+
+
+def _counted(scores: Iterable[Score], causes: Counter[Failure]) -> Iterator[Score]:
+    """Go through scores, and count why episodes were not run."""
+    for score in scores:
+        if score.failure is not None:
+            causes[score.failure.cause] += 1
+        yield score
+
+
+def _by_kind(causes: Mapping[Failure, int]) -> dict[str, int]:
+    """Return how many episodes were not run by kind, the most first."""
+    kinds: Counter[str] = Counter()
+    for cause, n in causes.items():
+        kinds[cause.kind] += n
+    return dict(sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
+
+
 def numbers(scorer: Scorer, table: Columns) -> list[Metric]:
     """Return a suite's numbers, and those that repeats add where its headline is right or wrong.
 
@@ -191,7 +181,7 @@ def numbers(scorer: Scorer, table: Columns) -> list[Metric]:
     of them; tasks count alike here, whatever the headline weighs by.
     """
     head, *parts = scorer.metrics(table)
-    rows = head.rows(table) if head.rows else table
+    rows = head.among(table)
     n_repeats = int(table.repeat.max(initial=0)) + 1
     binary = np.isin(rows.value[rows.run], (0.0, 1.0)).all()
     if n_repeats < 2 or not binary or not head.measure(table).share:
@@ -202,20 +192,13 @@ def numbers(scorer: Scorer, table: Columns) -> list[Metric]:
 
 def _passing(head: Metric, k: int, every: bool) -> Metric:
     name = f"pass^{k}" if every else f"pass@{k}"
-    return Metric(
-        name=name,
-        measure=lambda table: passes(
-            head.rows(table) if head.rows else table, k, name, every=every
-        ),
-        told=f"{'all' if every else 'any'} of {k} right ({name})",
-        unit="tasks",
-        rows=head.rows,
-    )
+    told = f"{'all' if every else 'any'} of {k} right ({name})"
+    return Metric(name, Passes(k=k, every=every), told, "tasks", head.rows)
 
 
 def _fields(metric: Metric, table: Columns) -> dict[str, Any]:
     estimate = metric.measure(table)
-    rows = metric.rows(table) if metric.rows else table
+    rows = metric.among(table)
     n_items, n_groups = len(set(rows.item[rows.run])), groups(rows)
     whole = estimate.n == rows.run.sum()
     told = {

@@ -88,14 +88,14 @@ def of(run: Run) -> Spent:
     model, lost, user, judges = _Sum(), _Sum(), _Sum(), _Sum()
     n_episodes = n_requests = n_kept = 0
     reply_s = 0.0
-    for line in records(run.path / "trajectories.jsonl", _Line, missing_ok=True):
+    for line in run.episodes.records("trajectories", _Line):
         n_episodes += 1
         n_requests += len(line.steps)
         n_kept += sum(step.reply.kept for step in line.steps)
         reply_s += line.latency_s
         model.add(line.usage)
         _rulings(line, user)
-    for line in records(run.path / "attempts.jsonl", _Line, missing_ok=True):
+    for line in run.episodes.records("attempts", _Line):
         for step in line.steps:
             lost.add(step.reply.usage)
         _rulings(line, user)

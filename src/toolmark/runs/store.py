@@ -1,24 +1,30 @@
 """The run folder: what was asked, what happened, what it was worth.
 
 `run.json`, `tasks.jsonl` and `trajectories.jsonl` are the truth; `attempts.jsonl` says why
-episodes were not run; `scores.jsonl`, `summary.json` and `report.html` are derived and may be
-deleted. Completed episodes are appended with one write each, so a killed run loses only those
-in flight; a torn last line is dropped when the run is opened for writing.
+episodes were not run; `state.json` says who works on it (`runs.lifecycle`); `scores.jsonl`,
+`scorer.json`, `presentation.json`, `views.jsonl`, `summary.json` and `report.html` are derived and
+may be deleted. Completed episodes are appended with one write each, so a killed run loses only
+those in flight; a torn last line is dropped when the run is opened for writing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 import msgspec
 
-from toolmark import codec
 from toolmark.errors import DataError, UsageError
+from toolmark.failure import NOT_REACHED, Failure
 from toolmark.media import Media
-from toolmark.runs.jsonl import Lines, locked, records, write
+from toolmark.runs.damage import check_files, lost
+from toolmark.runs.episodes import Episodes, Key
+from toolmark.runs.identity import ScorerId
+from toolmark.runs.jsonl import clear_drafts, document, locked, records, sync_folder, write
+from toolmark.runs.lifecycle import STATE, SUMMARY, Heart, Sign, finishing_command, read_sign
 from toolmark.runs.plan import Plan
 from toolmark.runs.tasks import Refers, Tasks, through, write_tasks
 from toolmark.stats import figures
@@ -30,9 +36,29 @@ from toolmark.types import (
     Score,
     Task,
     Trajectory,
+    Verdict,
 )
 
-FORMAT = 1
+FORMAT = 2
+SCORER = "scorer.json"
+INFO = "run.json"
+FILES = (
+    INFO,
+    "tasks.jsonl",
+    "trajectories.jsonl",
+    "attempts.jsonl",
+    "scores.jsonl",
+    "presentation.json",
+    "views.jsonl",
+    STATE,
+    SCORER,
+    SUMMARY,
+)
+_WHOLE = (  # not appended to
+    INFO, STATE, SUMMARY, SCORER, "scores.jsonl", "tasks.jsonl", "presentation.json", "views.jsonl",
+)  # fmt: skip
+
+NOT_SCORED = Failure(stage="scorer", kind="not_reached", message="stored, but not scored yet")
 
 
 class RunInfo(Record, frozen=True, kw_only=True):
@@ -41,9 +67,9 @@ class RunInfo(Record, frozen=True, kw_only=True):
     `created` is UTC; `served` are the models' names by the server, `dropped` the settings that it
     refused and that were left out. Of each part of the site, by name: `missing` is what it lacked
     when the run was last begun or continued, `notes` what happened to it, `servers` what it said
-    it is, a line for each that was met: name, version, hash of its tools. `caution` is what readers
-    of its scores must know first. `wall_s` is how long all sittings took; one that was killed is
-    not in it.
+    it is, a line for each that was met: name, version, hash of its tools. `wall_s` is how long all
+    sittings took; one that was killed is not in it. `edited` are, for each time that the user let
+    it go on after an edit, the hashes of the code that had asked until then.
     """
 
     format: int
@@ -61,8 +87,8 @@ class RunInfo(Record, frozen=True, kw_only=True):
     missing: dict[str, str] = {}
     notes: dict[str, tuple[str, ...]] = {}
     servers: dict[str, tuple[str, ...]] = {}
-    caution: str = ""
     wall_s: float = 0.0
+    edited: tuple[dict[str, str], ...] = ()
 
     @property
     def n_planned(self) -> int:
@@ -73,13 +99,6 @@ class RunInfo(Record, frozen=True, kw_only=True):
     def n_episodes(self) -> int:
         """All episodes, those that set others up included."""
         return self.n_tasks * self.plan.repeats
-
-
-class Key(Record, frozen=True, kw_only=True):
-    """The part of a trajectory's line that says which episode it is."""
-
-    task: str
-    repeat: int = 0
 
 
 class Summary(dict[str, Any]):
@@ -106,6 +125,8 @@ def _shown(head: Mapping[str, Any]) -> str:
     return f"{head['value']:.2f} [{head['low']:.2f}, {head['high']:.2f}]"
 
 
+# of a folder that may be a stranger's, and is told to be pasted: no sign that a shell obeys
+_COMMAND = re.compile(r"toolmark [\w ./:=,@#%+'\"?~\[\]-]+")
 _ENDLESS = ("value", "low", "high", "worst", "best")
 
 
@@ -119,24 +140,83 @@ def _read(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def absent_score(
+    task: Task,
+    repeat: int,
+    failure: Failure | None,
+    readings: Mapping[str, Verdict] = MappingProxyType({}),
+) -> Score:
+    """Return the Score of an episode that was not run, or not reached where nothing says why."""
+    return Score(
+        task=task.id,
+        item=task.item or task.id,
+        repeat=repeat,
+        category=task.category,
+        axes=task.axes,
+        readings=dict(readings),
+        failure=failure or NOT_REACHED,
+    )
+
+
+class _Why(Record, frozen=True, kw_only=True):
+    """The part of an attempt that says why: its steps are not decoded."""
+
+    task: str
+    repeat: int = 0
+    failure: Failure = NOT_REACHED
+
+
+class _Written(msgspec.Struct):
+    """What `run.json` holds in every format: which it is, and how the run was begun."""
+
+    format: int
+    command: str = ""
+
+
+def _check_format(path: Path, written: _Written) -> None:
+    """Raise DataError for a folder of another format, and say how to go on."""
+    if written.format == FORMAT:
+        return
+    if written.format > FORMAT:
+        age, next_ = "a newer", "open it with that version"
+    else:
+        age, next_ = "an older", f"make a new run: {_again(written.command)}"
+    raise DataError(
+        f"{path / 'run.json'}: written by {age} version of toolmark (format {written.format}, "
+        f"this one reads {FORMAT}); {next_}"
+    )
+
+
+def _again(command: str) -> str:
+    """Return the command that makes the run anew; what may be more than one is not repeated."""
+    if not _COMMAND.fullmatch(command):
+        return "the command that made it, with --fresh"
+    begins = command.startswith("toolmark run ") and "--fresh" not in command.split()
+    return f"{command} --fresh" if begins else command  # else the old folder is what goes on
+
+
+def _no_run(path: Path) -> UsageError:
+    """Say why a folder is no run."""
+    if (path / "tasks.jsonl").exists():
+        return UsageError(
+            f"{path}: {INFO} is missing, so it never became a run: nothing was asked yet; "
+            "next: delete the folder and give the command again"
+        )
+    return UsageError(f"{path}: not a run folder (no readable {INFO})")
+
+
 class Run:
     """A run folder, read only. Raises UsageError if it is none, DataError if it is damaged."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.episodes = Episodes(path)
         self._tasks: Tasks | None = None
         try:
-            text = (path / "run.json").read_bytes()
-        except OSError:
-            raise UsageError(f"{path}: not a run folder (no readable run.json)") from None
-        try:
-            self.info = codec.decode(text, RunInfo)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DataError(f"{path / 'run.json'}: not a toolmark run: {error}") from None
-        if self.info.format != FORMAT:
-            raise DataError(
-                f"{path / 'run.json'}: format {self.info.format}; this version reads {FORMAT}"
-            )
+            _check_format(path, document(path / INFO, _Written))
+            self.info = document(path / INFO, RunInfo)
+        except FileNotFoundError:
+            raise _no_run(path) from None
 
     def tasks(self) -> Iterator[Task]:
         """Go through the tasks as asked. Equal tools of successive tasks are one object."""
@@ -153,19 +233,72 @@ class Run:
 
     def trajectories(self) -> Iterator[Trajectory]:
         """Go through the completed episodes, in the order they ended."""
-        return records(self.path / "trajectories.jsonl", Trajectory, missing_ok=True)
+        return self.episodes.records("trajectories", Trajectory)
 
     def attempts(self) -> Iterator[Attempt]:
         """Go through what was not run; an episode may appear more than once."""
-        return records(self.path / "attempts.jsonl", Attempt, missing_ok=True)
+        return self.episodes.records("attempts", Attempt)
 
     def judgements(self) -> Iterator[Judgement]:
         """Go through what judges said; the last line on a question counts (`runs.judging`)."""
         return records(self.path / "judgements.jsonl", Judgement, missing_ok=True)
 
     def scores(self) -> Iterator[Score]:
-        """Go through the scores; derived, so rescore first if they are gone."""
-        return records(self.path / "scores.jsonl", Score, missing_ok=True)
+        """Go through the scores; derived, so rescore first if they are gone.
+
+        Where the run is not finished, the episodes that have no score yet come last, as not run.
+        """
+        if self.finished:
+            yield from self.stored_scores()
+            return
+        scored: set[Key] = set()
+        for score in self.stored_scores():
+            if score.failure is None or score.failure.kind == "scorer":
+                scored.add((score.task, score.repeat))
+                yield score
+        done = self.episodes.done()
+        for task, repeat, last in self.absent(scored):
+            why = last.failure if last is not None else None
+            yield absent_score(task, repeat, NOT_SCORED if (task.id, repeat) in done else why)
+
+    def stored_scores(self) -> Iterator[Score]:
+        """Go through the scores that are written; of a run that is not finished some may lack."""
+        return self.episodes.records("scores", Score)
+
+    def absent(self, pairs: Collection[Key]) -> Iterator[tuple[Task, int, Attempt | None]]:
+        """Go through the scored tasks' episodes that are not among these.
+
+        Each with the last attempt at it, of which the steps are left out.
+        """
+        attempts = {(a.task, a.repeat): a for a in self.episodes.records("attempts", _Why)}
+        for task, repeat in self.missing(pairs):
+            if task.kind == "scored":
+                why = attempts.get((task.id, repeat))
+                last = Attempt(task=task.id, repeat=repeat, failure=why.failure) if why else None
+                yield task, repeat, last
+
+    def missing(self, pairs: Collection[Key]) -> Iterator[tuple[Task, int]]:
+        """Go through the episodes that are not among these, all of one repeat before the next."""
+        for repeat in range(self.info.plan.repeats):
+            for task in self.tasks():
+                if (task.id, repeat) not in pairs:
+                    yield task, repeat
+
+    def scorer(self) -> ScorerId:
+        """Return who made the scores; nobody known where that was not written, or is damaged."""
+        try:
+            return document(self.path / SCORER, ScorerId)
+        except (FileNotFoundError, DataError):
+            return ScorerId()
+
+    def sign(self) -> Sign:
+        """Return the state of the run and the last sign of life of who works on it."""
+        return read_sign(self.path)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all that is stored is scored and summarised. Episodes may be missing."""
+        return (self.path / SUMMARY).is_file()
 
     def task(self, id: str) -> Task:
         """Return one task by id, read from its place in the file."""
@@ -176,25 +309,20 @@ class Run:
             self._tasks = Tasks(self.path / "tasks.jsonl")
         return self._tasks
 
-    def done(self) -> set[tuple[str, int]]:
+    def done(self) -> set[Key]:
         """Return the (task, repeat) pairs that are complete. A pair twice is a DataError."""
-        pairs: set[tuple[str, int]] = set()
-        for key in records(self.path / "trajectories.jsonl", Key, missing_ok=True):
-            pair = (key.task, key.repeat)
-            if pair in pairs:
-                raise DataError(f"{self.path / 'trajectories.jsonl'}: {pair} stands there twice")
-            pairs.add(pair)
-        return pairs
+        return self.episodes.done()
 
     def summary(self) -> Summary:
         """Return `summary.json`: counts, score with interval, parts."""
-        path = self.path / "summary.json"
+        path = self.path / SUMMARY
         try:
-            return Summary(_read(msgspec.json.decode(path.read_bytes(), type=dict[str, Any])))
-        except OSError:
-            raise UsageError(f"{path}: missing; next: toolmark score {self.path}") from None
-        except (msgspec.DecodeError, ValueError) as error:
-            raise DataError(f"{path}: {error}") from None
+            return Summary(_read(document(path, dict[str, Any])))
+        except FileNotFoundError:
+            next_ = finishing_command(self.path, self.info.plan.spec)
+            raise UsageError(f"{path}: missing; next: {next_}") from None
+        except ValueError as error:  # msgspec.ValidationError among them
+            raise DataError(f"{path}: {error}; {lost(path, line=False)}") from None
 
 
 class Folder:
@@ -207,8 +335,15 @@ class Folder:
         try:
             self.run = Run(path)
             self.run.verify()
-            self.trajectories = Lines(path / "trajectories.jsonl")
-            self.attempts = Lines(path / "attempts.jsonl")
+            check_files(path, FILES)
+            for _ in self.run.attempts():  # a damaged line must not be met after all was asked
+                pass
+            clear_drafts(path, _WHOLE)
+            self.heart = Heart(path)
+            self.episodes = Episodes(path)
+            self.episodes.open_to_append()
+            sync_folder(path)  # what is asked from here on has a place that outlasts a power cut
+            sync_folder(path.parent)
         except BaseException:
             self._lock.__exit__(None, None, None)
             raise
@@ -236,14 +371,27 @@ class Folder:
         )
         if noted != info:
             self.run.info = noted
-            write(self.path / "run.json", noted)
+            write(self.path / INFO, noted)
+
+    def accept(self, plan: Plan) -> None:
+        """Go on under a request that differs by edits of the user's code, and remember those."""
+        old = self.run.info.plan
+        info = msgspec.structs.replace(
+            self.run.info,
+            plan=msgspec.structs.replace(
+                old, modules=plan.modules, model_modules=plan.model_modules
+            ),
+            edited=(*self.run.info.edited, {**old.modules, **old.model_modules}),
+        )
+        self.run.info = info
+        write(self.path / INFO, info)
 
     def replace(self, tasks: Mapping[str, Task], media: Media | None, refers: Refers) -> None:
         """Put tasks in the place of those of the same ids, of which no episode is complete."""
         held = (tasks.get(task.id, task) for task in Run(self.path).tasks())
         written = write_tasks(self.path / "tasks.jsonl", held, media, refers)
         info = msgspec.structs.replace(self.run.info, tasks_sha256=written.sha256)
-        write(self.path / "run.json", info)
+        write(self.path / INFO, info)
         self.run = Run(self.path)
 
     def __enter__(self) -> Folder:
@@ -258,8 +406,7 @@ class Folder:
     ) -> None:
         """Close the files and give up the lock."""
         try:
-            self.trajectories.close()
-            self.attempts.close()
+            self.episodes.close()
         finally:
             self._lock.__exit__(None, None, None)
 

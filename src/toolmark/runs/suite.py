@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_
 from toolmark.agents.loop import loop
 from toolmark.media import Media
 from toolmark.stats.columns import Columns
+from toolmark.stats.formulas import Metric
 from toolmark.types import (
     Attempt,
     Audio,
     Chart,
     Dialect,
     Drawing,
-    Estimate,
     Model,
     Part,
     Sampling,
@@ -81,26 +81,6 @@ class Tasks(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """Columns of scores to one number with its interval.
-
-    `name` is what files hold; readers are shown `told` instead where there is one, and `unit`, what
-    its n counts. `rows` are those that the number rests on, where that is not all of them.
-    `beside` is what readers call it beside runs of which it is a part ("exact match, by text").
-    `part` is the part of the verdicts whose mean over answers it is, where it is one: two runs are
-    then compared by it too.
-    """
-
-    name: str
-    measure: Callable[[Columns], Estimate]
-    told: str = ""
-    unit: str = ""
-    rows: Callable[[Columns], Columns] | None = None
-    beside: str = ""
-    part: str = ""
-
-
 class Ran(NamedTuple):
     """A run among others: its suite and model, its name among them, its columns by reading.
 
@@ -116,47 +96,44 @@ class Ran(NamedTuple):
     created: str = ""
 
 
-def _unrelated(runs: Sequence[Ran]) -> Sequence[Table | Chart]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """How a suite judges. A stored run is scored and reported with this alone.
+    """How a suite judges.
+
+    It is called when a run is scored. What it shows is stored then as data (`runs.presentation`),
+    and readers of the run need no more.
 
     `readings`: the first is the headline. `score` is pure: (task, trajectory) to a Verdict per
     reading. `metrics`: the first is the headline, the others are its parts. `tables` takes the
     columns of each reading; `views` draws one episode for the report, and names recordings that it
-    has beside its messages; `across` takes the columns of several runs of the suite, by reading and
-    then by the run's name, and returns what only shows when they stand beside each other. `gather`
+    has besides those in its messages. `across` names what only shows when several runs of the suite
+    stand side by side, "" for nothing; it is one of toolmark's own (`suites.OVERVIEWS`). `gather`
     is for judging that needs evidence from elsewhere, an encoder or judge models: called with the
     finished run, it returns the `score` to use for all of it; `score` itself then only serves the
     progress. `evidence` are tables on what was gathered: who judged, and how far they agree.
     `missed` gives the verdicts of readings in which an episode counts although it was not run: a
     file of others that lacks a prediction. By the levels of `axes` two runs are compared too, each
     under the name that is made of the level and the answers. `natives` are readers' words for
-    its own classes of failure, which files hold as codes. `profile` takes runs of the suites that
-    name the same function, more than one suite among them, and returns what shows over all of
-    these. `caution` says what a reader must know before any number, "" where there is nothing.
+    its own classes of failure, which files hold as codes. `profile` names what shows over runs of
+    several suites that have it in common (`suites.PROFILES`). `caution` says what a reader must
+    know before any number, "" where there is nothing.
+    `reads` are files that judging reads: scores made with other content count as another scorer's.
     """
 
     readings: tuple[str, ...]
     score: Scoring
     metrics: Callable[[Columns], Sequence[Metric]]
     tables: Callable[[Mapping[str, Columns]], Sequence[Table | Chart]]
-    views: Callable[[Task, Trajectory], Sequence[Table | Drawing | Audio]] = (
-        lambda task, trajectory: ()
-    )
+    views: Callable[[Task, Trajectory], Sequence[Table | Drawing | Audio]] | None = None
     gather: Callable[[Run], Scoring] | None = None
-    across: Callable[[Mapping[str, Mapping[str, Columns]]], Sequence[Table | Chart]] = (
-        lambda readings: ()
-    )
+    across: str = ""
     evidence: Callable[[Run], Sequence[Table]] = lambda run: ()
     missed: Missed = lambda task, attempt: {}
     axes: Mapping[str, Naming] = field(default_factory=dict)
     natives: Mapping[str, str] = field(default_factory=dict)
-    profile: Callable[[Sequence[Ran]], Sequence[Table | Chart]] = _unrelated
+    profile: str = ""
     caution: Callable[[Columns], str] = lambda columns: ""
+    reads: tuple[Path, ...] = ()
 
 
 def _said(task: Task) -> Iterator[str]:
@@ -181,6 +158,11 @@ class Publisher:
     files: Mapping[str, str] = field(default_factory=dict)
     said: Callable[[Task], Iterable[str]] = _said
     more: Callable[[Path], Sequence[Table]] = lambda folder: ()
+
+
+def as_they_are(tasks: Iterable[Task]) -> Iterable[Task]:
+    """Return tasks that need no making."""
+    return tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +191,9 @@ class Suite:
     knobs that the user named, which must not contradict those; `asking` names the knobs that say
     how tasks are asked, whatever they were made with, and `standing` the hashes of what answers
     and scores now. `reopen` returns the site for tasks that were made with these
-    knobs, and lie in this folder.
+    knobs, and lie in this folder. `spec` is the `module:attribute` that a user's suite was loaded
+    from, "" where it was made otherwise. `sandboxed`: episodes call processes that toolmark starts,
+    in its sandbox.
     """
 
     name: str
@@ -228,7 +212,7 @@ class Suite:
     agent: Agent = loop
     notes: Sequence[str] = ()
     missing: Missing = lambda tasks: {}
-    make: Making = lambda tasks: tasks
+    make: Making = as_they_are
     hears: bool = False
     refers: Callable[[Task], Iterable[Part]] = lambda task: ()
     publisher: Publisher = field(default_factory=Publisher)
@@ -239,6 +223,8 @@ class Suite:
     asking: tuple[str, ...] = ()
     standing: tuple[str, ...] = ("scorer", "servers", "cassette", "corpus")
     reopen: Callable[[Mapping[str, Any], Path], Opening] | None = None
+    spec: str = ""
+    sandboxed: bool = False
 
     def __iter__(self) -> Iterator[Task]:
         """Go through the tasks."""

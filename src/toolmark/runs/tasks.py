@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from toolmark import codec
+from toolmark import canary, codec
 from toolmark.errors import DataError
+from toolmark.files import atomic_file, opened
 from toolmark.media import Media
-from toolmark.runs.jsonl import BLOCK_BYTES, records
+from toolmark.runs.damage import lost
+from toolmark.runs.jsonl import BLOCK_BYTES, records, sync
 from toolmark.types import Part, Record, Task, Tool, Turn
 
 Refers: TypeAlias = Callable[[Task], Iterable[Part]]
@@ -22,10 +24,19 @@ HELD_TOOLS = 64
 
 
 def through(path: Path) -> Iterator[Task]:
-    """Go through the tasks of a file. Equal tools of successive tasks are one object."""
+    """Go through the tasks of a file. Equal tools of successive tasks are one object.
+
+    Raises DataError with file and line, also for a file without any task.
+    """
     tools = _Tools()
-    for bare in records(path, _Bare, whole=True):
-        yield tools.task(bare)
+    number = 0
+    for number, bare in enumerate(records(path, _Bare, whole=True), 1):
+        try:
+            yield tools.task(bare)
+        except msgspec.DecodeError as error:
+            raise DataError(f"{path}, line {number}: {error}; {lost(path)}") from None
+    if not number:  # nobody runs no task
+        raise DataError(f"{path}: empty; {lost(path, line=False)}")
 
 
 class Tasks:
@@ -38,7 +49,9 @@ class Tasks:
         self._tools = _Tools()
         digest = hashlib.sha256()
         place = 0
-        with path.open("rb", buffering=BLOCK_BYTES) as file:
+        if not os.path.lexists(path):
+            raise DataError(f"{path}: missing; {lost(path, line=False)}")
+        with opened(path, BLOCK_BYTES) as file:
             for record, line in zip(records(path, _Id, whole=True), file, strict=False):
                 self._places[record.id] = place
                 place += len(line)
@@ -52,7 +65,10 @@ class Tasks:
         if id not in self._places:
             raise DataError(f"{self.path}: no task {id!r}")
         self._file.seek(self._places[id])
-        return self._tools.task(codec.decode(self._file.readline(), _Bare))
+        try:
+            return self._tools.task(codec.decode(self._file.readline(), _Bare))
+        except msgspec.DecodeError as error:
+            raise DataError(f"{self.path}, task {id!r}: {error}; {lost(self.path)}") from None
 
 
 class _Tools:
@@ -103,7 +119,7 @@ class Written(NamedTuple):
 def write_tasks(
     path: Path, tasks: Iterable[Task], media: Media | None = None, refers: Refers | None = None
 ) -> Written:
-    """Write tasks one by one, and beside them, in `media/`, what they refer to in that store.
+    """Write tasks one by one, with their canaries; beside them, in `media/`, what they refer to.
 
     `refers` returns what a task refers to beside its messages. Raises DataError for two equal ids,
     a task that stands before one that it needs, and media that the store does not hold.
@@ -112,8 +128,7 @@ def write_tasks(
     digest = hashlib.sha256()
     seen: set[str] = set()
     setups: set[str] = set()
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with draft.open("wb", buffering=BLOCK_BYTES) as file:
+    with atomic_file(path) as draft, draft.open("wb", buffering=BLOCK_BYTES) as file:
         for task in tasks:
             if task.id in seen:
                 raise DataError(f"two tasks have the id {task.id!r}")
@@ -125,11 +140,17 @@ def write_tasks(
                 own.take(media, refers(task) if refers else ())
             if task.kind == "setup":
                 setups.add(task.id)
-            line = codec.encode(task) + b"\n"
+            line = task_line(task)
             digest.update(line)
             file.write(line)
-    draft.replace(path)
+        file.flush()
+        sync(file.fileno())
     return Written(len(seen), len(setups), digest.hexdigest())
+
+
+def task_line(task: Task) -> bytes:
+    """Return a task as its line in a file of tasks: equal tasks make equal lines."""
+    return canary.stamped(task, codec.encode(task)) + b"\n"
 
 
 def _parts(turn: Turn) -> Iterator[Part]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -41,8 +41,8 @@ class Columns:
         """Return the number of rows."""
         return len(self.value)
 
-    def where(self, mask: Mask) -> Columns:
-        """Return the rows where the mask holds."""
+    def where(self, mask: Mask | NDArray[np.int64]) -> Columns:
+        """Return the rows where the mask holds, or those of these numbers, in their order."""
         return Columns(
             self.task[mask],
             self.item[mask],
@@ -89,7 +89,7 @@ def columns(scores: Iterable[Score], reading: str) -> Columns:
     values: list[float] = []
     axes: dict[str, list[str]] = {}
     parts: dict[str, list[float]] = {}
-    told = (score for score in scores if score.not_run or reading in score.readings)
+    told = (score for score in scores if score.failure is not None or reading in score.readings)
     for row, score in enumerate(told):
         verdict = score.readings.get(reading)
         label = next((x for x in verdict.labels if x.primary), None) if verdict else None
@@ -115,6 +115,11 @@ def columns(scores: Iterable[Score], reading: str) -> Columns:
         axes={k: np.array(v + [""] * (n - len(v)), dtype=object) for k, v in axes.items()},
         parts={k: np.array(v + [np.nan] * (n - len(v)), dtype=float) for k, v in parts.items()},
     )  # fmt: skip
+
+
+def valued(columns: Columns, values: Numbers) -> Columns:
+    """Return the rows with other values, nan where there is none: those are not run."""
+    return replace(columns, value=values, run=~np.isnan(values), correct=values == 1)
 
 
 def distinct(readings: Mapping[str, Columns]) -> dict[str, Columns]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,6 +21,7 @@ Method = Literal["exact McNemar", "exact sign-flip permutation", "sign-flip perm
 EXACT_ITEMS = 14  # up to 2^14 sign patterns are all gone through
 DRAWS = 20_000
 POWER = 0.8
+_BLOCK = 2**17  # signs that are drawn at a time
 _REACH = float(ndtri(0.975) + ndtri(POWER))  # standard errors that are found at the 5 % level
 
 
@@ -68,6 +69,14 @@ class _Side:
     best: Numbers
     n_not_run: int
     n_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a run that have a partner, key by key: each row's place and its key's number."""
+
+    row: NDArray[np.int64]
+    key: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,37 +163,45 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def _match(a: Columns, b: Columns) -> _Pairs:
-    by_task = bool(set(a.task) & set(b.task))
-    rows_a, rows_b = (_rows(each, each.task if by_task else each.item) for each in (a, b))
-    keys = [key for key in rows_a if key in rows_b]
-    first = np.array([rows_a[key][0] for key in keys], dtype=np.int64)
+    """Put both runs' rows side by side by task, by item where no task is common.
+
+    Keys count in the order in which A's rows name them first.
+    """
+    by: Literal["task", "item"] = "item" if set(a.task).isdisjoint(b.task) else "task"
+    names = (a.task, b.task) if by == "task" else (a.item, b.item)
+    code = codes(np.concatenate(names))
+    code_a, code_b = code[: len(a)], code[len(a) :]
+    common = np.zeros((2, 1 + int(code.max(initial=-1))), dtype=bool)
+    common[0, code_a] = common[1, code_b] = True
+    both = common[0] & common[1]
+    rows_a, rows_b = (_sorted(code, both) for code in (code_a, code_b))
+    first = rows_a.row[np.flatnonzero(np.diff(rows_a.key, prepend=-1))]
     return _Pairs(
-        a=_gather(a, [rows_a[key] for key in keys]),
-        b=_gather(b, [rows_b[key] for key in keys]),
+        a=_gather(a, rows_a, len(first)),
+        b=_gather(b, rows_b, len(first)),
         item=a.item[first],
         cluster=a.cluster[first],
-        by="task" if by_task else "item",
+        by=by,
     )
 
 
-def _rows(columns: Columns, names: Names) -> dict[str, list[int]]:
-    rows: dict[str, list[int]] = {}
-    for row, key in enumerate(names.tolist()):
-        rows.setdefault(key, []).append(row)
-    return rows
+def _sorted(code: NDArray[np.int64], both: Mask) -> _Rows:
+    """Return the rows whose numbers both runs have, by number; these count anew, without gaps."""
+    row = np.flatnonzero(both[code])
+    key = (np.cumsum(both) - 1)[code[row]]
+    order = np.argsort(key, kind="stable")
+    return _Rows(row[order], key[order])
 
 
-def _gather(columns: Columns, rows: list[list[int]]) -> _Side:
-    """Average the repeats of each task that ran, then the tasks of each key.
+def _gather(columns: Columns, rows: _Rows, n: int) -> _Side:
+    """Average the repeats of each task that ran, then the tasks of each of the n keys.
 
     Repeats of two runs share nothing: they are not matched one by one.
     """
-    size = np.array([len(group) for group in rows], dtype=np.int64)
-    flat = np.array([row for group in rows for row in group], dtype=np.int64)
-    key = np.repeat(np.arange(len(rows)), size)
+    flat = rows.row
     task = codes(columns.task[flat])
-    owner = np.zeros(len(np.unique(task)), dtype=np.int64)
-    owner[task] = key
+    owner = np.zeros(1 + int(task.max(initial=-1)), dtype=np.int64)
+    owner[task] = rows.key
     run, value = columns.run[flat], columns.value[flat]
 
     def averaged(values: Numbers, kept: Mask) -> Numbers:
@@ -192,7 +209,7 @@ def _gather(columns: Columns, rows: list[list[int]]) -> _Side:
             each = np.bincount(task, values * kept, len(owner)) / np.bincount(
                 task, kept, len(owner)
             )
-        mean: Numbers = np.bincount(owner, each, len(rows)) / np.bincount(owner, None, len(rows))
+        mean: Numbers = np.bincount(owner, each, n) / np.bincount(owner, None, n)
         return mean
 
     every = np.ones(len(flat), dtype=bool)
@@ -269,14 +286,26 @@ def _permute(total: Numbers, seed: int) -> tuple[float, Method]:
     if n <= EXACT_ITEMS:
         signs = 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
         return float(np.mean(np.abs(signs @ total) >= seen)), "exact sign-flip permutation"
-    rng = np.random.default_rng(seed)
-    extreme = 0
-    rows = max(1, 2**21 // n)
-    for start in range(0, DRAWS, rows):
-        draws = min(rows, DRAWS - start)
-        signs = 1.0 - 2.0 * rng.integers(0, 2, size=(draws, n))
-        extreme += int(np.sum(np.abs(signs @ total) >= seen))
+    extreme = sum(int(np.sum(np.abs(signs @ total) >= seen)) for signs in _signs(n, seed))
     return (1 + extreme) / (1 + DRAWS), "sign-flip permutation"
+
+
+def _signs(n: int, seed: int) -> Iterator[Numbers]:
+    """Draw n signs DRAWS times, in blocks that stay in the processor's cache.
+
+    They are those of `default_rng(seed).integers(0, 2)`, which takes the highest bit of each half
+    of the generator's 64-bit numbers, the lower half first: an even number of rows takes whole
+    ones.
+    """
+    generator = np.random.default_rng(seed).bit_generator
+    rows = max(2, _BLOCK // n // 2 * 2)
+    block = np.empty((rows, n))
+    for start in range(0, DRAWS, rows):
+        signs = block[: min(rows, DRAWS - start)]
+        raw = np.asarray(generator.random_raw(signs.size // 2)).astype("<u8", copy=False)
+        np.multiply((raw.view("<u4") >> 31).reshape(signs.shape), -2.0, out=signs)
+        signs += 1.0
+        yield signs
 
 
 def _flips(

@@ -2,7 +2,8 @@
 
 A suite's module has `load(**knobs) -> Suite`, whose keyword-only signature is the table of its
 knobs, and `SCORER`, with which a stored run is judged. Suites of others are named
-`module:attribute`, the attribute being such a `load` function beside such a `SCORER`. A text
+`module:attribute` or `FILE.py:NAME`, the attribute being such a `load` function next to such a
+`SCORER`. A text
 `DIALECTS` there tells `toolmark list` in which dialects it can be asked.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -21,6 +22,7 @@ from toolmark.errors import UsageError, near
 from toolmark.runs.suite import Scorer, Suite
 from toolmark.suites.multinet import families
 from toolmark.suites.multinet.families import FAMILIES
+from toolmark.types import Chart, Table
 
 SUITES = {
     "bfcl": "toolmark.suites.bfcl.suite:load",
@@ -32,6 +34,19 @@ SUITES = {
     "mfcl-vision": "toolmark.suites.mfcl.vision.suite:load",
     **{families.suite(name): f"toolmark.suites.multinet.suite:{name}" for name in FAMILIES},
 }
+
+# what is shown of several runs of a suite side by side: a run folder names it, and nothing else is
+# ever imported for what a folder says
+OVERVIEWS = {
+    "bfcl": "toolmark.suites.bfcl.format_report:across",
+    "m3": "toolmark.suites.m3.paper:across",
+    "m3-local": "toolmark.suites.m3.report:across",
+    "mfcl-speech": "toolmark.suites.mfcl.paper:across",
+    "mfcl-vision": "toolmark.suites.mfcl.vision.paper:across",
+    "multinet": "toolmark.suites.multinet.paper:across",
+}
+# what is shown of runs of several suites together
+PROFILES = {"multinet": "toolmark.suites.multinet.profile:profile"}
 
 _SWITCH = {"yes": True, "on": True, "no": False, "off": False}  # beside true and false
 _TOLD = {"tuple[str, ...]": "words, separated by commas", "bool": "yes | no"}
@@ -55,7 +70,8 @@ def load(name: str, **knobs: Any) -> Suite:
     make = _maker(name)
     given = _settle(name, make, knobs)
     made: Any = make(**given)  # of others: it may be anything
-    return replace(made, given=given) if isinstance(made, Suite) else made
+    spec = "" if name in SUITES else name
+    return replace(made, given=given, spec=spec) if isinstance(made, Suite) else made
 
 
 def settled(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,9 +102,24 @@ def players(name: str) -> tuple[str, ...]:
     return known.get(name, ())
 
 
+def overview(name: str) -> Callable[..., Sequence[Table | Chart]]:
+    """Return what shows several runs of a suite side by side, by its name in OVERVIEWS.
+
+    It takes their columns by reading and run.
+    """
+    found: Callable[..., Sequence[Table | Chart]] = plugin.attribute(OVERVIEWS[name])
+    return found
+
+
+def profile(name: str) -> Callable[..., Sequence[Table | Chart]]:
+    """Return what shows runs (`Ran`) of several suites together, by its name in PROFILES."""
+    found: Callable[..., Sequence[Table | Chart]] = plugin.attribute(PROFILES[name])
+    return found
+
+
 def scorer(name: str) -> Scorer:
     """Return the scorer of a suite. Only built-in names, or names that the user gave."""
-    module = _spec(name).partition(":")[0]
+    module = _spec(name).rpartition(":")[0]
     found = plugin.attribute(f"{module}:SCORER")
     if not isinstance(found, Scorer):
         raise UsageError(f"suite {name!r}: SCORER in {module} is no toolmark Scorer")
@@ -106,13 +137,13 @@ def needs(name: str) -> str:
     try:
         _maker(name)
     except UsageError as error:
-        return plugin.extra(_spec(name).partition(":")[0]) or str(error)
+        return plugin.extra(_spec(name).rpartition(":")[0]) or str(error)
     return ""
 
 
 def dialects(name: str) -> str:
     """Return the words of a suite's module on its dialects, DIALECTS; "" where it has none."""
-    told = plugin.constant(f"{_spec(name).partition(':')[0]}:DIALECTS")
+    told = plugin.constant(f"{_spec(name).rpartition(':')[0]}:DIALECTS")
     return told if isinstance(told, str) else ""
 
 
@@ -141,9 +172,10 @@ def _maker(name: str) -> Callable[..., Suite]:
 def _spec(name: str) -> str:
     if name in SUITES:
         return SUITES[name]
-    if plugin.named(name):
+    if plugin.named(name) or plugin.in_file(name):
         return name
-    raise UsageError(f"no suite {name!r}{near(name, SUITES)}; your own: module:load")
+    own = "your own: FILE.py:NAME or module:NAME"
+    raise UsageError(f"no suite {name!r}{near(name, SUITES)}; {own}")
 
 
 def _settle(name: str, make: Callable[..., Suite], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,11 +34,22 @@ def title(html: str) -> str:
     return str(found.get_text(" ", strip=True)) if found else ""
 
 
+def _ended(html: str) -> str:
+    """Write tags and comments that never end as the text that they are taken for.
+
+    The parser looks for the end of each to the page's end, which takes the square of its length.
+    """
+    comment = html.rfind("-->") + 1
+    html = html[:comment] + html[comment:].replace("<!--", "&lt;!--")
+    tag = html.rfind(">") + 1
+    return html[:tag] + html[tag:].replace("<", "&lt;")
+
+
 def _soup(html: str) -> BeautifulSoup:
     try:
         with warnings.catch_warnings():  # it wonders at XML, and at text that is an address
             warnings.simplefilter("ignore")
-            soup = BeautifulSoup(html, "html.parser")
+            soup = BeautifulSoup(_ended(html), "html.parser")
     except (ParserRejectedMarkup, RecursionError):
         raise ValueError("the page is damaged beyond reading") from None
     for tag in soup(list(_HIDDEN)):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from toolmark.errors import WorldError
 from toolmark.media import Media
 from toolmark.types import Call, Result, Task, Tool
 
@@ -34,28 +33,18 @@ class Silent:
 
 
 class SilentSite:
-    """Gives each episode its silent world; holds nothing open.
+    """Gives each episode its silent world; holds nothing open."""
 
-    `broken` says why a task cannot be asked, "" of one that can.
-    """
-
-    def __init__(
-        self, result: Result = NOTHING, broken: Callable[[Task], str] | None = None
-    ) -> None:
+    def __init__(self, result: Result = NOTHING) -> None:
         self._result = result
-        self._broken = broken
 
     @asynccontextmanager
     async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Silent]:
-        """Return a silent world. Raises WorldError with the reason for a task that is broken."""
-        if self._broken and (why := self._broken(task)):
-            raise WorldError(why)
+        """Return a silent world."""
         yield Silent(task, self._result)
 
 
 @asynccontextmanager
-async def site(
-    media: Media, *, result: Result = NOTHING, broken: Callable[[Task], str] | None = None
-) -> AsyncIterator[SilentSite]:
+async def site(media: Media, *, result: Result = NOTHING) -> AsyncIterator[SilentSite]:
     """Open the site."""
-    yield SilentSite(result, broken)
+    yield SilentSite(result)

@@ -112,7 +112,8 @@ def test_null_scores_zero_and_dead_scores_nothing(tmp_path: Path) -> None:
     assert score.readings["official"].labels[0].cause == "no_answer"
     dead = tm.run(suite, model="test/dead", ids=ids, log_dir=tmp_path)
     (score,) = dead.scores()
-    assert not score.readings and "memory_rec_sum_prereq" in score.not_run
+    assert not score.readings and score.failure is not None
+    assert score.failure.kind == "needs" and "memory_rec_sum_prereq" in score.failure.message
 
 
 SPOILT = ("memory_kv_45-healthcare-15", "memory_rec_sum_154-notetaker-24", "web_search_base_3")
@@ -203,8 +204,8 @@ def test_what_cannot_be_played_is_not_run_beside_what_can(
     suite = tm.load("bfcl", category=("live_parallel", "web_search_base"))
     run = tm.run(suite, model="test/oracle", log_dir=tmp_path)
     assert run.summary()["n_run"] == 16
-    assert {a.stage for a in run.attempts()} == {"world"}
-    assert all("SERPAPI_API_KEY" in a.reason for a in run.attempts())
+    assert {a.failure.stage for a in run.attempts()} == {"environment"}
+    assert all("SERPAPI_API_KEY" in a.failure.message for a in run.attempts())
 
 
 class Unloaded:
@@ -241,7 +242,7 @@ def test_an_encoder_that_cannot_be_loaded_spares_the_other_categories(
     asked = (ids[other], "memory_vector_154-notetaker-24")
     run = tm.run(suite, model="test/oracle", ids=asked, log_dir=tmp_path)
     assert (run.summary()["n_run"], run.summary()["n_not_run"]) == (1, 1)
-    assert any("cannot be loaded" in each.reason for each in run.attempts())
+    assert any("cannot be loaded" in each.failure.message for each in run.attempts())
     assert unloaded.asked == 1
 
 
@@ -419,4 +420,4 @@ def test_the_command_tells_first_why_what_others_needed_was_not_run(
     done = tm.run(suite, model="test/oracle", log_dir=tmp_path)
     app._finish(done, done.summary())
     told = [line for line in capsys.readouterr().out.splitlines() if "not run, " in line]
-    assert len(told) > 1 and "WorldError: no " in told[0]  # the line may be broken after it
+    assert len(told) > 1 and "environment: no " in told[0]  # the line may be broken after it

@@ -374,10 +374,12 @@ def test_every_fault_is_listed_with_its_line_and_nothing_is_scored(
 
 def test_lenient_leaves_what_is_wrong_out_as_not_run(broken: Path, bring: Bring) -> None:
     run = bring(broken.parent, lenient=True)
-    left = {id_ for id_, score in scores(run).items() if score.not_run}
+    left = {id_ for id_, score in scores(run).items() if score.failure}
     assert left == {f"simple_javascript_{i}" for i in (2, 3, 7, 9, 11, 13, 15)}
     assert run.summary()["n_not_run"] == 7 and run.summary()["n_run"] == 43
-    assert "stands already" in scores(run)["simple_javascript_2"].not_run
+    failure = scores(run)["simple_javascript_2"].failure
+    assert failure is not None and "stands already" in failure.message
+    assert (failure.stage, failure.kind) == ("import", "torn")
 
 
 def test_the_command_says_what_is_wrong_and_exits_with_one(
@@ -386,7 +388,7 @@ def test_the_command_says_what_is_wrong_and_exits_with_one(
     with pytest.raises(typer.Exit) as ended:
         bfcl.import_("bfcl", broken.parent, lenient=True, log_dir=tmp_path / "runs", as_json=True)
     said = capsys.readouterr()
-    assert ended.value.exit_code == 1
+    assert ended.value.exit_code == 3
     assert json.loads(said.out)["n_not_run"] == 7
     assert "10 rows cannot be scored" in said.err
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from toolmark.failure import NOT_REACHED
+from toolmark.stats import strata
 from toolmark.stats.columns import Columns, columns
 from toolmark.suites.bfcl import leaderboard as board
 from toolmark.suites.bfcl import sheets
@@ -60,26 +62,26 @@ def test_overall_is_ten_ten_ten_thirty_forty() -> None:
     weights |= {"multi_turn": 30, "agentic": 40}
     groups = {group.name: group for group in board.GROUPS}
     for name, weight in weights.items():
-        right = {leaf: (2, 2) for leaf in board.leaves(groups[name])}
+        right = {leaf: (2, 2) for leaf in strata.leaves(groups[name])}
         assert measured(made(full(0) | right))["overall"].value == pytest.approx(weight / 100)
 
 
 def test_the_verified_example_of_the_specification() -> None:
     parts = {name: 0.0 for name in board.ENTRIES}
     for group, value in zip(board.OVERALL.members, (0.9958, 0.997, 1.0, 0.88, 1.0), strict=True):
-        parts |= dict.fromkeys(board.leaves(group), value)
-    assert round(100 * board.total(board.OVERALL, parts, board.ENTRIES), 2) == 96.33
+        parts |= dict.fromkeys(strata.leaves(group), value)
+    assert round(100 * strata.total(board.OVERALL, parts, board.ENTRIES), 2) == 96.33
 
 
 @pytest.mark.parametrize("group", board.GROUPS, ids=lambda group: group.name)
-def test_the_weights_of_a_group_sum_to_one_and_give_its_value(group: board.Group) -> None:
+def test_the_weights_of_a_group_sum_to_one_and_give_its_value(group: strata.Group) -> None:
     rng = np.random.default_rng(7)
     values = {name: float(rng.random()) for name in board.ENTRIES}
-    spread = board.shares(group, board.ENTRIES)
+    spread = strata.shares(group, board.ENTRIES)
     assert math.fsum(spread.values()) == pytest.approx(1.0)
-    assert set(spread) == set(board.leaves(group))
+    assert set(spread) == set(strata.leaves(group))
     weighted = sum(spread[name] * values[name] for name in spread)
-    assert board.total(group, values, board.ENTRIES) == pytest.approx(weighted)
+    assert strata.total(group, values, board.ENTRIES) == pytest.approx(weighted)
 
 
 def test_live_counts_entries_and_the_other_groups_count_members_alike() -> None:
@@ -125,7 +127,7 @@ def test_a_category_of_which_nothing_ran_leaves_its_groups_open() -> None:
             task=f"{name}_0",
             item=f"{name}_0",
             category=name,
-            not_run="dead" if name == "web_search_base" else "",
+            failure=NOT_REACHED if name == "web_search_base" else None,
             readings={}
             if name == "web_search_base"
             else {"official": Verdict(outcome="correct", value=1.0)},
@@ -172,7 +174,7 @@ def test_format_sensitivity_is_shown_and_not_counted() -> None:
 def test_the_interval_of_overall_is_that_of_independent_strata() -> None:
     shares = full(600, 1000)
     found = measured(made(shares))["overall"]
-    spread = board.shares(board.OVERALL, {name: 1000 for name in board.ENTRIES})
+    spread = strata.shares(board.OVERALL, {name: 1000 for name in board.ENTRIES})
     error = math.sqrt(sum(w * w * 0.6 * 0.4 / 1000 for w in spread.values()))
     assert found.low is not None and found.high is not None
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.01)
@@ -181,7 +183,7 @@ def test_the_interval_of_overall_is_that_of_independent_strata() -> None:
 def test_bounds_hold_what_was_not_run() -> None:
     cols = columns(
         [
-            Score(task=f"{name}_{i}", item=f"{name}_{i}", category=name, not_run="dead")
+            Score(task=f"{name}_{i}", item=f"{name}_{i}", category=name, failure=NOT_REACHED)
             if i
             else Score(
                 task=f"{name}_{i}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolmark.failure import NOT_REACHED
 from toolmark.stats.columns import Columns, columns
 from toolmark.suites.bfcl import leaderboard, report
 from toolmark.types import Call, Label, Reply, Score, Step, Table, Task, Trajectory, Verdict
@@ -27,7 +28,9 @@ def made(**shares: tuple[int, int]) -> Columns:
 
 
 def test_nothing_run_has_no_value() -> None:
-    cols = columns([Score(task="t", item="t", category="multiple", not_run="dead")], "official")
+    cols = columns(
+        [Score(task="t", item="t", category="multiple", failure=NOT_REACHED)], "official"
+    )
     accuracy, *_ = report.tables({"official": cols})
     assert isinstance(accuracy, Table) and accuracy.rows == ()
     assert [type(table).__name__ for table in report.tables({"official": cols})] == ["Table"]

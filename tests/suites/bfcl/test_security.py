@@ -22,6 +22,7 @@ from toolmark.dialects.parse import reply
 from toolmark.dialects.parse.frame import MAX_CHARS
 from toolmark.dialects.prompt import Format
 from toolmark.errors import UsageError
+from toolmark.runs.scoring import unscored
 from toolmark.runs.store import Run
 from toolmark.suites.bfcl import data, fair, handlers, interchange, modes, registry
 from toolmark.suites.bfcl import suite as bfcl
@@ -216,7 +217,7 @@ def test_a_hostile_result_file_is_scored_without_running_hanging_or_writing(
     assert not list(tmp_path.rglob("canary")) and seen(tmp_path / "result") == before
     (path,) = runs.iterdir()
     assert {child.name for child in runs.parent.iterdir()} == {"work", "runs", "out", "result"}
-    faults = [s.not_run for s in Run(path).scores() if s.not_run.startswith("score:")]
+    faults = [s.failure for s in Run(path).scores() if unscored(s)]
     assert not faults, faults[:3]
 
 

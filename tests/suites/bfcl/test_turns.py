@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.processor import processor_limit
 from tests.suites.bfcl.plays import call, first, judge, own
 
 from toolmark.media import Media
@@ -143,17 +143,17 @@ def hostile(canary: Path) -> list[str]:
 def test_hostile_text_runs_nothing_writes_nothing_and_ends(tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     task = own(["GorillaFileSystem", "MathAPI"], {"GorillaFileSystem": FILES}, [["cat('a')"]])
-    started = time.monotonic()
     for said in hostile(canary):
-        assert text(task, said).outcome == "incorrect"
+        with processor_limit():
+            assert text(task, said).outcome == "incorrect"
         name, _, rest = said.partition("(")
         calls = (Call(name=name, arguments=rest), Call(name=said, arguments="{}"))
         keyed = Call(name="cd", arguments=json.dumps({f"folder={said}, x": 1}))
         for made in (*calls, keyed):
             step = Step(reply=Reply(calls=(made,)), calls=(made,))
-            verdicts = turns.score(task, Trajectory(task=task.id, steps=(step,)))
+            with processor_limit():
+                verdicts = turns.score(task, Trajectory(task=task.id, steps=(step,)))
             assert {v.outcome for v in verdicts.values()} == {"incorrect"}
-    assert time.monotonic() - started < 10
     assert not canary.exists()
 
 
@@ -169,11 +169,10 @@ def test_hostile_text_runs_nothing_writes_nothing_and_ends(tmp_path: Path) -> No
     ],
     ids=lambda made: made.name,
 )
-def test_numbers_without_bound_are_refused_in_no_time(made: Call) -> None:
+def test_numbers_without_bound_are_refused_before_they_are_computed(made: Call) -> None:
     task = own(["MathAPI"], {}, [[]])
-    started = time.monotonic()
-    assert "rror" in played(task, [made])[-1].text
-    assert time.monotonic() - started < 2
+    with processor_limit():
+        assert "rror" in played(task, [made])[-1].text
 
 
 def played(task: Task, calls: list[Call]) -> list[Result]:
@@ -197,9 +196,8 @@ def test_folders_copied_into_each_other_do_not_hang() -> None:
             call("mv", source=f"a{i}", destination=f"a{i + 1}"),
             call("mv", source="t", destination=f"a{i + 1}"),
         ]
-    started = time.monotonic()
     for calls in (loop, grown):
         walks = [call("find"), call("du")]
-        assert all(result.is_error for result in played(task, [*calls, *walks])[-2:])
-        assert judge(task, [[*calls, *walks]])["official"].outcome == "incorrect"
-    assert time.monotonic() - started < 5
+        with processor_limit():
+            assert all(result.is_error for result in played(task, [*calls, *walks])[-2:])
+            assert judge(task, [[*calls, *walks]])["official"].outcome == "incorrect"

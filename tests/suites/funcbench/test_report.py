@@ -7,6 +7,7 @@ from itertools import combinations
 
 import pytest
 
+from toolmark.failure import NOT_REACHED
 from toolmark.models.baselines.planner import Planner
 from toolmark.stats.columns import columns
 from toolmark.suites.funcbench import paper
@@ -163,11 +164,13 @@ def test_a_single_setting_has_no_charts(play: Play) -> None:
 
 
 def test_a_run_without_an_episode_shows_nothing() -> None:
-    assert shown([Score(task="t", item="t", not_run="dead")]) == {}
+    assert shown([Score(task="t", item="t", failure=NOT_REACHED)]) == {}
 
 
 def test_not_run_episodes_are_in_no_table(main: list[Score]) -> None:
-    lost = [Score(task=x.task, item=x.item, repeat=1, axes=x.axes, not_run="dead") for x in main]
+    lost = [
+        Score(task=x.task, item=x.item, repeat=1, axes=x.axes, failure=NOT_REACHED) for x in main
+    ]
     mixed = shown(main + lost)
     assert table(mixed, "Calls per trial") == table(shown(main), "Calls per trial")
     assert table(mixed, "Success by setting") == table(shown(main), "Success by setting")

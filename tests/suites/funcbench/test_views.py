@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from toolmark.models.baselines.eager import Eager
+from toolmark.report.drawings import cleaned
 from toolmark.report.episode import embed
 from toolmark.suites.funcbench import instruments
 from toolmark.suites.funcbench.layout import COLUMNS, SIDE, plan
@@ -25,9 +26,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def view(task: Task, trajectory: Trajectory) -> tuple[ElementTree.Element, Table, str]:
+    assert SCORER.views is not None
     drawing, listing = SCORER.views(task, trajectory)
     assert isinstance(drawing, Drawing)
     assert isinstance(listing, Table)
+    assert cleaned(drawing.svg) == drawing.svg
     return ElementTree.fromstring(drawing.svg), listing, drawing.svg
 
 

@@ -17,7 +17,7 @@ from tests.servers import fake
 from toolmark.dialects.native import NATIVE
 from toolmark.errors import WorldError
 from toolmark.media import Media
-from toolmark.runs import folders, scoring
+from toolmark.runs import finishing, folders
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
@@ -169,7 +169,7 @@ def run(parent: Path, n: int = 3, *, repeats: int = 1, suite: str = "m3") -> Run
         for i in range(n):
             done.append(trajectory(i, repeat=repeat))
     done.close()
-    scoring.rescore(Run(path), SCORER)
+    finishing.rescore(Run(path), SCORER)
     return Run(path)
 
 

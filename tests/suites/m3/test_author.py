@@ -145,7 +145,7 @@ def test_what_is_turned_down_every_time_is_no_reference(tmp_path: Path, toolmark
         run(toolmark, folder, served, "--limit", 1, "--rounds", 3)
         assert len(served.asked["p"]) == n + 4
     (attempt, *_) = Run(folder).attempts()
-    assert "turned down 2 times" in attempt.reason
+    assert "turned down 2 times" in attempt.failure.message
 
 
 @pytest.mark.parametrize(
@@ -195,9 +195,9 @@ def test_a_judge_that_says_nothing_is_not_run_and_the_attempt_is_kept(
     folder = tmp_path / "made"
     with bench.serving(p=player, j=judge(lambda body: broken)) as served:
         said = run(toolmark, folder, served, "--limit", 1)
-        assert said.code == 1
+        assert said.code == 3
         assert "1 not run" in said.text and "same command again" in said.text
-        (reason,) = [each.reason for each in Run(folder).attempts()]
+        (reason,) = [each.failure.message for each in Run(folder).attempts()]
         assert broken == 500 or "the judge j gave no decision" in reason
         assert not isinstance(broken, str) or broken[:5] in reason
         n = len(served.asked["p"])
@@ -212,14 +212,14 @@ def test_a_player_that_is_down_or_a_world_that_is_lost_is_not_run(
 ) -> None:
     with bench.serving(p=lambda body: 500, j=judge()) as served:
         said = run(toolmark, tmp_path / "down", served, "--json")
-        assert said.code == 1 and said.json["not_run"] == 2
+        assert said.code == 3 and said.json["not_run"] == 2
         assert "j" not in served.asked
         served.models["p"] = player
         said = run(toolmark, tmp_path / "down", served, "--json")
         assert said.code == 0 and said.json["accepted"] == 2
         said = run(toolmark, tmp_path / "lost", served, "-T", "lost=00000001", "--json")
     assert said.json["accepted"] == 1 and said.json["not_run"] == 1
-    assert any("the shop is closed" in a.reason for a in Run(tmp_path / "lost").attempts())
+    assert any("the shop is closed" in a.failure.message for a in Run(tmp_path / "lost").attempts())
 
 
 def test_the_reason_outlives_the_command(tmp_path: Path, toolmark: Command) -> None:
@@ -231,7 +231,7 @@ def test_the_reason_outlives_the_command(tmp_path: Path, toolmark: Command) -> N
         return player(body) if n <= 4 else 500
 
     with bench.serving(p=tires, j=judge(lambda body: REJECT)) as served:
-        assert run(toolmark, tmp_path / "made", served, "--limit", 1).code == 1
+        assert run(toolmark, tmp_path / "made", served, "--limit", 1).code == 3
         served.models |= {"p": player, "j": judge()}
         served.asked.clear()
         assert run(toolmark, tmp_path / "made", served, "--limit", 1).code == 0

@@ -10,7 +10,6 @@ from copy import deepcopy
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
-from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -307,11 +306,11 @@ def test_what_is_wrong_is_named_by_its_place(
     words = ("import", "m3", results, "--truths", truths, "--similarity", "exact",
              "--log-dir", tmp_path / "runs")  # fmt: skip
     strict = toolmark(*words)
-    assert strict.code == 1 and told in strict.err and not (tmp_path / "runs").exists()
+    assert strict.code == 2 and told in strict.err and not (tmp_path / "runs").exists()
     if "stands already" in told:  # of two entries for one task neither counts
         results.write_text(json.dumps([prediction("00020000"), prediction(), wrong]))
     lenient = toolmark(*words, "--lenient", "--json")
-    assert lenient.code == 1
+    assert lenient.code == 3
     found = lenient.json
     assert (found["model"], found["n_run"], found["n_not_run"]) == ("m", 1, 1)
     assert found["parts"]["recall"]["value"] is not None
@@ -335,10 +334,11 @@ def test_missing_predictions_are_listed_and_not_run(toolmark: Command, tmp_path:
     results = _file(tmp_path / "results.json", {"predictions": [prediction()]})
     said = toolmark("import", "m3", results, "--truths", truths, "--similarity", "exact",
                     "--log-dir", tmp_path / "runs", "--json")  # fmt: skip
-    assert said.code == 1 and "no prediction, not run: 00020000" in said.err
+    assert said.code == 3 and "no prediction, not run: 00020000" in said.err
     found = said.json
     assert (found["n_run"], found["n_not_run"]) == (1, 1)
-    assert [each.reason for each in Run(Path(found["run_dir"])).attempts()] == ["no prediction"]
+    lost = [each.failure for each in Run(Path(found["run_dir"])).attempts()]
+    assert [(each.stage, each.kind) for each in lost] == [("import", "not_reached")]
     again = toolmark("score", found["run_dir"], "--json")
     assert again.json["parts"] == found["parts"]
     assert toolmark("report", found["run_dir"]).code == 0
@@ -381,8 +381,8 @@ def test_what_is_not_run_for_another_reason_counts_in_no_reading(
     said = toolmark("import", "m3", results, "--truths", truths, "--similarity", "exact",
                     "--log-dir", tmp_path / "runs", "--lenient", "--json")  # fmt: skip
     assert f"not run: {ids[2]}, {ids[3]}" in said.err, "references without calls"
-    reasons = {each.task: each.reason for each in Run(Path(said.json["run_dir"])).attempts()}
-    assert reasons == {ids[1]: mock.ANY, ids[2]: data.EMPTY, ids[3]: data.EMPTY}
+    kinds = {each.task: each.failure.kind for each in Run(Path(said.json["run_dir"])).attempts()}
+    assert kinds == {ids[1]: "torn", ids[2]: "preparation", ids[3]: "preparation"}
     assert all(rows.run.sum() == 1 for rows in _columns(said.json["run_dir"]).values())
 
 
@@ -422,7 +422,7 @@ def test_a_pipe_is_no_file_and_is_not_waited_on(
     )
     said = toolmark("import", "m3", results, "--truths", truths, "--similarity", "exact",
                     "--log-dir", tmp_path / "runs")  # fmt: skip
-    assert said.code == 1 and "pipe: not a file" in said.err
+    assert said.code == 2 and "pipe: not a file" in said.err
 
 
 def test_predictions_go_out_as_they_came(toolmark: Command, tmp_path: Path) -> None:

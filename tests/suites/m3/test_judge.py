@@ -250,7 +250,7 @@ def test_a_reference_without_steps_is_not_asked_about() -> None:
         return await judge.asking()(Unasked(), "steps", bare, bench.trajectory(0))
 
     said = asyncio.run(ask())
-    assert said.value is None and "no step" in said.reason
+    assert said.value is None and said.failure is not None and said.failure.kind == "judge"
 
 
 def test_pairs_without_a_common_episode_are_not_listed(tmp_path: Path, toolmark: Command) -> None:
@@ -320,10 +320,11 @@ def test_what_cannot_be_read_is_asked_five_times_with_the_reason(
         said = _judge(toolmark, run, served, "--kind", "completion", "--json")
     assert len(served.asked["a"]) == ATTEMPTS
     assert "held no number" in bench.said(served.asked["a"][1])
-    assert said.code == 1
+    assert said.code == 3
     (kept,) = run.judgements()
     assert kept.value is None
-    assert kept.reason == "5 attempts, the last one: the reply held no number"
+    assert kept.failure is not None and kept.failure.kind == "judge"
+    assert kept.failure.message == "5 attempts, the last one: the reply held no number"
     assert kept.usage.input == 7 * ATTEMPTS
     assert "task_completion" not in _verdict(run)
     assert said.json["judged"][0]["mean"] is None
@@ -355,7 +356,7 @@ def test_a_judge_that_fails_is_not_run_and_never_zero(
     run = bench.run(tmp_path, n=1)
     good = _says(r"\boxed{8}")
     with bench.serving(a=good, b=good, c=good, d=lambda body: broken) as served:
-        assert _judge(toolmark, run, served).code == 1
+        assert _judge(toolmark, run, served).code == 3
     assert _verdict(run)["task_completion"] == pytest.approx(0.8)
     assert [j.value for j in run.judgements() if j.judge.endswith("d")] == [None, None]
 
@@ -367,7 +368,7 @@ def test_two_of_three_judges_are_too_few_until_the_third_answers(
     good = _says(r"\boxed{8}")
     with bench.serving(a=good, b=good, c=lambda body: 500) as served:
         said = _judge(toolmark, run, served)
-        assert said.code == 1
+        assert said.code == 3
         assert "task_completion" not in _verdict(run)
         assert "same command again" in said.text
         served.models["c"] = good
@@ -397,9 +398,9 @@ def test_all_judges_dead_leave_the_scores_as_they_were(tmp_path: Path, toolmark:
     before = (run.path / "scores.jsonl").read_bytes()
     dead = f"http://127.0.0.1:{fake.unused()}/v1"
     said = toolmark("judge", run.path, "-j", f"{dead}#a", "-j", f"{dead}#b", "--max-retries", 0)
-    assert said.code == 1
+    assert said.code == 3
     assert (run.path / "scores.jsonl").read_bytes() == before
-    assert all(j.value is None and "Unavailable" in j.reason for j in run.judgements())
+    assert {j.failure and j.failure.kind for j in run.judgements()} == {"unavailable"}
 
 
 def test_a_key_that_is_refused_is_told_and_others_go_on(tmp_path: Path, toolmark: Command) -> None:

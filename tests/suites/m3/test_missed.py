@@ -17,7 +17,7 @@ from toolmark.stats.columns import columns
 from toolmark.suites.m3 import report, score
 from toolmark.types import Attempt, Call, Reply, Result, Score, Step, Task, Text, Trajectory, Usage
 
-LACKS = Attempt(task="t", repeat=0, stage=score.IMPORT, reason=score.NO_PREDICTION)
+LACKS = Attempt(task="t", repeat=0, failure=score.NO_PREDICTION)
 OK = Result(parts=(Text("fine"),))
 RIGHT = ({"name": "a/get", "arguments": {"x": 1}}, {"name": "b/put", "arguments": {"y": 2}})
 WRONG = {"name": "a/get", "arguments": {"x": 7}}
@@ -60,8 +60,11 @@ def test_only_what_was_counted_is_told() -> None:
 def test_only_a_prediction_that_a_file_lacks_counts_without_having_been_run() -> None:
     (verdict,) = score.missed(task(), LACKS).values()
     assert (verdict.outcome, verdict.value, verdict.parts["n_truth"]) == ("incorrect", 0, 2)
-    for other in (structs.replace(LACKS, stage="model"), structs.replace(LACKS, reason="torn")):
-        assert not score.missed(task(), other)
+    for change in ({"stage": "model"}, {"kind": "torn"}):
+        failure = structs.replace(score.NO_PREDICTION, **change)
+        assert not score.missed(task(), structs.replace(LACKS, failure=failure))
+    silent = structs.replace(LACKS, failure=score.NO_PREDICTION.cause)
+    assert score.missed(task(), silent) == score.missed(task(), LACKS)
 
 
 EPISODES = st.lists(
@@ -81,7 +84,7 @@ def test_tables_pool_as_the_alignment_does(
         lost, name = steps is None, str(number)
         found = score.missed(task(), LACKS) if lost else score.score(task(), played(*steps or ()))
         rows.append(
-            Score(task=name, item=name, readings=found, not_run=LACKS.reason if lost else "")
+            Score(task=name, item=name, readings=found, failure=LACKS.failure if lost else None)
         )
     for reading in score.READINGS:
         samples = [
@@ -108,7 +111,7 @@ def test_a_missing_prediction_is_worth_nothing_to_judges_either() -> None:
     }
     rows = [
         Score(task="1", item="1", readings=found),
-        Score(task="2", item="2", readings=score.missed(task(), LACKS), not_run=LACKS.reason),
+        Score(task="2", item="2", readings=score.missed(task(), LACKS), failure=LACKS.failure),
     ]
     told = {
         name: report.pooled(columns(rows, name), "information_grounding").value

@@ -53,7 +53,7 @@ def picture(folder: Path) -> Path:
 
 
 def reasons(run: Run) -> dict[str, str]:
-    return {attempt.task: attempt.reason for attempt in run.attempts()}
+    return {attempt.task: attempt.failure.message for attempt in run.attempts()}
 
 
 def test_a_task_without_its_picture_is_not_run_from_a_recording_either(

@@ -130,7 +130,7 @@ def test_what_cannot_be_replayed_is_said_and_the_rest_goes_on(
     )
     out = tmp_path / "out.jsonl"
     said = toolmark("replay", held, "--servers", servers, "-o", out, "--json")
-    assert said.code == 1
+    assert said.code == 3
     made = {(row.task, row.step, row.place): row for row in rows(out)}
     assert made["lost", 1, 1].same in ("equal", "not replayed")  # they ran at the same time
     assert made["good", 1, 1].same == "equal" and not made["good", 1, 1].reason
@@ -202,7 +202,7 @@ def test_a_recorded_run_is_replayed_from_its_recording(toolmark: Command, tmp_pa
     kept = [line for line in tape.read_text().splitlines() if '"echo"' not in line]
     tape.write_text("".join(f"{line}\n" for line in kept if '"text":"hi"' not in line))
     again = toolmark("replay", path, "--cassette", tape, "--json")
-    assert again.code == 1 and again.json["n_lost"] == 1
+    assert again.code == 3 and again.json["n_lost"] == 1
     assert any("no recorded answer" in reason for reason in again.json["reasons"])
 
 
@@ -225,7 +225,7 @@ def test_what_has_no_trajectories_or_nobody_to_answer_is_refused(
     assert toolmark("replay", held).code == 2
     held.write_text(json.dumps([{"id": "a", "steps": [{"calls": [{}]}]}]))
     said = toolmark("replay", held, "--servers", servers)
-    assert said.code == 1 and "$[0].steps[0].calls[0]" in said.err
+    assert said.code == 2 and "$[0].steps[0].calls[0]" in said.err
     said = toolmark("replay", tmp_path, "--servers", servers)
     assert said.code == 2 and "not a run folder" in said.err
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import toolmark as tm
+from toolmark import suites
 from toolmark.errors import UsageError
 from toolmark.runs.plan import world
 from toolmark.stats.columns import Columns, columns
@@ -26,6 +27,7 @@ CONFIG = {
     "mcpServers": {
         "sums": {
             "command": sys.executable, "args": [str(SERVER)], "env": {"PYTHONPATH": str(ROOT)},
+            "paths": [str(ROOT / "tests")],
             "stateful": False,
         },
         "maps": {"command": sys.executable, "needs": ["NO_SUCH_KEY"]},
@@ -72,7 +74,7 @@ def test_what_lacks_a_server_or_a_picture_is_not_run_and_the_rest_is_scored(
     assert (found["n_run"], found["n_not_run"]) == (1, 2)
     assert found["score"]["name"] == "alignment"
     assert found["score"]["value"] == pytest.approx(1)
-    reasons = {attempt.task: attempt.reason for attempt in run.attempts()}
+    reasons = {attempt.task: attempt.failure.message for attempt in run.attempts()}
     assert "maps: not set in the environment: NO_SUCH_KEY" in reasons["00010000"]
     assert "gone.png" in reasons["00020000"]
     null = tm.run(suite, "test/null", log_dir=tmp_path / "runs").summary()
@@ -89,7 +91,7 @@ def test_a_reference_without_calls_is_met_by_nobody(knobs: dict[str, Any], tmp_p
     run = tm.run(suite, "test/null", log_dir=tmp_path / "runs")
     found = run.summary()
     assert (found["n_run"], found["score"]["value"]) == (1, 0)
-    reasons = {attempt.task: attempt.reason for attempt in run.attempts()}
+    reasons = {attempt.task: attempt.failure.message for attempt in run.attempts()}
     assert reasons.keys() == {"00000000", "00010000"}
     assert all(data.EMPTY in reason for reason in reasons.values())
 
@@ -152,7 +154,7 @@ def test_a_judged_run_stands_among_the_models_of_the_paper(
         paper.AVERAGE.values(), reverse=True
     )
     both = {name: {"a": rows, "b": readings[name]} for name, rows in rated.items()}
-    boards = _tabled(suite.scorer.across(both))
+    boards = _tabled(suites.overview(suite.scorer.across)(both))
     assert [title for title in boards if "Leader" in title] == [
         f"Leaderboard ({reading})" for reading in readings
     ]

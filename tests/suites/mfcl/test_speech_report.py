@@ -12,6 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from toolmark import seeds
+from toolmark.failure import NOT_REACHED
+from toolmark.report.drawings import cleaned
 from toolmark.report.tables import grid
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
@@ -300,7 +302,7 @@ def test_the_headline_is_table_1s_overall_of_the_noisy_condition() -> None:
     seen = headline.measure(found)
     assert (headline.name, seen.n) == ("overall/noisy", 3 * 20 * len(TOLD))
     assert seen.value == pytest.approx(0.3) and "overall, noisy" in headline.told
-    assert headline.rows and set(headline.rows(found).axis("condition")) == {"noisy"}
+    assert headline.rows and set(headline.among(found).axis("condition")) == {"noisy"}
     assert first(found, next(n for n in table(found, MAIN)["n"] if "noisy" in n))[
         "overall"].startswith(f"{100 * (seen.value or 0):.1f} ")  # fmt: skip
     names = [metric.name for metric in parts]
@@ -377,7 +379,9 @@ def test_the_paper_stands_beside_a_whole_run_and_several() -> None:
 
 
 def test_nothing_ran_is_no_table() -> None:
-    lost = Score(task="a", item="a", category="multiple", axes={"condition": "clean"}, not_run="x")
+    lost = Score(
+        task="a", item="a", category="multiple", axes={"condition": "clean"}, failure=NOT_REACHED
+    )
     assert not speech_report.tables({"official": rows([lost])})
     assert not paper.tables({"official": rows([lost])})
 
@@ -415,6 +419,7 @@ QUIET = Trajectory(task="i@noisy")
 
 def drawings(task: Task) -> dict[str, ElementTree.Element]:
     found = [view for view in speech_views.views(task, QUIET) if isinstance(view, Drawing)]
+    assert all(cleaned(view.svg) == view.svg for view in found)
     return {view.title: ElementTree.fromstring(view.svg) for view in found}
 
 

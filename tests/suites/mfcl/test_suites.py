@@ -151,7 +151,7 @@ def test_oracle_and_null_and_what_cannot_be_spoken(
     one = tm.load("mfcl-speech", category="simple_python", conditions="clean", engines="flite")
     run = tm.run(one, "test/oracle", ids=["simple_python_0", "simple_python_1"], log_dir=tmp_path)
     assert (run.summary()["n_run"], run.summary()["n_not_run"]) == (1, 1)
-    assert "no sound came" in next(iter(run.attempts())).reason
+    assert "no sound came" in next(iter(run.attempts())).failure.message
 
 
 def test_what_could_not_be_spoken_is_made_when_the_run_goes_on(

@@ -13,7 +13,7 @@ from PIL import Image as Pictures
 
 from toolmark import seeds
 from toolmark.media import Media
-from toolmark.runs import folders, scoring
+from toolmark.runs import finishing, folders
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
@@ -231,5 +231,5 @@ def make(
     for task in asked:
         done.append(answered(task, skill))
     done.close()
-    scoring.rescore(Run(path), SCORER)
+    finishing.rescore(Run(path), SCORER)
     return Run(path)

@@ -17,6 +17,7 @@ from tests.suites.multinet.test_report import BOTH, ran
 
 from toolmark import encoder
 from toolmark.cli import terminal
+from toolmark.failure import NOT_REACHED
 from toolmark.report import page
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
@@ -41,7 +42,7 @@ def told(found: Columns) -> list[str]:
 @pytest.mark.parametrize("asked", [("text",), BOTH])
 def test_numbers_are_called_alike_whether_anything_ran(family: str, asked: Sequence[str]) -> None:
     scores = ran(family, 24, tuple(asked))  # type: ignore[arg-type]
-    lost = hand.rows(replace(x, readings={}, not_run="lost") for x in scores)["paper"]
+    lost = hand.rows(replace(x, readings={}, failure=NOT_REACHED) for x in scores)["paper"]
     there = hand.rows(scores)["paper"]
     assert told(lost)[0] == told(there)[0]
     assert all(each.value is None for each in numbers(lost).values())
@@ -93,7 +94,7 @@ def test_page_and_terminal_say_why_an_interval_lacks(tmp_path: Path) -> None:
     terminal.summary(console, run.summary())
     assert isinstance(console.file, StringIO)
     assert figures.BARE in console.file.getvalue()
-    assert figures.BARE in page.write([run], lambda _: SCORER, tmp_path / "r.html").read_text()
+    assert figures.BARE in page.write([run], tmp_path / "r.html").read_text()
 
 
 def test_filters_by_percentiles_are_left_out_of_few_rows() -> None:
@@ -166,7 +167,7 @@ def test_a_suite_says_that_similarity_lacks(there: bool, monkeypatch: pytest.Mon
 def test_a_run_in_one_form_stands_in_the_row_of_that_form(tmp_path: Path) -> None:
     made = [shown.make(tmp_path / "a", "piqa", 12, model="one"),
             shown.make(tmp_path / "b", "piqa", 12, model="two", forms=BOTH)]  # fmt: skip
-    text = page.write(made, lambda _: SCORER, tmp_path / "r.html").read_text()
+    text = page.write(made, tmp_path / "r.html").read_text()
     scores = text[text.index("Scores on multinet-piqa") :].partition("</table>")[0]
     rows = [row.count("%") for row in scores.split("<tr>") if "exact match, by text" in row]
     assert rows == [2]

@@ -12,6 +12,7 @@ from tests.suites.multinet import scores as hand
 from tests.suites.multinet.scores import cells, titled
 from tests.suites.multinet.test_report import BOTH, ran
 
+from toolmark.failure import NOT_REACHED
 from toolmark.report import chart, tables
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
@@ -23,7 +24,7 @@ from toolmark.types import Estimate, Score, Table
 
 def partly(scores: list[Score], lost: Callable[[Score], bool]) -> Mapping[str, Columns]:
     """The same run where these were not run."""
-    return hand.rows(replace(x, readings={}, not_run="lost") if lost(x) else x for x in scores)
+    return hand.rows(replace(x, readings={}, failure=NOT_REACHED) if lost(x) else x for x in scores)
 
 
 def numbers(found: Columns) -> dict[str, Estimate]:

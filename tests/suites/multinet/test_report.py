@@ -16,6 +16,7 @@ from tests.suites.multinet import scores as hand
 from tests.suites.multinet import shown
 from tests.suites.multinet.scores import cells, titled
 
+from toolmark.failure import NOT_REACHED
 from toolmark.score import labels
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
@@ -80,7 +81,7 @@ def test_what_was_silent_or_not_run_breaks_no_table(family: str, asked: tuple[Fo
               readings=dict(SCORER.score(task, shown.silent(task))))
         for task in tasks
     ]  # fmt: skip
-    absent = [Score(task=x.task, item=x.item, axes=x.axes, not_run="lost") for x in silent]
+    absent = [Score(task=x.task, item=x.item, axes=x.axes, failure=NOT_REACHED) for x in silent]
     readings = hand.rows(silent)
     assert all(x.value == 0 for name, x in numbers(readings).items() if name.startswith("valid"))
     assert titled(SCORER.tables(readings))

@@ -17,12 +17,14 @@ from tests.suites.multinet import shown
 from tests.suites.multinet.scores import cells, titled
 from tests.suites.multinet.test_report import BOTH, ran
 
+from toolmark import suites
 from toolmark.cli import terminal
 from toolmark.report import page
+from toolmark.runs.presentation import read_presentation
 from toolmark.runs.store import Run
-from toolmark.runs.suite import Metric
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
+from toolmark.stats.formulas import Metric
 from toolmark.suites.multinet import paper, profile, report
 from toolmark.suites.multinet.suite import SCORER
 from toolmark.types import Estimate, Score, Table
@@ -117,7 +119,8 @@ def test_in_both_forms_the_headline_says_so_and_every_number_stands_by_form() ->
 def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_path: Path) -> None:
     run = shown.make(tmp_path, "openx", 252)
     summary = run.summary()
-    assert summary["caution"] == report.SYNTHETIC == Run(run.path).info.caution
+    stored = read_presentation(Run(run.path))
+    assert stored is not None and summary["caution"] == report.SYNTHETIC == stored.caution
     mae = summary["parts"]["mae"]
     assert mae["share"] is False and "share" not in summary["score"]
     assert summary["score"]["n_groups"] == 21
@@ -128,7 +131,7 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
     assert "252 answers in 21 groups" in text and figures.BARE not in text
     (line,) = (line for line in text.splitlines() if line.strip().startswith("RelMAE"))
     assert "%" not in line and "[" in line and line.endswith("n=252 answers")
-    told = page.write([run], lambda _: SCORER, tmp_path / "r.html").read_text()
+    told = page.write([run], tmp_path / "r.html").read_text()
     assert "in 21 groups" in told and figures.BARE not in told
 
 
@@ -136,9 +139,8 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
 
 
 def beside(runs: Mapping[str, Mapping[str, Columns]]) -> dict[str, Any]:
-    return titled(
-        SCORER.across({name: {run: x[name] for run, x in runs.items()} for name in hand.READINGS})
-    )
+    by_reading = {name: {run: x[name] for run, x in runs.items()} for name in hand.READINGS}
+    return titled(suites.overview(SCORER.across)(by_reading))
 
 
 def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:

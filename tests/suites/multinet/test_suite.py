@@ -195,7 +195,7 @@ def test_a_run_says_which_pictures_lack(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(kind, "pictures", pictures)
     run = tm.run(suite, "test/oracle", log_dir=tmp_path)
     assert (run.summary()["n_run"], run.summary()["n_not_run"]) == (3, 1)
-    assert "it is gone" in next(iter(run.attempts())).reason
+    assert "it is gone" in next(iter(run.attempts())).failure.message
 
 
 def test_only_pictures_that_are_sent_are_made() -> None:

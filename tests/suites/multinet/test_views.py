@@ -15,7 +15,6 @@ from toolmark.media import Media
 from toolmark.report import page
 from toolmark.suites.multinet import making, report, views
 from toolmark.suites.multinet.frame import truth_of
-from toolmark.suites.multinet.suite import SCORER
 from toolmark.types import Drawing, Reply, Table, Task, Trajectory
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -132,7 +131,7 @@ def test_whatever_is_said_can_be_shown(family: str) -> None:
 
 def test_a_page_says_that_rows_are_synthetic_before_any_number(tmp_path: Path) -> None:
     run = shown.make(tmp_path, "overcooked", 24, forms=("text", "tool"))
-    text = page.write([run], lambda _: SCORER, tmp_path / "one.html").read_text()
+    text = page.write([run], tmp_path / "one.html").read_text()
     assert 0 < text.index(report.SYNTHETIC) < text.index('id="headline"')
     assert 'class="heat"' in text and "Format against action" in text
     assert shown.HOSTILE not in text
@@ -145,9 +144,9 @@ def test_a_page_of_several_suites_has_their_profile_and_names_what_is_compared(
         shown.make(tmp_path, "piqa", 16), shown.make(tmp_path, "sqa3d", 16),
         shown.make(tmp_path, "piqa", 16, model="test/other", skill=0.9),
     ]  # fmt: skip
-    text = page.write(runs, lambda _: SCORER, tmp_path / "all.html").read_text()
+    text = page.write(runs, tmp_path / "all.html").read_text()
     assert "Profile over the families" in text and text.count(report.SYNTHETIC) == 1
     compared = text[text.index('id="compare"') : text.index('id="asked"')]
     assert '<h3 class="run">multinet-piqa</h3>' in compared
-    alone = page.write(runs[::2], lambda _: SCORER, tmp_path / "two.html").read_text()
+    alone = page.write(runs[::2], tmp_path / "two.html").read_text()
     assert "Profile over the families" not in alone

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from toolmark import private
 from toolmark.errors import DataError
-from toolmark.worlds.mcp import private
 from toolmark.worlds.mcp.config import (
     BLANK,
     Launch,

@@ -409,13 +409,15 @@ def test_no_process_outlives_a_program_that_just_ends(tmp_path: Path) -> None:
     program = f"""
 import asyncio, sys
 from pathlib import Path
+from toolmark.worlds.mcp import sandbox
 from toolmark.worlds.mcp.config import parse
 from toolmark.worlds.mcp.session import Session
 entry = {{"command": sys.executable, "args": [{FAULT!r}, "--stubborn", "--child", {str(note)!r}]}}
 loop = asyncio.new_event_loop()
 (server,) = parse({{"mcpServers": {{"a": entry}}}}, "x")
 async def begin():
-    await Session(server, Path({str(tmp_path)!r})).start()
+    with sandbox.setting("off"):
+        await Session(server, Path({str(tmp_path)!r})).start()
 loop.run_until_complete(begin())
 sys.exit(3)
 """

@@ -93,11 +93,14 @@ def test_a_run_over_failing_servers_ends_and_says_what_happened(tmp_path: Path) 
 
     found = tm.run(faults(), Caller(), log_dir=tmp_path, watch=watch)
     answers = {trajectory.task: trajectory.answer for trajectory in found.trajectories()}
-    reasons = {attempt.task: (attempt.stage, attempt.reason) for attempt in found.attempts()}
+    reasons = {
+        attempt.task: (attempt.failure.stage, attempt.failure.message)
+        for attempt in found.attempts()
+    }
     for name, (_, _, answer, reason) in CASES.items():
         if reason:
             stage, why = reasons[name]
-            assert stage == "world" and reason in why and name in why
+            assert stage == "environment" and reason in why and name in why
         else:
             assert answers[name].startswith(answer)
     assert set(answers) | set(reasons) == set(CASES) and not set(answers) & set(reasons)
@@ -119,6 +122,6 @@ def test_a_run_over_failing_servers_ends_and_says_what_happened(tmp_path: Path) 
     ):
         assert told in str(notes[name])
     assert not notes.keys() & {"good", "shared", "errs", "lacks", "absent"}
-    page = tm.write_report(found, scorer=mini.SCORER).read_text("utf-8").replace("<wbr>", "")
+    page = tm.write_report(found).read_text("utf-8").replace("<wbr>", "")
     for told in ("NO_SUCH_KEY", "no_schema", "started again once", "odd/list_schema()"):
         assert told in page

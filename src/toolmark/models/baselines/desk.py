@@ -8,7 +8,7 @@ again from the results in the messages.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from msgspec.structs import replace
@@ -23,9 +23,10 @@ from toolmark.types import Call, Message, Reply, Request
 
 NOTHING = "I cannot do this with what is on offer."
 
-_PICTURE = re.compile(r"(/\S*/)?[\w.-]+\.(?:png|jpe?g|webp|gif)\b", re.IGNORECASE)
+_PICTURE = re.compile(r"(?<![\w.-])[\w.-]+\.(?:png|jpe?g|webp|gif)\b", re.IGNORECASE)
+_RUN = re.compile(r"\S+")
 _TEXTS = (".txt", ".md", ".csv", ".json", ".ini", ".cfg", ".toml", ".yaml", ".yml")
-_MENTIONED = re.compile(r"[\w/.-]*[\w-]\.[a-z]{2,5}\b")
+_MENTIONED = re.compile(r"(?<![\w/.-])[\w/.-]*[\w-]\.[a-z]{2,5}\b")
 _FILES = 24  # read at most
 _ACTS = (rows.create, rows.change, rows.append, desk_text.form, desk_text.put, desk_time.convert)
 
@@ -113,7 +114,16 @@ def look(kit: Kit, facts: Facts) -> Work:
 
 def _picture(question: str) -> str:
     """Return the picture's path, the longest way of naming it."""
-    return max((found[0] for found in _PICTURE.finditer(question)), key=len, default="")
+    return max(_named(question), key=len, default="")
+
+
+def _named(question: str) -> Iterator[str]:
+    """Go through the pictures that are named, each with the folders before it."""
+    for run in _RUN.findall(question):
+        root = run.find("/")
+        for found in _PICTURE.finditer(run):
+            at = found.start()
+            yield run[root if 0 <= root < at - 1 and run[at - 1] == "/" else at : found.end()]
 
 
 # --- reading ------------------------------------------------------------------------------

@@ -13,14 +13,16 @@ from toolmark.models.baselines.desk_work import Work, persist
 from toolmark.models.baselines.spans import norm, stems
 
 _SENTENCE = re.compile(r"(?<=[.?!])\s+|\n+")
-_SET = re.compile(r"\bset (?:its|the|their) `?(\w+)`? .*?\bto (.+?)(?:,|\.$| and |$)")
-_MARK = re.compile(r"\bmark [^,.]*? as `?(\w+)`?")
+_SET = re.compile(r"\bset (?:its|the|their) `?(\w+)`? .{0,400}?\bto (.{1,400}?)(?:,|\.$| and |$)")
+_MARK = re.compile(r"\bmark [^,.]{0,400}? as `?(\w+)`?")
 _ADD = re.compile(r"\b(?:note|add|enter|record|register|book|log)\b(?: (?:the|a|an|this))? (\w+)")
 _NEW = re.compile(r"\bnew table (?:named |called )?`?(\w+)`? with the columns (.+)")
-_COLUMN = re.compile(r"`?(\w+)`? \((\w+)(?:: ([^)]*))?\)")
+_COLUMN = re.compile(r"(?<![\w`])`?(\w+)`? \((\w+)(?:: ([^)]{0,400}))?\)")
 _NEXT = re.compile(r"\b(?:highest|next|numbering|number after|last number|consecutive)\b")
 _DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
-_TOTAL = re.compile(r"(?:total|amount due|sum|to pay|balance)\D*?(\d+[.,]\d\d)\b", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"(?:total|amount due|sum|to pay|balance)\D{0,400}?(\d+[.,]\d\d)\b", re.IGNORECASE
+)
 _TYPES = {"text", "integer", "real", "numeric", "blob"}
 _DATED, _WHOLE, _NET = stems("day date"), stems("gross total sum amount paid"), stems("net")
 _ZERO = {"zero", "nought", "nothing"}

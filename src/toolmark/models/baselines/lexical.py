@@ -26,7 +26,9 @@ _FLOOR = 0.16
 _MARGIN = 0.75  # a clause needs this share of the whole text's best match to be asked alone
 _NEAR_CHARS = 30
 _CALLS = 6
-_CLAUSE = re.compile(r"[.?!;]\s+|,?\s+(?:and then|then|and also|also|as well as|after that)\s+|\n+")
+_CLAUSE = re.compile(
+    r"[.?!;]\s+|(?:,|(?<!\s))\s++(?:and then|then|and also|also|as well as|after that)\s+|\n+"
+)
 
 
 class Lexical:

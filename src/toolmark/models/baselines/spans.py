@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)|(?<![\w.-])-?\d+(?:\.\d+)?")
-_QUOTED = re.compile(r"\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)|[“‘]([^”’]+)[”’]")
+_QUOTED = re.compile(r"\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)|[“‘]([^”’]{1,80})[”’]")
+_JOINED = re.compile(r"\s*+(?:,\s*+(?:and|or)?|&|and|or)\s*+(?:(?:in|for)\s++)?")
 _CAPITAL = r"[A-Z][\w'&.-]*[\w]|[A-Z]"
 _NAME = re.compile(
     rf"(?:{_CAPITAL})(?:\s+(?:of\s+the\s+|of\s+|de\s+|the\s+)?(?:{_CAPITAL}|\d+\b))*"
@@ -169,7 +170,7 @@ class Spans:
         run = [found[at]]
         for span in found[at + 1 :]:
             between = self.text[run[-1].start + len(run[-1].text) : span.start]
-            if not re.fullmatch(r"\s*(?:,|,?\s*and|&|,?\s*or)\s*(?:in\s+|for\s+)?", between):
+            if not _JOINED.fullmatch(between):
                 break
             run.append(span)
         return [span.text for span in run]

@@ -10,14 +10,13 @@ simulated:a|b|c[@RATE]      errors drawn from the spoken text, always marked as 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from toolmark.errors import UsageError, near
+from toolmark.files import write_atomically
 from toolmark.perturb.speech.clip import Clip
 from toolmark.types import Record
 
@@ -115,11 +114,7 @@ def hear(recogniser: Recogniser, clip: Clip, context: Context, folder: Path) -> 
     except (FileNotFoundError, msgspec.DecodeError):
         pass
     heard = recogniser.hear(clip, context)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=".part-")
-    with os.fdopen(handle, "wb") as file:
-        file.write(msgspec.json.encode(heard))
-    os.replace(part, path)
+    write_atomically(path, msgspec.json.encode(heard))
     return heard
 
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from toolmark import media, seeds
+from toolmark import seeds
 from toolmark.errors import DataError, UsageError
+from toolmark.files import write_atomically
 from toolmark.perturb.image import box, picture, record, sheet, variation
 from toolmark.perturb.image.box import Box
 from toolmark.perturb.image.record import Made
@@ -161,7 +162,7 @@ def _plain(which: str) -> str:
 
 def _write(path: Path, data: bytes) -> None:
     try:
-        media.whole(path, data)
+        write_atomically(path, data)
     except OSError as error:
         raise UsageError(f"{path}: cannot write: {error.strerror}") from None
 

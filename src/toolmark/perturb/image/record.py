@@ -12,6 +12,7 @@ import msgspec
 
 from toolmark import media
 from toolmark.errors import UsageError
+from toolmark.files import write_atomically
 from toolmark.perturb.image.box import Box
 from toolmark.types import Record
 
@@ -96,4 +97,4 @@ def kept(folder: Path) -> Iterator[Callable[[Made], object]]:
 
 def _tidy(folder: Path) -> None:
     lines = [msgspec.json.encode(one) + b"\n" for one in read(folder).values()]
-    media.whole(folder / FILE, b"".join(lines))
+    write_atomically(folder / FILE, b"".join(lines))

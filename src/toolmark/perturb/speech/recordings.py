@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ import msgspec
 
 from toolmark import fetch, seeds
 from toolmark.errors import DataError, UsageError
+from toolmark.files import write_atomically
 from toolmark.perturb.speech import folders, room
 from toolmark.perturb.speech.folders import Noise
 from toolmark.perturb.speech.talkers import Talk
@@ -207,11 +207,7 @@ def _state(top: Path) -> str:
 
 def _keep(path: Path, kept: _Kept) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        number, draft = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        with os.fdopen(number, "wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(kept), indent=1))
-        Path(draft).replace(path)
+        write_atomically(path, msgspec.json.format(msgspec.json.encode(kept), indent=1))
     except OSError as error:
         raise DataError(
             f"{path}: cannot keep what is known of a folder: {error.strerror}"

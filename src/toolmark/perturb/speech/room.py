@@ -6,8 +6,6 @@ speech-active level stays; what is left of the room is its echoes.
 
 from __future__ import annotations
 
-import os
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import signal
 
+from toolmark.files import atomic_file
 from toolmark.perturb.speech import clip as clips
 from toolmark.perturb.speech import noise
 from toolmark.perturb.speech.clip import RATE, Clip, Samples
@@ -153,8 +152,7 @@ def measured(name: str, clip: Clip) -> Response:
 
 def _save(path: Path, made: Sequence[Response]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    number, draft = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    with os.fdopen(number, "wb") as file:
+    with atomic_file(path) as draft, draft.open("wb") as file:
         np.savez(
             file,
             names=np.array([one.name for one in made]),
@@ -164,7 +162,6 @@ def _save(path: Path, made: Sequence[Response]) -> None:
             severities=np.array([one.severity for one in made]),
             samples=np.concatenate([one.samples for one in made]),
         )
-    Path(draft).replace(path)
 
 
 def _load(path: Path) -> tuple[Response, ...] | None:

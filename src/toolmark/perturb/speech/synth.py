@@ -24,7 +24,7 @@ import numpy as np
 
 from toolmark import fetch
 from toolmark.errors import DataError, ToolmarkError
-from toolmark.media import whole
+from toolmark.files import write_atomically
 from toolmark.perturb.speech import engines
 from toolmark.perturb.speech.clip import (
     LEVEL_DB,
@@ -133,7 +133,7 @@ def _kept(path: Path) -> bytes | None:
 
 def _keep(path: Path, data: bytes) -> None:
     try:
-        whole(path, data)
+        write_atomically(path, data)
     except OSError as error:
         raise DataError(f"{path}: cannot keep the clip: {error.strerror}") from None
 

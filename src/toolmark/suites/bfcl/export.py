@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from toolmark import codec
 from toolmark.errors import DataError, UsageError
+from toolmark.files import atomic_file
 from toolmark.stats.columns import Columns
 from toolmark.suites.bfcl import decode, stored
 from toolmark.suites.bfcl.handlers import Shape
@@ -184,7 +185,7 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write JSON lines, in ASCII: the official evaluator reads in the machine's own encoding."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", encoding="ascii") as file:
+        with atomic_file(path) as draft, draft.open("w", encoding="ascii") as file:
             file.writelines(json.dumps(each) + "\n" for each in rows)
     except OSError as error:
         raise DataError(f"{path}: cannot write: {error.strerror}") from None

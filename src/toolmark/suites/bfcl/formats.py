@@ -8,9 +8,9 @@ import re
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 
@@ -21,8 +21,8 @@ from toolmark.dialects.parse.frame import Decoded, bracketed
 from toolmark.dialects.prompt import Format, Layout, Prompt, Style, Wording, attempted
 from toolmark.dialects.render.docs import DocFormat
 from toolmark.errors import DataError, UsageError, near
-from toolmark.runs.suite import Metric
 from toolmark.stats.columns import Columns
+from toolmark.stats.formulas import Filter, Mean, Metric, Of, Spread
 from toolmark.stats.summary import mean
 from toolmark.suites.bfcl import data, schema
 from toolmark.types import (
@@ -307,18 +307,19 @@ def metrics(columns: Columns) -> list[Metric]:
     The latter only for two formats and more: the official header holds 0 for one.
     """
     names = list(accuracies(rows(columns)))
-    made = [Metric(short(name), partial(_one, name)) for name in names]
+    made = [Metric(short(name), Of(rows=(_only(name),), formula=Mean())) for name in names]
     if len(names) < 2:
         return made
+    known = (Filter(column="category", values=(CATEGORY,)), _only(*names))
     return [
         *made,
-        Metric("format_max_delta", partial(_over, "format_max_delta", max_delta)),
-        Metric("format_std", partial(_over, "format_std", deviation)),
+        Metric("format_max_delta", Of(rows=known, formula=Spread(axis="format", of="range"))),
+        Metric("format_std", Of(rows=known, formula=Spread(axis="format", of="deviation"))),
     ]
 
 
-def _one(name: str, columns: Columns) -> Estimate:
-    return mean(columns.where(columns.axis("format") == name), short(name))
+def _only(*names: str) -> Filter:
+    return Filter(column="axes.format", values=names)
 
 
 def max_delta(values: Sequence[float]) -> float:
@@ -329,10 +330,3 @@ def max_delta(values: Sequence[float]) -> float:
 def deviation(values: Sequence[float]) -> float:
     """Return the sample standard deviation (n - 1); 0 for fewer than two."""
     return statistics.stdev(values) if len(values) > 1 else 0.0
-
-
-def _over(name: str, measure: Any, columns: Columns) -> Estimate:
-    """Measure over the accuracies per format. No interval: see `format_report.chance`."""
-    found = [each for each in accuracies(rows(columns)).values() if each.value is not None]
-    values = [each.value for each in found if each.value is not None]
-    return Estimate(name=name, value=measure(values), n=sum(each.n for each in found))

@@ -11,7 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from toolmark.codec import csv_cell
 from toolmark.errors import DataError
+from toolmark.files import write_atomically
+from toolmark.stats import strata
 from toolmark.stats.columns import Columns
 from toolmark.suites.bfcl import data
 from toolmark.suites.bfcl import formats as prompts
@@ -80,15 +83,15 @@ class Card:
             self.counts[name] = len(chosen)
         self.formats = formats(columns.where(columns.category == board.UNSCORED))
 
-    def shown(self, node: board.Node) -> Cell:
+    def shown(self, node: strata.Node) -> Cell:
         """Return the accuracy; N/A if any category of it is missing."""
-        if any(leaf not in self.values for leaf in board.leaves(node)):
+        if any(leaf not in self.values for leaf in strata.leaves(node)):
             return NA
         return self.counted(node)
 
-    def counted(self, node: board.Node) -> Cell:
+    def counted(self, node: strata.Node) -> Cell:
         """Return the accuracy with missing categories as 0."""
-        return board.total(node, self.values, self.counts)
+        return strata.total(node, self.values, self.counts)
 
     @property
     def name(self) -> str:
@@ -153,14 +156,14 @@ def costs(spent: Spent, known: Known | None) -> list[Cell]:
 # --- the files --------------------------------------------------------------------------
 
 
-def _leaves(*nodes: board.Node) -> Callable[[Card], list[Cell]]:
+def _leaves(*nodes: strata.Node) -> Callable[[Card], list[Cell]]:
     return lambda card: [card.shown(node) for node in nodes]
 
 
-_AST: tuple[board.Node, ...] = (board.SIMPLE, "multiple", "parallel", "parallel_multiple")
-_LIVE: tuple[board.Node, ...] = board.LIVE.members
-_TURNS: tuple[board.Node, ...] = board.MULTI_TURN.members
-_AGENTIC: tuple[board.Node, ...] = (
+_AST: tuple[strata.Node, ...] = (board.SIMPLE, "multiple", "parallel", "parallel_multiple")
+_LIVE: tuple[strata.Node, ...] = board.LIVE.members
+_TURNS: tuple[strata.Node, ...] = board.MULTI_TURN.members
+_AGENTIC: tuple[strata.Node, ...] = (
     board.WEB_SEARCH, *board.WEB_SEARCH.members, board.MEMORY, *board.MEMORY.members,
 )  # fmt: skip
 
@@ -172,7 +175,7 @@ def _non_live(card: Card) -> list[Cell]:
 
 
 def _live(card: Card) -> list[Cell]:
-    nodes: tuple[board.Node, ...] = (board.LIVE, *_LIVE, "live_irrelevance", "live_relevance")
+    nodes: tuple[strata.Node, ...] = (board.LIVE, *_LIVE, "live_irrelevance", "live_relevance")
     return [card.name, card.counted(board.LIVE), *_leaves(*nodes)(card)]
 
 
@@ -249,8 +252,7 @@ def write(folder: Path, entrants: Sequence[Entrant]) -> list[Path]:
 
 def _save(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_atomically(path, text.encode())
     except OSError as error:
         raise DataError(f"{path}: cannot write: {error.strerror}") from None
 
@@ -265,6 +267,6 @@ def _ranked(sheet: Sheet, rows: list[list[Cell]]) -> list[str]:
 
 
 def _cell(cell: Cell, plain: bool) -> str:
-    if isinstance(cell, str):
-        return cell
-    return str(cell) if plain else f"{cell * 100:.2f}%"
+    if isinstance(cell, str) or plain:
+        return csv_cell(cell)
+    return f"{cell * 100:.2f}%"

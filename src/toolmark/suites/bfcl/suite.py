@@ -14,7 +14,6 @@ from toolmark.runs.suite import Opening, Publisher, Scorer, Suite, Tasks
 from toolmark.suites.bfcl import (
     agentic,
     data,
-    format_report,
     leaderboard,
     multi_turn,
     report,
@@ -35,7 +34,7 @@ SCORER = Scorer(
     metrics=leaderboard.metrics,
     tables=report.tables,
     views=report.views,
-    across=format_report.across,
+    across="bfcl",
 )
 
 

@@ -44,7 +44,7 @@ _END = rf"(?!{_OPERATOR}{_VALUE})"
 # compiled once, without the name: each task has its own
 _SAID = re.compile(rf"({_LINK})({_TERMS})({_VALUE}){_END}", re.I)
 _LONE = re.compile(rf"(?<![\w.])(?<![0-9]{{3}}{_COMMA}){_NUMBER}", re.I)
-_INTEGER = re.compile(r"([-+]?)0*([0-9]+?)(?:\.0+)?")
+_INTEGER = re.compile(r"([-+]?)(?=[0-9])0*+([0-9]*+)(?:\.0++)?")
 _SEPARATOR = re.compile(rf"(?<=[0-9]){_COMMA}(?=[0-9]{{3}})")
 _EQUAL = re.compile(r"(?:[=≈→⇒]|\bis|\bequals)[ \t`*$]*\Z", re.I)
 _MARKER = re.compile(r"[0-9]{1,2}[.)]\**\s")
@@ -90,4 +90,5 @@ def _plain(number: str) -> str:
     found = _INTEGER.fullmatch(_SEPARATOR.sub("", number).replace("−", "-"))
     if found is None:
         return number
-    return ("-" if found[1] == "-" and found[2] != "0" else "") + found[2]
+    digits = found[2] or "0"
+    return ("-" if found[1] == "-" and digits != "0" else "") + digits

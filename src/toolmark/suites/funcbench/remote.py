@@ -13,21 +13,24 @@ import sys
 import tempfile
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+import toolmark
 from toolmark import codec
 from toolmark.errors import WorldError
 from toolmark.media import Media
 from toolmark.suites.funcbench.data import SUITE
 from toolmark.types import Call, Result, Site, Task, Tool, World
 from toolmark.worlds.dag import Dag
+from toolmark.worlds.mcp import sandbox, view
 from toolmark.worlds.mcp.config import Server
 from toolmark.worlds.mcp.site import Hosted, Servers
 
+_PACKAGE = Path(toolmark.__file__).parent
 _MODULE = "toolmark.suites.funcbench.server"
 _PREFIX = f"{SUITE}/"
 _STDERR = "stderr"
@@ -39,7 +42,8 @@ _TAIL_CHARS = 1000
 
 @asynccontextmanager
 async def site(media: Media) -> AsyncIterator[Site]:
-    """Open the site: start the server, and end it on leaving."""
+    """Open the site: start the server, and end it on leaving. Raises UsageError: no sandbox."""
+    sandbox.require()
     with tempfile.TemporaryDirectory(prefix="toolmark-") as name:
         folder = Path(name)
         async with _serving(folder) as port:
@@ -62,8 +66,9 @@ class _Shelf:
         self.folder = folder
 
     def put(self, task: Task, workspace: Path) -> None:
-        """Lay a task down under the name of its episode's workspace."""
-        self._path(workspace).write_bytes(codec.encode(task))
+        """Lay down what a task's functions are, under the name of its episode's workspace."""
+        functions = replace(task, turns=(), reference={"graph": task.reference["graph"]})
+        self._path(workspace).write_bytes(codec.encode(functions))
 
     def drop(self, workspace: Path) -> None:
         """Take it away."""
@@ -146,34 +151,49 @@ def _sendable(arguments: str) -> bool:
 async def _serving(folder: Path) -> AsyncIterator[int]:
     """Keep a server process on a port of the loopback and give the port."""
     with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as listener:
-        processes = [await _start(listener, folder)]
-        keeper = asyncio.create_task(_keep(processes, listener, folder))
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            keeper.cancel()
-            await asyncio.gather(keeper, return_exceptions=True)
-            for process in processes:
-                await _end(process)
+        async with AsyncExitStack() as stack:
+            processes = [await _start(stack, listener, folder)]
+            keeper = asyncio.create_task(_keep(stack, processes, listener, folder))
+            try:
+                yield listener.getsockname()[1]
+            finally:
+                keeper.cancel()
+                await asyncio.gather(keeper, return_exceptions=True)
+                for process in processes:
+                    await _end(process)
 
 
-async def _keep(processes: list[Process], listener: socket.socket, folder: Path) -> None:
+async def _keep(
+    stack: AsyncExitStack, processes: list[Process], listener: socket.socket, folder: Path
+) -> None:
     """Start the server once more if it dies; after that let connections fail, so that it shows."""
     with listener:
         await processes[-1].wait()
-        processes.append(await _start(listener, folder))
+        processes.append(await _start(stack, listener, folder))
         await processes[-1].wait()
 
 
-async def _start(listener: socket.socket, folder: Path) -> Process:
+async def _start(stack: AsyncExitStack, listener: socket.socket, folder: Path) -> Process:
     """Start a server that takes the connections; they wait until it does."""
     fd = listener.fileno()
+    argv = (sys.executable, "-P", "-m", _MODULE, str(fd), str(folder))
     with (folder / _STDERR).open("ab") as errors:
-        return await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", _MODULE, str(fd), str(folder), pass_fds=(fd,),
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL, stderr=errors,
-            start_new_session=True,
-        )  # fmt: skip
+        ends: dict[str, Any] = {
+            "pass_fds": (fd,), "stdin": asyncio.subprocess.PIPE,
+            "stdout": asyncio.subprocess.DEVNULL, "stderr": errors,
+        }  # fmt: skip
+        if not sandbox.wanted():
+            return await asyncio.create_subprocess_exec(*argv, start_new_session=True, **ends)
+        env = {"PATH": sandbox.PATH, "PYTHONPATH": str(_PACKAGE.parent)}
+        opened = sandbox.opened(argv, env, _box(folder), **ends)
+        process, _ = await stack.enter_async_context(opened)
+        return process
+
+
+def _box(folder: Path) -> sandbox.Box:
+    """Return what the server sees: Python, this package, the tasks under way."""
+    seen = (*sandbox.system(), *view.program(sys.executable), sandbox.Seen(_PACKAGE, "read"))
+    return sandbox.Box((*seen, sandbox.Seen(folder, "read")), folder, cwd=str(folder))
 
 
 async def _end(process: Process) -> None:

@@ -11,9 +11,9 @@ from itertools import combinations
 
 import numpy as np
 
-from toolmark.runs.suite import Metric
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
+from toolmark.stats.formulas import Filter, Mean, Metric, Of
 from toolmark.stats.paired import paired
 from toolmark.stats.summary import mean, share
 from toolmark.suites.funcbench import charts, mcp, paper
@@ -32,8 +32,8 @@ _LIKE = (
 def metrics(columns: Columns) -> Sequence[Metric]:
     """Return success and `derived`; with several core sizes also the success of each."""
     found = [
-        Metric("success", lambda rows: mean(rows, "success")),
-        Metric("derived", lambda rows: mean(_as_value(rows, "derived"), "derived")),
+        Metric("success", Mean()),
+        Metric("derived", Mean(part="derived")),
     ]
     sizes = cores(columns)
     if len(sizes) > 1:
@@ -42,8 +42,8 @@ def metrics(columns: Columns) -> Sequence[Metric]:
 
 
 def _success_of(core: int) -> Metric:
-    name = f"success, core {core}"
-    return Metric(name, lambda rows: mean(only(rows, core=core), name))
+    rows = Filter(column="axes.core", values=(str(core),))
+    return Metric(f"success, core {core}", Of(rows=(rows,), formula=Mean()))
 
 
 def _as_value(columns: Columns, part: str) -> Columns:

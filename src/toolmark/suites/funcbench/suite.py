@@ -148,6 +148,7 @@ def _suite(generated: Generated, knobs: dict[str, Any]) -> Suite:
         hashes=_hashes(),
         publisher=PUBLISHER,
         asking=("over",),
+        sandboxed=bool(generated.over),
     )
 
 

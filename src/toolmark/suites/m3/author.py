@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from toolmark import codec
 from toolmark.agents.loop import together
-from toolmark.errors import EndpointError, WorldError
+from toolmark.errors import EndpointError, WorldError, failure_of
+from toolmark.failure import Failure
 from toolmark.media import Media
 from toolmark.runs.door import Door
 from toolmark.runs.jsonl import Lines, records
@@ -57,7 +58,8 @@ _MUTE = "there was no final reply; find what is needed within the limit of steps
 class Decision(Record, frozen=True, kw_only=True):
     """What became of one attempt at a task.
 
-    `stage` is how far it got: play, judge, condense or done. `text` is the judge's reply and
+    `stage` is how far it got: play, judge, condense or done. `reason` is why it was
+    turned down, `failure` why it was not run. `text` is the judge's reply and
     `usage` the judge's tokens. `steps` is the reference of an accepted one, `by` who condensed it:
     the model, or the rule where `unfit` says why the model's proposal could not be taken.
     """
@@ -67,6 +69,7 @@ class Decision(Record, frozen=True, kw_only=True):
     outcome: Literal["accepted", "rejected", "not_run"]
     stage: Literal["play", "judge", "condense", "done"]
     reason: str = ""
+    failure: Failure | None = None
     text: str = ""
     trajectory: Trajectory | None = None
     steps: tuple[Any, ...] = ()
@@ -156,7 +159,7 @@ def _n_rejected(decided: Sequence[Decision]) -> int:
 def _mend(folder: Folder, last: Decision) -> None:
     """Add what a kill kept from being added: the decision is on the disk before its trajectory."""
     if last.outcome == "accepted" and (last.task, 0) not in folder.run.done():
-        folder.trajectories.append(_condensed(last))
+        folder.episodes.append(_condensed(last))
 
 
 @dataclass(slots=True)
@@ -196,7 +199,7 @@ class _Work:
         for task in todo:
             shut = self.playing.shut or self.judging.shut
             if shut:
-                self._lose(task, "stopped", shut)
+                self._lose(task, Failure(stage="run", kind="stopped", message=shut))
                 continue
             await self._task(task)
 
@@ -212,20 +215,24 @@ class _Work:
             self.lines.append(decision)
             kept, reason = None, decision.reason
             if decision.outcome == "not_run":
-                self._lose(task, decision.stage, reason)
+                self._lose(task, decision.failure or Failure(stage="run", kind="bug"))
                 return
             if decision.outcome == "accepted":
-                self.folder.trajectories.append(_condensed(decision))
+                self.folder.episodes.append(_condensed(decision))
                 self._tell(accepted=True)
                 return
             n += 1
-        self._lose(task, "judge", f"turned down {n} times, the last time: {reason}")
+        told = f"turned down {n} times, the last time: {reason}"
+        self._lose(task, Failure(stage="judge", kind="judge", message=told))
 
     async def _round(
         self, task: Task, number: int, reason: str, trajectory: Trajectory | None
     ) -> Decision:
         """Play and judge once; what is accepted is condensed."""
         part = Decision(task=task.id, round=number, outcome="not_run", stage="play")
+        if self.suite.broken and (why := self.suite.broken(opened(task))):
+            lacking = Failure(stage="preparation", kind="preparation", message=why)
+            return replace(part, failure=lacking)
         try:
             if trajectory is None:
                 trajectory = await self._play(task, number, reason)
@@ -235,22 +242,24 @@ class _Work:
             if not trajectory.answer.strip():
                 return replace(part, outcome="rejected", reason=_MUTE)
             said = await referee.decide(self.judge, task, trajectory, see=self.see)
-            part = replace(part, text=said.text, reason=said.reason, usage=said.usage)
+            part = replace(part, text=said.text, usage=said.usage)
             if said.accept is None:
-                self.judging.failed(said.reason)
-                return replace(part, reason=self._mute(said))
+                mute = Failure(stage="judge", kind="judge", message=self._mute(said))
+                self.judging.failed(mute)
+                return replace(part, failure=mute)
+            part = replace(part, reason=said.reason)
             self.judging.passed()
             if not said.accept:
                 return replace(part, outcome="rejected")
             part = replace(part, stage="condense")
             found = await referee.shorten(self.judge, task, trajectory)
         except EndpointError as error:
-            told = f"{type(error).__name__}: {error}"
-            door = self.playing if part.stage == "play" else self.judging
-            door.failed(told, error)
-            return replace(part, reason=told)
+            playing = part.stage == "play"
+            failure = failure_of(error, "model" if playing else "judge")
+            (self.playing if playing else self.judging).failed(failure)
+            return replace(part, failure=failure)
         except WorldError as error:
-            return replace(part, reason=f"{type(error).__name__}: {error}")
+            return replace(part, failure=failure_of(error, "environment"))
         return replace(
             part,
             outcome="accepted",
@@ -280,9 +289,8 @@ class _Work:
         self.progress.output_tokens += found.usage.output
         return found
 
-    def _lose(self, task: Task, stage: str, reason: str) -> None:
-        attempt = Attempt(task=task.id, repeat=0, stage=f"author, {stage}", reason=reason)
-        self.folder.attempts.append(attempt)
+    def _lose(self, task: Task, failure: Failure) -> None:
+        self.folder.episodes.append(Attempt(task=task.id, repeat=0, failure=failure))
         self._tell(accepted=False)
 
     def _tell(self, *, accepted: bool) -> None:

@@ -237,3 +237,15 @@ def repeated(twice: Sequence[str], path: Path) -> str:
         return ""
     named = ", ".join(f"{id} ({n + 1} times)" for id, n in Counter(twice).items())
     return f"{path}: the last entry of each id counts: {named}"
+
+
+def broken(task: Task) -> str:
+    """Return why a task cannot be played: no picture, or a reference without calls; "" if it can.
+
+    Whoever makes references plays without any.
+    """
+    reference = task.reference if isinstance(task.reference, Mapping) else {}
+    if not reference.get("steps", True):
+        return EMPTY
+    missing = reference.get("missing")
+    return f"the picture is missing: {missing}" if missing else ""

@@ -8,9 +8,7 @@ data: it is read as JSON within limits, and everything wrong is named by its JSO
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -19,6 +17,7 @@ import msgspec
 
 from toolmark import codec
 from toolmark.errors import DataError, UsageError
+from toolmark.files import atomic_file
 
 LISTS = ("data", "items", "results", "predictions")  # keys under which a file may hold its list
 _MAX_BYTES = 512 * 2**20
@@ -205,12 +204,9 @@ def listed(path: Path, problems: Iterable[Problem]) -> str:
 def write(path: Path, made: Iterable[dict[str, Any]]) -> None:
     """Write entries as the published files are: one list. Raises UsageError."""
     text = json.dumps(list(made), ensure_ascii=False, indent=2) + "\n"
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        # a lone surrogate has no UTF-8; in JSON it is written as its escape
-        draft.write_bytes(text.encode(errors="backslashreplace"))
-        draft.replace(path)
+        with atomic_file(path) as draft:
+            # a lone surrogate has no UTF-8; in JSON it is written as its escape
+            draft.write_bytes(text.encode(errors="backslashreplace"))
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
         raise UsageError(f"{path}: cannot write: {error.strerror}") from None

@@ -16,6 +16,7 @@ from typing import Any
 
 from toolmark import codec
 from toolmark.dialects.staged import thoughtless
+from toolmark.failure import Failure
 from toolmark.runs import judging
 from toolmark.types import (
     Image,
@@ -157,8 +158,8 @@ async def _asked(
 ) -> Judgement:
     """Ask until a number in range is said, `ATTEMPTS` times at most. Raises EndpointError."""
     if KINDS[kind].stepwise and not _wanted(task):
-        told = "the reference has no step to be rated"
-        return Judgement(task=task.id, repeat=trajectory.repeat, kind=kind, judge="", reason=told)
+        none = Failure(stage="judge", kind="judge", message="the reference has no step to be rated")
+        return Judgement(task=task.id, repeat=trajectory.repeat, kind=kind, judge="", failure=none)
     said: list[Reply] = []
     value, reason = None, ""
     while len(said) < ATTEMPTS:
@@ -177,7 +178,7 @@ async def _asked(
         judge="",
         value=value,
         text=said[-1].text,
-        reason=reason,
+        failure=None if value is not None else Failure(stage="judge", kind="judge", message=reason),
         usage=total(said),
     )
 

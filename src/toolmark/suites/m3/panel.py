@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
+from toolmark.failure import Failure, grouped
 from toolmark.runs import judging
 from toolmark.runs.store import Run
 from toolmark.stats import agreement
@@ -26,7 +26,7 @@ class Judge(Record, frozen=True, kw_only=True):
     mean: float | None
     input_tokens: int
     output_tokens: int
-    reason: str = ""
+    failure: Failure | None = None
 
 
 class Pair(Record, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ def _findings(kind: str, said: Sequence[Mapping[str, Judgement]], panel: judging
 
 def _judge(name: str, said: Sequence[Judgement], n_episodes: int) -> Judge:
     values = [each.value for each in said if each.value is not None]
-    reasons = Counter(each.reason for each in said if each.value is None)
+    failed = grouped(each.failure for each in said if each.failure is not None)
     return Judge(
         judge=name,
         n=len(values),
@@ -141,7 +141,7 @@ def _judge(name: str, said: Sequence[Judgement], n_episodes: int) -> Judge:
         mean=sum(values) / len(values) if values else None,
         input_tokens=sum(each.usage.input for each in said),
         output_tokens=sum(each.usage.output for each in said),
-        reason=reasons.most_common(1)[0][0] if reasons else "",
+        failure=failed[0][1][0] if failed else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,10 @@ from toolmark.dialects.staged import STAGED
 from toolmark.errors import UsageError, near
 from toolmark.media import Media
 from toolmark.runs.suite import Agent
-from toolmark.types import Dialect, Image, Known, Noted, Site, Task, World
+from toolmark.types import Dialect, Image, Site, Task
 from toolmark.worlds import cassette as tapes
 from toolmark.worlds.cassette import Cassette, Head
-from toolmark.worlds.mcp import config, identity
+from toolmark.worlds.mcp import config, identity, sandbox
 from toolmark.worlds.mcp.config import Server
 from toolmark.worlds.mcp.site import Servers, unable
 from toolmark.worlds.recorded import Mode, Recorded
@@ -58,10 +58,10 @@ def start(task: Task) -> Any:
 class Stage:
     """Where episodes take place: among servers, on tape, or both.
 
-    `prepare` fills a fresh workspace, `state` reads what is scored at its end. `check` raises
-    WorldError for a task that cannot be played, before anything is opened for it, on tape too.
-    `head` is what the tasks are made of: a tape that holds others is refused. `instance` tells what
-    of a task its recording rests on; None follows any recording of its id.
+    `prepare` fills a fresh workspace, `state` reads what is scored at its end. `head` is what the
+    tasks are made of: a tape that holds others is refused. `instance` tells what of a task its
+    recording rests on; None follows any recording of its id. `keys` are files that hold answers:
+    no server sees them.
     """
 
     servers: tuple[Server, ...]
@@ -69,9 +69,9 @@ class Stage:
     mode: str = "replay"
     prepare: Callable[[Task, Path], None] | None = None
     state: Callable[[Task, Path], Any] | None = None
-    check: Callable[[Task], None] | None = None
     head: Head | None = None
     instance: Callable[[Task], Any] | None = start
+    keys: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -80,6 +80,12 @@ class Stage:
             raise UsageError(f"{self.cassette}: no such cassette; -T mode=record makes one")
         if self.cassette and self.mode == "replay" and self.head is not None:
             tapes.check(Path(self.cassette), self.head)
+
+    @property
+    def live(self) -> bool:
+        """Whether processes of servers may be started."""
+        taped = self.cassette and self.mode == "replay"
+        return not taped and any(not server.url for server in self.servers)
 
     def missing(self, tasks: Iterable[Task]) -> dict[str, str]:
         """Return what the servers that these tasks need lack to run; a tape may do without them."""
@@ -101,10 +107,10 @@ class Stage:
         async with AsyncExitStack() as stack:
             live: Site | None = None
             if not (self.cassette and self.mode == "replay"):
+                stack.enter_context(sandbox.hiding(*self.keys))
                 servers = Servers(self.servers, media, prepare=self.prepare, state=self.state)
                 live = await stack.enter_async_context(servers)
-            site = live if live is not None and not self.cassette else self._recorded(live, media)
-            yield site if self.check is None else Checked(site, self.check)
+            yield live if live is not None and not self.cassette else self._recorded(live, media)
 
     def _recorded(self, live: Site | None, media: Media) -> Recorded:
         secrets = {text for server in self.servers for text in config.secrets(server)}
@@ -117,26 +123,3 @@ class Stage:
             instance=self.instance,
             head=self.head,
         )
-
-
-class Checked:
-    """A site that takes only the tasks that pass; `check` raises WorldError for the others."""
-
-    def __init__(self, site: Site, check: Callable[[Task], None]) -> None:
-        self.site = site
-        self.check = check
-
-    @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[World]:
-        """Give the task its world, if it passes."""
-        self.check(task)
-        async with self.site.world(task, needed) as world:
-            yield world
-
-    def notes(self) -> Mapping[str, Sequence[str]]:
-        """Return what has happened to the parts of the site."""
-        return self.site.notes() if isinstance(self.site, Noted) else {}
-
-    def known(self) -> Mapping[str, Sequence[str]]:
-        """Return what the parts of the site say they are."""
-        return self.site.known() if isinstance(self.site, Known) else {}

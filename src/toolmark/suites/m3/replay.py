@@ -208,6 +208,8 @@ async def again(each: Past, site: Site) -> list[Again]:
     """Execute one trajectory in a fresh world; after a call that cannot be, no step follows."""
     results: list[list[Result | str]] = []
     tools: dict[str, Tool] = {}
+    if lost := data.broken(each.task):
+        return _rows(each, results, lost, ())
     lost = _EARLIER
     try:
         async with site.world(each.task, {}) as world:
@@ -218,7 +220,12 @@ async def again(each: Past, site: Site) -> list[Again]:
                     break
     except (WorldError, DataError) as error:
         lost = str(error)
-    offered = tuple(tools.values())
+    return _rows(each, results, lost, tuple(tools.values()))
+
+
+def _rows(
+    each: Past, results: list[list[Result | str]], lost: str, offered: tuple[Tool, ...]
+) -> list[Again]:
     return [
         _row(each, (at, place), done, _at(results, at, place) or lost, offered)
         for at, step in enumerate(each.steps)

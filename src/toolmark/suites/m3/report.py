@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 
 import numpy as np
+from msgspec.structs import replace
 
-from toolmark.runs.suite import Metric
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
+from toolmark.stats.formulas import Filter, Formula, Mean, MeanOf, Metric, Of, Rate
 from toolmark.stats.interval import Vector
-from toolmark.stats.summary import mean, share
+from toolmark.stats.summary import mean
 from toolmark.suites.m3.outcome import OUTCOMES
 from toolmark.types import Chart, Estimate, Series, Table
 
@@ -46,12 +45,11 @@ _POOLED = (
 def metrics(columns: Columns) -> Sequence[Metric]:
     """Return the headline, success where tasks have a final state or an answer, then the parts."""
     parts = [
-        Metric(name, partial(pooled, name=name), told, _unit(name))
-        for name, told in _names(columns).items()
+        Metric(name, formula(name), told, _unit(name)) for name, told in _names(columns).items()
     ]
     if not _has(columns, "success"):
-        return [Metric("alignment", partial(mean, name="alignment"), unit="episodes"), *parts]
-    success = Metric("success", partial(mean, name="success"), unit="episodes")
+        return [Metric("alignment", Mean(), unit="episodes"), *parts]
+    success = Metric("success", Mean(), unit="episodes")
     return [success, *_successes(columns), *parts]
 
 
@@ -66,12 +64,8 @@ def _successes(columns: Columns) -> Iterator[Metric]:
     """Go through success by kind of task, where there are several."""
     kinds = _found(columns.category)
     for kind in kinds if len(kinds) > 1 else ():
-        measure = partial(_success, kind=kind)
-        yield Metric(f"success/{kind}", measure, f"success, {kind}", "episodes")
-
-
-def _success(columns: Columns, kind: str) -> Estimate:
-    return mean(columns.where(columns.category == kind), f"success/{kind}")
+        share = Of(rows=(Filter(column="category", values=(kind,)),), formula=Mean())
+        yield Metric(f"success/{kind}", share, f"success, {kind}", "episodes")
 
 
 def _found(groups: Vector) -> list[str]:
@@ -82,30 +76,24 @@ def _has(columns: Columns, part: str) -> bool:
     return bool((~np.isnan(columns.part(part))).any())
 
 
-def pooled(columns: Columns, name: str) -> Estimate:
-    """Return a measure over the rows: a share of calls, a weighted mean, or a mean over tasks."""
-    truth, made = columns.part("n_truth"), columns.part("n_made")
+def formula(name: str) -> Formula:
+    """Return a measure as a formula: a share of calls, a weighted mean, or a mean over tasks."""
     if name == "recall":
-        return share(name, columns.part("n_matched"), truth, columns.item)
+        return Rate(part="n_matched", of="n_truth")
     if name == "precision":
-        found = share(name, columns.part("n_matched"), made, columns.item)
         # calls were asked for and none were made: 0, as in align.aggregate, not unknown
-        return found if found.n or not np.nansum(truth) else Estimate(name=name, value=0.0)
+        return Rate(part="n_matched", of="n_made", zero="n_truth")
     if name in MEASURES:
-        return share(name, columns.part(name) * truth, truth, columns.item)
-    if name in AVERAGES:
-        return Estimate(name=name, value=_average(columns, name), n=int(columns.run.sum()))
+        return Rate(part=name, of="n_truth", weighted=True)
+    if name in AVERAGES:  # the mean of the pooled measures, as the reference code takes it
+        return MeanOf(formulas=tuple(map(formula, (*MEASURES, *AVERAGED.get(name, ())))))
     # of an episode without enough judges there is none; what was never done is worth nothing
-    value = np.where(columns.part(MISSED) == 1, 0.0, columns.part(name))
-    return mean(replace(columns, value=value, run=columns.run & ~np.isnan(value)), name)
+    return Mean(part=name, zero=MISSED)
 
 
-def _average(columns: Columns, name: str) -> float | None:
-    """Return the mean of the pooled measures, as the reference code takes it."""
-    more = AVERAGED.get(name, ())
-    values = [pooled(columns, part).value for part in (*MEASURES, *more)]
-    known = [value for value in values if value is not None]
-    return sum(known) / len(values) if len(known) == len(values) else None
+def pooled(columns: Columns, name: str) -> Estimate:
+    """Return a measure over the rows."""
+    return replace(formula(name).measure(columns), name=name)
 
 
 # --- one run ----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from toolmark import codec, encoder
 from toolmark.errors import DataError, UsageError
+from toolmark.failure import Failure
 from toolmark.runs.store import Run
 from toolmark.runs.suite import Scoring
 from toolmark.score import align
@@ -36,8 +37,8 @@ from toolmark.types import (
 
 READINGS: tuple[align.Reading, ...] = ("official", "paper", "fair")
 EXACT = "exact"
-IMPORT = "import"  # the stage of what a file of others lacks, and the reason
-NO_PREDICTION = "no prediction"
+NO_PREDICTION = Failure(stage="import", kind="not_reached", message="no prediction")
+"""Why what a file of others lacks is not run: stage and kind tell it from all else."""
 _SHOWN = 200
 _ENDINGS: dict[str, tuple[Cause, str]] = {
     "over_long": ("over_long", "the conversation no longer fits the model"),
@@ -190,13 +191,13 @@ def missed(task: Task, attempt: Attempt) -> dict[str, Verdict]:
 
     What was not run for any other reason has none.
     """
-    if (attempt.stage, attempt.reason) != (IMPORT, NO_PREDICTION):
+    if attempt.failure.cause != NO_PREDICTION.cause:
         return {}
     found = align.trajectory(task.reference["steps"], None, align.exact(), reading="fair")
     parts = {name: float(found[name]) for name in MEASURES}
     parts |= {"avg6": 0.0, "alignment": 0.0, MISSED: 1.0}
     parts |= {"n_truth": float(found["total_gt_calls"]), "n_made": 0.0, "n_matched": 0.0}
-    label = Label(cause="no_answer", native="missing", evidence=NO_PREDICTION, primary=True)
+    label = Label(cause="no_answer", native="missing", evidence=NO_PREDICTION.message, primary=True)
     return {"fair": Verdict(outcome="incorrect", value=0.0, parts=parts, labels=(label,))}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolmark import fetch
-from toolmark.errors import UsageError, WorldError
+from toolmark.errors import UsageError
 from toolmark.media import Media
 from toolmark.runs.suite import Publisher, Scorer, Suite
 from toolmark.suites.m3 import data, instruments, panel, paper, play, report, score
@@ -30,7 +30,7 @@ SCORER = Scorer(
     metrics=report.metrics,
     tables=paper.tables,
     gather=score.gather,
-    across=paper.across,
+    across="m3",
     missed=score.missed,
     evidence=panel.evidence,
 )
@@ -75,8 +75,8 @@ def load(
     store = Media(fetch.cache() / "media")
     found, notes = _tasks(Path(truths), tasks, images, store, fuzzy=fuzzy, similarity=similarity)
     known = config.read(Path(servers)) if servers else ()
-    stage = play.Stage(known, cassette, mode, check=check, head=Head(data.SUITE))
     files = [Path(name) for name in (truths, tasks) if name]
+    stage = play.Stage(known, cassette, mode, head=Head(data.SUITE), keys=tuple(files))
     return Suite(
         name=data.SUITE,
         tasks=found,
@@ -92,6 +92,8 @@ def load(
         media=store,
         notes=notes,
         publisher=PUBLISHER,
+        sandboxed=stage.live,
+        broken=data.broken,
         asking=("agent", "servers", "cassette", "mode"),
     )
 
@@ -126,12 +128,3 @@ def _tasks(
     if absent:
         notes.append(f"{absent} tasks lack their picture below {folder} and will not be run")
     return made, tuple(filter(None, [*notes, *data.notes(made)]))
-
-
-def check(task: Task) -> None:
-    """Refuse an episode whose picture is missing, or whose reference has no calls."""
-    if not task.reference.get("steps", True):  # whoever makes references plays without any
-        raise WorldError(data.EMPTY)
-    missing = task.reference.get("missing")
-    if missing:
-        raise WorldError(f"the picture is missing: {missing}")

@@ -122,7 +122,7 @@ def _given(inputs: Sequence[str], text: str) -> list[Given]:
         elif path.suffix.lower() in SOUNDS:
             found.append(Given(f"{len(found):04}-{path.stem[:40]}", _beside(path), path))
         else:
-            lines = [line for line in _read(path).splitlines() if line.strip()]
+            lines = [line.rstrip("\r") for line in _read(path).split("\n") if line.strip()]
             if not lines:
                 raise UsageError(f"{path}: holds no text; write a request on each line")
             found += [Given(f"{len(found) + n:04}", line) for n, line in enumerate(lines)]

@@ -19,7 +19,8 @@ import msgspec
 
 from toolmark import __version__, fetch, seeds
 from toolmark.errors import DataError, EndpointError, ToolmarkError, UsageError
-from toolmark.media import Media, whole
+from toolmark.files import write_atomically
+from toolmark.media import Media
 from toolmark.perturb.hear import errors
 from toolmark.perturb.hear import recogniser as hearing
 from toolmark.perturb.speech import (
@@ -240,7 +241,7 @@ class Booth:
             done = self._sounded(job, words)
         except (DataError, EndpointError) as error:
             return _written(words._replace(failed=str(error)))
-        whole(path, msgspec.json.encode(done))
+        write_atomically(path, msgspec.json.encode(done))
         return done
 
     def ahead(self, jobs: Iterable[Job]) -> None:

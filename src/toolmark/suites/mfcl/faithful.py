@@ -154,7 +154,13 @@ def _found(word: str, words: AbstractSet[str], text: str) -> bool:
 
 def _whole(word: str, short: AbstractSet[str]) -> bool:
     """Tell whether a word is what one of these stands for: street of st, boulevard of blvd."""
-    return any(word[0] == one[0] and re.search(".*".join(one), word) for one in short)
+    return any(word[0] == one[0] and _runs_through(word, one) for one in short)
+
+
+def _runs_through(word: str, letters: str) -> bool:
+    """Tell whether a word has these letters, in their order, with any others between them."""
+    left = iter(word)
+    return all(letter in left for letter in letters)
 
 
 def _names(text: str, tokens: Sequence[Token]) -> Iterator[str]:

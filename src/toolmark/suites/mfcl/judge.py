@@ -17,7 +17,7 @@ import msgspec
 
 from toolmark.agents.user import answered
 from toolmark.dialects.staged import thoughtless
-from toolmark.errors import DataError, EndpointError
+from toolmark.errors import DataError, EndpointError, UserError
 from toolmark.suites.mfcl import answer as answers
 from toolmark.suites.mfcl import clarify
 from toolmark.suites.mfcl.whitelist import Whitelist
@@ -110,7 +110,7 @@ class Asked:
                 wrong = f"{error}; the last reply was {reply.text[:_QUOTED]!r}{stop}"
                 continue
             return _ruling(answer, question.whitelist, self.name, used)
-        raise EndpointError(
+        raise UserError(
             f"judge {self.name} gave no readable ruling in {ATTEMPTS} attempts: {wrong}; {_NEXT}"
         )
 

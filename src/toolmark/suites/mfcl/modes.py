@@ -60,7 +60,8 @@ _ALIKE_SAID = (  # number words that are taken for each other
     {"five", "fifteen", "fifty", "nine", "nineteen", "ninety"}, {"six", "sixteen", "sixty"},
     {"seven", "seventeen", "seventy"}, {"eight", "eighteen", "eighty"},
 )  # fmt: skip
-_SENTENCE = re.compile(r"(?:^|[.!?:]\s+|\n)\W*(?=\w)")
+_GAP = re.compile(r"\W+")
+_ENDED = re.compile(r"[.!?:]\s|\n")
 _LATE = 0.6  # of what is said: what ends after this is said late
 _SLACK = 0.1  # by which a place in the text may miss its place in the sound
 _SHOWN = 160
@@ -365,7 +366,9 @@ def proper(value: Any, written: str) -> bool:
     parts = [part for part in re.findall(r"[^\W\d_]+", value) if len(part) > 2]
     if not parts or _DAYS.issuperset(part.casefold() for part in parts):
         return False
-    starts = {match.end() for match in _SENTENCE.finditer(written)}
+    starts = {
+        gap.end() for gap in _GAP.finditer(written) if not gap.start() or _ENDED.search(gap[0])
+    } | {0}
     seen = [each for part in parts if (each := _capital(part, written, starts)) is not None]
     return bool(seen) and all(seen)
 

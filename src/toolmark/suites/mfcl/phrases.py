@@ -67,12 +67,15 @@ _HEARD = re.compile(
     r"spell(?! (?:out|that|the|it|this|these|those|your|his|her|its|their|a|for|every\w*|all)\b)|"
     r"let me confirm\W|was the \w+|is the [\w' ]{1,30}?\b)\s+(?P<slot>.+)"
 )
-_TAIL = re.compile(rf",? *(?:,|is|was) *(?:that|this|it)? *(?:{_RIGHT}|yes|yeah)\W*\Z")
+_TAIL = re.compile(
+    rf",? {{0,3}}(?:,|is|was) {{0,3}}(?:that|this|it)? {{0,3}}(?:{_RIGHT}|yes|yeah)\W*\Z"
+)
 _LIKE = re.compile(r"\b(?:(?:something|anything|name|word|one) |sounds? |sounded )(?:\w+ )?like\b")
 _MANNER = re.compile(
     r"\b(?:letter|digit|character|number|word) by \w+|\bat a time\b|\bslowly\b|\bonce more\b|"
     r"\bone more time\b|\bagain\b|\bspelling\b|\bspelled\b"
 )
+_READ = 8000  # characters of a message that are read; some patterns look ahead to its end
 _CALL = 12  # words of an order without a verb: `The ticker, letter by letter.`
 # why it is asked: a clause that asks nothing, so long as it puts no question and names nobody
 _WHY = re.compile(
@@ -90,7 +93,7 @@ _FRONT = re.compile(r"[^,:]{1,80}(?:, | - |: )(?=.*\w)")
 def sentences(message: str) -> list[str]:
     """Return the sentences, plain; `Is that right?` belongs to what stands before it."""
     out: list[str] = []
-    text = re.sub(r"\b([ap])\.m\.?", r"\1m", words.plain(message)).replace("\u2026", "...")
+    text = re.sub(r"\b([ap])\.m\.?", r"\1m", words.plain(message[:_READ])).replace("\u2026", "...")
     for piece in _PAUSE.split(text):
         if out and _BARE.match(piece):
             out[-1] = f"{out[-1].rstrip('. ')}, is that right?"

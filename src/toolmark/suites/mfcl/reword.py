@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from toolmark import private
 from toolmark.dialects.staged import thoughtless
 from toolmark.errors import DataError, EndpointError, Rejected, UsageError
 from toolmark.models.policy import Wrapper
@@ -78,7 +79,7 @@ class Reworder:
     @property
     def identity(self) -> str:
         """Who words it: the name, and the address that it stands for now."""
-        return f"{self.name} {address(self.name, None)}".strip()
+        return f"{private.stored(self.name)} {address(self.name, None)}".strip()
 
     def word(self, written: str, facts: Sequence[Fact]) -> Worded:
         """Return how the model says it. Raises EndpointError where no reply came."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from toolmark.stats.columns import Columns
+from toolmark.stats.formulas import Filter, Stratified
+from toolmark.stats.strata import Even, Group, Pooled, leaves
 from toolmark.stats.summary import mean
-from toolmark.suites.bfcl.leaderboard import Even, Group, Pooled, combined, leaves
+from toolmark.suites.bfcl.leaderboard import ENTRIES
 from toolmark.suites.mfcl import items
 from toolmark.types import Estimate
 
@@ -29,9 +29,17 @@ TOLD = {
 """The columns of Table 1 by category; irrelevance holds the community's too."""
 
 
+def formula(group: Group) -> Stratified:
+    """Return a group's mean as a formula; irrelevance holds the community's answers too."""
+    names = leaves(group)
+    _, *more = items.GROUPS["irrelevance"]
+    joined = {"irrelevance": tuple(more)} if "irrelevance" in names else {}
+    return Stratified(group=group, entries={x: ENTRIES[x] for x in names}, joined=joined)
+
+
 def measure(group: Group, columns: Columns) -> Estimate:
     """Return a group's mean with its interval; `partial` where it lacks a category."""
-    return combined(group, {name: leaf(columns, name) for name in leaves(group)})
+    return formula(group).measure(columns)
 
 
 def leaf(columns: Columns, name: str) -> Estimate:
@@ -39,10 +47,15 @@ def leaf(columns: Columns, name: str) -> Estimate:
     return mean(column(columns, name), name)
 
 
+def only(name: str) -> Filter:
+    """Return the filter to the answers that count in one of Table 1's columns."""
+    names = items.GROUPS["irrelevance"] if name == "irrelevance" else (name,)
+    return Filter(column="category", values=names)
+
+
 def column(columns: Columns, name: str) -> Columns:
     """Return the answers that count in one of Table 1's columns."""
-    names = items.GROUPS["irrelevance"] if name == "irrelevance" else (name,)
-    return columns.where(np.isin(columns.category, names))
+    return only(name).rows(columns)
 
 
 def present(group: Group, columns: Columns) -> bool:

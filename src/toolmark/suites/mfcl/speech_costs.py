@@ -9,7 +9,7 @@ import numpy as np
 
 from toolmark.stats.columns import Columns
 from toolmark.stats.paired import Paired, paired
-from toolmark.suites.bfcl.leaderboard import leaves
+from toolmark.stats.strata import leaves
 from toolmark.suites.mfcl import costs
 from toolmark.suites.mfcl import speech_marks as marks
 from toolmark.suites.mfcl.speech_columns import GROUPS, HALLUCINATION

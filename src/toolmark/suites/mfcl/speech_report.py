@@ -7,17 +7,15 @@ interval counts items, and conditions are compared item by item.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from msgspec.structs import replace
 
-from toolmark.runs.suite import Metric
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, distinct
-from toolmark.stats.summary import mean
-from toolmark.suites.bfcl.leaderboard import Group, leaves
+from toolmark.stats.formulas import Average, Filter, Mean, Metric, Of
+from toolmark.stats.strata import Group, leaves
 from toolmark.suites.mfcl import speech_costs, speech_heard, speech_views
 from toolmark.suites.mfcl import speech_marks as marks
 from toolmark.suites.mfcl.speech_columns import (
@@ -26,11 +24,13 @@ from toolmark.suites.mfcl.speech_columns import (
     TOLD,
     column,
     complete,
+    formula,
     leaf,
     measure,
+    only,
     whole,
 )
-from toolmark.types import Audio, Chart, Drawing, Estimate, Table, Task, Trajectory
+from toolmark.types import Audio, Chart, Drawing, Table, Task, Trajectory
 
 Cell: TypeAlias = str | float | int | None
 
@@ -57,8 +57,8 @@ def metrics(columns: Columns) -> Sequence[Metric]:
     found += _parts(first, group, columns)
     for part, told in (("wer", "word error rate"), ("entity_wer", "entity error rate")):
         if not np.isnan(columns.part(part)).all():
-            measured = partial(marks.average, part=part)
-            found.append(Metric(part, measured, marks.mark(told, columns), "transcripts"))
+            rate = Average(part=part, share=True)
+            found.append(Metric(part, rate, marks.mark(told, columns), "transcripts"))
     return found
 
 
@@ -66,13 +66,11 @@ def _scored(group: Group | None, condition: str, columns: Columns) -> Metric:
     plain = group.name if group else "accuracy"
     told = ", ".join(filter(None, (plain.replace("_", "-"), marks.named(condition, columns))))
     name = f"{plain}/{condition}".rstrip("/")
-    rows = partial(marks.asked, condition=condition)
-    return Metric(name, partial(_score, name, group, condition), told, "answers", rows)
+    return Metric(name, formula(group) if group else Mean(), told, "answers", (_in(condition),))
 
 
-def _score(name: str, group: Group | None, condition: str, columns: Columns) -> Estimate:
-    asked = marks.asked(columns, condition)
-    return replace(measure(group, asked), name=name) if group else mean(asked, name)
+def _in(condition: str) -> Filter:
+    return Filter(column="axes.condition", values=(condition,))
 
 
 def _parts(condition: str, whole: Group | None, columns: Columns) -> Iterator[Metric]:
@@ -81,15 +79,11 @@ def _parts(condition: str, whole: Group | None, columns: Columns) -> Iterator[Me
     for group in GROUPS:
         if group is not whole and complete(group, columns) and len(leaves(group)) > 1:
             told, name = f"{group.name.replace('_', '-')}, {mark}", f"{group.name}/{condition}"
-            yield Metric(name, partial(_score, name, group, condition), told, "answers")
+            yield Metric(name, Of(rows=(_in(condition),), formula=formula(group)), told, "answers")
     names = [name for name in TOLD if len(column(columns, name))]
     for name in names if len(names) > 1 else ():
-        measured = partial(_column, name, condition)
-        yield Metric(name, measured, f"{TOLD[name]}, {mark}", "answers")
-
-
-def _column(name: str, condition: str, columns: Columns) -> Estimate:
-    return leaf(marks.asked(columns, condition), name)
+        share = Of(rows=(_in(condition), only(name)), formula=Mean())
+        yield Metric(name, share, f"{TOLD[name]}, {mark}", "answers")
 
 
 # --- one run ----------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns
+from toolmark.stats.formulas import RelativeError
 from toolmark.stats.summary import average
 from toolmark.suites import beside
 from toolmark.suites.multinet import report
@@ -86,7 +87,7 @@ def _of_valid(columns: Columns) -> float | None:
 
 
 def _macro(columns: Columns) -> float | None:
-    return report.macro(columns).value
+    return report.macro(columns).measure(columns).value
 
 
 def _player(player: str) -> Share:
@@ -226,7 +227,7 @@ def _subsets(columns: Columns) -> dict[str, tuple[float, float]]:
     names = measure.levels(columns.category)
     parts = {name: columns.where((columns.category == name) & columns.run) for name in names}
     return {
-        name: (float(part.value.mean()), report.macro(part).value or 0.0)
+        name: (float(part.value.mean()), report.macro(part).measure(part).value or 0.0)
         for name, part in parts.items()
         if len(part)
     }
@@ -252,5 +253,5 @@ def _openx(runs: Mapping[str, Columns]) -> list[Table]:
 
 def _relative(columns: Columns, level: str) -> tuple[float, ...]:
     part = columns.where((columns.category == level) & columns.run)
-    found = (report.relative(part, error).value for error in ("mae", "mse"))
+    found = (RelativeError(part=error).measure(part).value for error in ("mae", "mse"))
     return tuple(np.nan if value is None else value for value in found)

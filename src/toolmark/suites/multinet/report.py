@@ -13,23 +13,25 @@ parts  `classes`, how many options there are; of calls `match.1` and on, whether
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
-from msgspec import structs
+from msgspec.structs import replace
 
-from toolmark.runs.suite import Metric
-from toolmark.score import labels
-from toolmark.stats import figures
 from toolmark.stats.columns import Columns
-from toolmark.stats.interval import bootstrap
-from toolmark.stats.summary import average
+from toolmark.stats.formulas import (
+    Average,
+    Equal,
+    Filter,
+    Formula,
+    MacroF1,
+    Mean,
+    Metric,
+    OverCategories,
+    RelativeError,
+)
 from toolmark.suites.multinet.tables import choices, measure, odds, pairs, texts, vectors
-from toolmark.suites.multinet.tables.measure import FORMS, Kind, Measure
-from toolmark.types import Chart, Estimate, Table
+from toolmark.suites.multinet.tables.measure import FORMS, Kind
+from toolmark.types import Chart, Table
 
 SYNTHETIC = (
     "SYNTHETIC: the rows are generated stand-ins of the published data. They show that the path "
@@ -37,22 +39,7 @@ SYNTHETIC = (
 )
 
 
-# errors may be as large as numbers go, their sums larger
-_quiet = np.errstate(over="ignore", invalid="ignore")
-
-
-class _Told(NamedTuple):
-    """A number of a suite: its name in files, what readers are told, how it is measured.
-
-    `rows` are those that it rests on, where that is not all of them; `part` is the part of the
-    verdicts whose mean it is.
-    """
-
-    name: str
-    told: str
-    measure: Measure
-    rows: Callable[[Columns], Columns] | None = None
-    part: str = ""
+_VALID_ONLY = Filter(column="parts.valid", values=(1.0,))
 
 
 def caution(columns: Columns) -> str:
@@ -66,20 +53,36 @@ def metrics(columns: Columns) -> Sequence[Metric]:
     Where nothing ran the family tells which they would be.
     Where rows were asked in both forms the headline is over both, and every number stands by form.
     """
+    asked = forms(columns)
+    if len(asked) < 2:
+        form = next(iter(asked), "")
+        return [replace(each, beside=_by(each, form)) for each in _numbers(columns, columns)]
+    head = _numbers(columns, columns)[0]
+    found = {form: _numbers(columns, columns.where(columns.axis("form") == form)) for form in asked}
+    each = zip(*found.values(), strict=True)
+    parts = [_in(form, metric) for row in each for form, metric in zip(found, row, strict=True)]
+    return [replace(head, told=f"{head.told}, both forms"), *parts]
+
+
+def _numbers(columns: Columns, part: Columns) -> list[Metric]:
+    """Return the numbers of all these rows, as they are measured over a part of them."""
     kind = measure.kind(columns) or measure.meant(columns)
-    found = [*_NUMBERS[kind]]
+    found = [*_PLAIN.get(kind, (_HEAD, *_READ))]
+    if kind in ("choice", "odds"):
+        found[3:3] = [macro(part)]
+    if kind == "motion":
+        several = len(measure.levels(columns.category)) > 1  # a mean over levels is none over rows
+        found += _moved(part, "" if several else "mae")
     if measure.known(columns, "truth_0").any():
         found += _PLAYERS
     if measure.known(columns, "similarity").any():
         found.append(_ALIKE)
-    if len(measure.levels(columns.category)) > 1:  # a mean over levels is none over answers
-        found = [each._replace(part="") if each.name == "mae" else each for each in found]
-    asked = forms(columns)
-    if len(asked) < 2:
-        form = next(iter(asked), "")
-        return [replace(_metric(each), beside=_by(each, form)) for each in found]
-    head = found[0]._replace(told=f"{found[0].told}, both forms")
-    return [_metric(head), *(_metric(each, form) for each in found for form in asked)]
+    return found
+
+
+def _in(form: str, metric: Metric) -> Metric:
+    rows = (Filter(column="axes.form", values=(form,)), *metric.rows)
+    return replace(metric, name=f"{metric.name}_{form}", told=_by(metric, form), rows=rows)
 
 
 def forms(columns: Columns) -> list[str]:
@@ -87,124 +90,51 @@ def forms(columns: Columns) -> list[str]:
     return [form for form in FORMS if (columns.axis("form") == form).any()]
 
 
-def _metric(told: _Told, form: str = "") -> Metric:
-    name = f"{told.name}_{form}" if form else told.name
-
-    def rows(columns: Columns) -> Columns:
-        kept = columns.where(columns.axis("form") == form) if form else columns
-        return told.rows(kept) if told.rows else kept
-
-    @_quiet
-    def measured(columns: Columns) -> Estimate:
-        return structs.replace(told.measure(rows(columns)), name=name)
-
-    kept = rows if form or told.rows else None
-    return Metric(name, measured, _by(told, form), "answers", kept, part=told.part)
+def _by(metric: Metric, form: str) -> str:
+    return f"{metric.told}, by {form}" if form else metric.told
 
 
-def _by(told: _Told, form: str) -> str:
-    return f"{told.told}, by {form}" if form else told.told
+def macro(columns: Columns) -> Metric:
+    """Return the macro F1 of these rows, the plain mean over sets of options where these differ."""
+    split = not measure.one(columns.where(columns.run))
+    word = "" if measure.one(columns) else measure.levelled(columns)
+    n = len(measure.MOVES) ** 2 if measure.known(columns, "truth_0").any() else 2
+    return Metric("macro_f1", MacroF1(otherwise=n, split=split, word=word), "macro F1", "answers")
 
 
-def _average(columns: Columns, part: str) -> Estimate:
-    """Return the mean of a part that is no share, over the rows that have it."""
-    return structs.replace(average(columns, part), share=False)
+def _moved(columns: Columns, part: str) -> Iterator[Metric]:
+    """Go through the errors of vectors; categories have no common unit, so each stands alone."""
+    errors: tuple[tuple[str, str, Formula], ...] = (
+        ("mae", "MAE", Average(part="mae")),
+        ("rel_mae", "RelMAE", RelativeError(part="mae")),
+        ("rel_mse", "RelMSE", RelativeError(part="mse")),
+    )
+    for name, told, formula in errors:
+        mean = OverCategories(formula=formula, word=measure.levelled(columns))
+        yield Metric(name, mean, told, "answers", part=part if name == "mae" else "")
 
 
-@_quiet
-def relative(columns: Columns, part: str) -> Estimate:
-    """Return errors over those of the training mean: a sum over a sum, by groups.
-
-    There is no interval of few groups (`bootstrap`), nor of few rows: the errors of the mean may be
-    large in rare rows alone, and rows that have none of these do not tell that they lack.
-    """
-    kept = columns.where(columns.run & measure.known(columns, part))
-    own, base = kept.part(part), kept.part(f"base_{part}")
-    if not len(kept) or not base.sum() > 0:
-        return Estimate(name=part, share=False)
-    few = len(kept) < figures.MANY
-    low, high = (np.nan, np.nan) if few else bootstrap(own, kept.cluster, over=base)
-    ends = (None, None) if np.isnan(low) else (low, high)
-    return Estimate(name=part, value=float(own.sum() / base.sum()), low=ends[0], high=ends[1],
-                    n=len(kept), share=False)  # fmt: skip
+def _average(name: str, told: str) -> Metric:
+    return Metric(name, Average(part=name), told, "answers", part=name)
 
 
-def _over_levels(measured: Measure) -> Measure:
-    """Measure category by category, where numbers of several have no common unit; their plain mean.
-
-    The interval of the mean is made of those of the parts, which are independent of each other: the
-    squares of the distances of their ends add up (Zou and Donner 2008). It is partial where a
-    category did not run: the mean of the rest is another number.
-    """
-
-    def mean(columns: Columns) -> Estimate:
-        names = measure.levels(columns.category)
-        found = [measured(columns.where(columns.category == name)) for name in names]
-        found = [each for each in found if each.value is not None]
-        if not found:
-            return measured(columns)
-        if len(found) < 2:
-            return structs.replace(found[0], partial=measure.lacking(columns))
-        values = np.array([each.value for each in found])
-        ends = [(each.low, each.high) for each in found]
-        whole = all(low is not None and high is not None for low, high in ends)
-        low, high = np.array(ends, dtype=float).T
-        middle = float(values.mean())
-        return Estimate(
-            name=found[0].name, value=middle, n=sum(each.n for each in found), share=False,
-            low=middle - float(np.hypot.reduce(values - low)) / len(found) if whole else None,
-            high=middle + float(np.hypot.reduce(high - values)) / len(found) if whole else None,
-            partial=measure.lacking(columns),
-        )  # fmt: skip
-
-    return mean
-
-
-def macro(columns: Columns) -> Estimate:
-    """Return the macro F1, the plain mean over sets of options where these differ; no interval.
-
-    It is partial where a set has no row that ran.
-    """
-    ran = columns.where(columns.run)
-    if not len(ran):
-        return Estimate(name="macro_f1")
-    found = [labels.measures(choices.tally(part, "paper")) for _, part in measure.sets(ran)]
-    value = float(np.mean([each["macro_f1"] for each in found]))
-    lacks = "" if measure.one(columns) else measure.lacking(columns)
-    return Estimate(name="macro_f1", value=value, n=len(ran), partial=lacks)
-
-
-_HEAD = _Told("exact", "exact match", measure.exact)
-_VALID = _Told("valid", "valid answers", partial(measure.share, part="valid"), part="valid")
+_HEAD = Metric("exact", Mean(), "exact match", "answers")
+_VALID = Metric("valid", Mean(part="valid"), "valid answers", "answers", part="valid")
 _READ = (
     _VALID,
-    _Told("exact_of_valid", "exact match of valid answers", measure.exact, measure.readable),
+    Metric("exact_of_valid", Mean(), "exact match of valid answers", "answers", (_VALID_ONLY,)),
 )
 _PLAYERS = tuple(
-    _Told(f"player_{i}", f"action of player {i}", partial(choices.exact_of, player=f"_{i}"))
+    Metric(f"player_{i}", Equal(part=f"truth_{i}", other=f"said_{i}"), f"action of player {i}",
+           "answers")
     for i in (0, 1)
-)
-_ALIKE = _Told(
-    "similarity", "similarity (cosine)", partial(_average, part="similarity"), part="similarity"
-)
-_CLOSER = _Told("closer", f"closer than the training mean ({measure.EVEN})", measure.exact)
-_MOVED = tuple(
-    _Told(name, told, _over_levels(measured), part="mae" if name == "mae" else "")
-    for name, told, measured in (
-        ("mae", "MAE", partial(_average, part="mae")),
-        ("rel_mae", "RelMAE", partial(relative, part="mae")),
-        ("rel_mse", "RelMSE", partial(relative, part="mse")),
-    )
-)
-_CHOSEN = (_HEAD, *_READ, _Told("macro_f1", "macro F1", macro))
-_BRIERS = tuple(
-    _Told(name, told, partial(_average, part=name), part=name)
-    for name, told in (("brier", "Brier, linear"), ("brier_sq", "Brier, quadratic"))
-)
-_AST = _Told("ast", "equal by structure", partial(measure.share, part="ast"), part="ast")
-_NUMBERS: Mapping[Kind, tuple[_Told, ...]] = {
-    "": (_HEAD, *_READ), "choice": _CHOSEN, "odds": (*_CHOSEN, *_BRIERS),
-    "words": (_HEAD, *_READ), "calls": (_HEAD, *_READ, _AST), "motion": (_CLOSER, _VALID, *_MOVED),
+)  # fmt: skip
+_ALIKE = _average("similarity", "similarity (cosine)")
+_CLOSER = Metric("closer", Mean(), f"closer than the training mean ({measure.EVEN})", "answers")
+_BRIERS = (_average("brier", "Brier, linear"), _average("brier_sq", "Brier, quadratic"))
+_AST = Metric("ast", Mean(part="ast"), "equal by structure", "answers", part="ast")
+_PLAIN: Mapping[Kind, tuple[Metric, ...]] = {
+    "odds": (_HEAD, *_READ, *_BRIERS), "calls": (_HEAD, *_READ, _AST), "motion": (_CLOSER, _VALID),
 }  # fmt: skip
 _RIGHT: Mapping[Kind, str] = {"motion": "closer than the mean"}
 

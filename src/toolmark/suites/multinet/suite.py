@@ -24,7 +24,6 @@ from toolmark.suites.multinet import (
     making,
     paper,
     parse,
-    profile,
     report,
     score,
     views,
@@ -33,7 +32,7 @@ from toolmark.suites.multinet import source as sources
 from toolmark.suites.multinet.families import Family
 from toolmark.suites.multinet.frame import Form, Frame
 from toolmark.suites.multinet.source import ALL, OFFICIAL, REAL, SYNTHETIC
-from toolmark.types import Result, Task, Text, Tool
+from toolmark.types import Result, Text, Tool
 from toolmark.worlds import silent
 
 DIALECTS = "native; how answers are given: -T form"
@@ -43,8 +42,8 @@ SCORER = Scorer(
     metrics=report.metrics,
     tables=paper.tables,
     views=views.views,
-    across=paper.across,
-    profile=profile.profile,
+    across="multinet",
+    profile="multinet",
     caution=report.caution,
     gather=score.gather,
 )
@@ -295,14 +294,9 @@ def _suite(
     )
 
 
-def _broken(task: Task) -> str:
-    why = making.failed(task)
-    return why and f"the task has no pictures: {why}"
-
-
 # endpoints want a result for every call
 _NOTED = Result(parts=(Text("Noted; calls are not executed here."),))
-_SITE = partial(silent.site, result=_NOTED, broken=_broken)
+_SITE = partial(silent.site, result=_NOTED)
 
 
 def _as_they_are(tasks: Any) -> Any:

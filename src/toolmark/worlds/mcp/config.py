@@ -20,10 +20,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from toolmark import private
 from toolmark.errors import DataError, ToolmarkError, UsageError
 from toolmark.types import Record
 from toolmark.worlds import cassette
-from toolmark.worlds.mcp import confine, environment, private
+from toolmark.worlds.mcp import environment, programs, sandbox, view
+from toolmark.worlds.mcp.limits import ServerLimits
 
 _KEYS = ("mcpServers", "servers")
 HOLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -41,10 +43,12 @@ class Server(Record, frozen=True, kw_only=True):
 
     `stateful`: a process of its own for every episode, else one is shared by the run. `restart`:
     whether the server can go on after its process died, that is, keeps nothing in memory that
-    later calls rest on. `needs`: environment variables without which it cannot run. `confined`: it
-    may write to its workspace alone, where the system can see to that (`confine`); then `network`
-    says whether it has one. `serial`: it cannot bear two calls at a time. `folder`: that of the
-    configuration file, empty where it was not read from one.
+    later calls rest on. `needs`: environment variables without which it cannot run. A process runs
+    in a sandbox: `network` says whether it has one there, `paths` are further files and folders
+    that it sees, those that end in ":rw" it may write to; `read_only` are paths in the workspace
+    that it cannot change; `limits` is what it may use; `scripts` come before programs of their
+    names. `serial`: it cannot bear two calls at a
+    time. `folder`: that of the configuration file, empty where it was not read from one.
     """
 
     name: str
@@ -59,8 +63,11 @@ class Server(Record, frozen=True, kw_only=True):
     restart: bool = True
     disabled: bool = False
     needs: tuple[str, ...] = ()
-    confined: bool = False
-    network: bool = True
+    network: bool = False
+    paths: tuple[str, ...] = ()
+    read_only: tuple[str, ...] = ()
+    scripts: dict[str, str] = {}
+    limits: ServerLimits = ServerLimits()
     serial: bool = False
     start_timeout_s: float = 30.0
     call_timeout_s: float = 60.0
@@ -69,6 +76,11 @@ class Server(Record, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         """Show the name alone: a traceback must not show keys."""
         return f"Server({self.name!r})"
+
+
+class _Path(Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+    write: bool = False
 
 
 class _Entry(Struct, frozen=True, kw_only=True):
@@ -85,8 +97,11 @@ class _Entry(Struct, frozen=True, kw_only=True):
     stateful: bool | None = None
     restart: bool = True
     needs: tuple[str, ...] = ()
-    confined: bool = False
-    network: bool = True
+    network: bool = False
+    paths: tuple[str | _Path, ...] = ()
+    read_only: tuple[str, ...] = ()
+    scripts: dict[str, str] = {}
+    limits: ServerLimits = ServerLimits()
     serial: bool = False
     start_timeout_s: float = 30.0
     call_timeout_s: float = 60.0
@@ -158,14 +173,20 @@ def _server(name: str, written: Any, where: str, folder: Path | None) -> Server:
     fields = {
         key: getattr(entry, key)
         for key in _Entry.__struct_fields__
-        if key not in ("type", "python", "npm", "cwd", "stateful")
+        if key not in ("type", "python", "npm", "cwd", "stateful", "paths")
     }
     stateful = not entry.url if entry.stateful is None else entry.stateful
     cwd = entry.cwd
     if cwd and folder is not None and not cwd.startswith("${"):
         cwd = str((folder / cwd).resolve())
     home = "" if folder is None else str(folder.resolve())
-    return Server(name=name, pinned=pinned, stateful=stateful, cwd=cwd, folder=home, **fields)
+    paths = tuple(
+        each if isinstance(each, str) else each.path + (":rw" if each.write else "")
+        for each in entry.paths
+    )
+    return Server(
+        name=name, pinned=pinned, stateful=stateful, cwd=cwd, folder=home, paths=paths, **fields
+    )
 
 
 def _told(error: msgspec.ValidationError, written: Mapping[str, Any]) -> str:
@@ -188,6 +209,9 @@ def _checked(entry: _Entry, where: str, folder: Path | None) -> str:
     for key in ("start_timeout_s", "call_timeout_s"):
         if not 0 < getattr(entry, key) <= 86_400:  # a NaN fails too
             raise DataError(f"{where}.{key}: expected seconds, more than 0 and at most a day")
+    for text in entry.read_only:
+        if os.path.isabs(text) or ".." in Path(text).parts:
+            raise DataError(f"{where}.read_only: expected paths in the workspace, not {text!r}")
     for key, text in _texts(entry):
         if "\0" in text:
             raise DataError(f"{where}.{key}: holds a NUL character")
@@ -200,6 +224,7 @@ def _texts(entry: _Entry | Server) -> Iterator[tuple[str, str]]:
     """Go through all texts that may hold placeholders, each with the key it stands under."""
     yield from (("command", entry.command), ("cwd", entry.cwd), ("url", entry.url))
     yield from (("args", text) for text in entry.args)
+    yield from (("paths", text if isinstance(text, str) else text.path) for text in entry.paths)
     yield from ((f"env.{name}", text) for name, text in entry.env.items())
     yield from ((f"headers.{name}", text) for name, text in entry.headers.items())
 
@@ -226,7 +251,10 @@ def _kind(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A server with every placeholder filled. `secrets` are not to be shown to anyone."""
+    """A server with every placeholder filled. `secrets` are not to be shown to anyone.
+
+    `box` is its sandbox, None where it has none.
+    """
 
     argv: tuple[str, ...] = field(repr=False)
     env: Mapping[str, str] = field(repr=False)
@@ -234,6 +262,7 @@ class Launch:
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
+    box: sandbox.Box | None = field(default=None, repr=False)
 
     def clean(self, text: str) -> str:
         """Return the text with every secret of four letters or more blanked."""
@@ -268,13 +297,21 @@ def launch(server: Server, workspace: Path, environ: Mapping[str, str] = os.envi
     fill = filled(server, workspace, environ)
     env = {name: environ[name] for name in (*_INHERITED, *server.needs) if name in environ}
     env.update((name, fill(text)) for name, text in server.env.items())
+    argv = _argv(server, fill, env)
+    cwd = fill(server.cwd) or str(workspace)
+    box = None
+    if argv and sandbox.wanted():
+        argv = _installed(server, argv)
+        box = view.box(server, argv, cwd, workspace, fill)
+        env = view.environ(server, env, box)
     return Launch(
-        argv=_confined(server, _argv(server, fill, env), workspace),
+        argv=argv,
         env=env,
-        cwd=fill(server.cwd) or str(workspace),
+        cwd=cwd,
         url=fill(server.url),
         headers={name: fill(text) for name, text in server.headers.items()},
         secrets=secrets(server, environ),
+        box=box,
     )
 
 
@@ -319,10 +356,23 @@ def _argv(server: Server, fill: Callable[[str], str], env: Mapping[str, str]) ->
     return (found or command, *args)
 
 
-def _confined(server: Server, argv: tuple[str, ...], workspace: Path) -> tuple[str, ...]:
-    if not (server.confined and argv):
-        return argv
-    return confine.wrapped(argv, workspace, network=server.network)
+def _installed(server: Server, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the program that npx or uvx would start. Raises DataError where it is not installed.
+
+    With a network they may fetch it themselves, at each start.
+    """
+    package = programs.launcher(argv)
+    found = programs.installed(argv, Path.home()) if package else None
+    if found is not None:
+        return found.argv
+    if package and not server.network:
+        npx = Path(argv[0]).name == "npx"
+        first = f"npx -y {package} --help" if npx else f"uv tool install {package}"
+        raise DataError(
+            f"{package} is not installed, and servers have no network in their sandbox; run "
+            f'`{first}` once, or add to its entry: "network": true'
+        )
+    return argv
 
 
 def secrets(server: Server, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from toolmark.errors import WorldError
 from toolmark.types import Check, Tool
-from toolmark.worlds.mcp import content
+from toolmark.worlds.mcp import content, sandbox
 from toolmark.worlds.mcp.config import HOLE, Server
 from toolmark.worlds.mcp.keeper import Ledger
 from toolmark.worlds.mcp.session import Session
@@ -21,7 +21,12 @@ _AT_ONCE = 8
 
 
 async def examine(servers: Sequence[Server]) -> list[Check]:
-    """Start each server in an empty folder, read its tools, end it; a check for each, in order."""
+    """Start each server in an empty folder, read its tools, end it; a check for each, in order.
+
+    Raises UsageError where there is no sandbox for them.
+    """
+    if any(not server.url for server in servers):
+        sandbox.require()
     gate = asyncio.Semaphore(_AT_ONCE)
     with tempfile.TemporaryDirectory(prefix="toolmark-", ignore_cleanup_errors=True) as home:
         folders = [Path(home).resolve() / str(number) for number in range(len(servers))]

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolmark.errors import DataError, UsageError, WorldError
+from toolmark.errors import DataError, SandboxError, UsageError, WorldError
 from toolmark.worlds.mcp.config import Server, missing
-from toolmark.worlds.mcp.session import Lost, Session
+from toolmark.worlds.mcp.limits import Watched
+from toolmark.worlds.mcp.session import Exceeded, Lost, Session
 
 _TRIES = 2  # start-up time-outs' worth of failed starts in a row, then it is down for the run
 _NOTES = 100
@@ -102,12 +103,23 @@ class Keeper:
             session = self._session
             if session is not None and session.alive:
                 return session
+            self.check_limits()
             if session is not None:
                 self._count()
                 await session.stop()
             self._session = None
             self._session = await self.ledger.start(self.workspace)
             return self._session
+
+    @property
+    def watched(self) -> Watched | None:
+        """The sandbox of the server where it has one of its own, for its episode."""
+        return self._session.watched if self.server.stateful and self._session else None
+
+    def check_limits(self) -> None:
+        """Raise SandboxError where the server of this episode passed a limit of its sandbox."""
+        if self.server.stateful and self._session is not None and self._session.exceeded:
+            raise SandboxError(self._session.exceeded)
 
     async def tools(self) -> list[Any]:
         """Return the tools as the server lists them now. Raises WorldError."""
@@ -129,6 +141,7 @@ class Keeper:
             return await (await self.session()).call(name, arguments)
         except Lost as lost:
             self.ledger.note(str(lost))
+            self.check_limits()
             if not self.server.restart:
                 raise WorldError(f"{lost}; what it held in memory is lost with it") from None
         try:
@@ -137,6 +150,8 @@ class Keeper:
             return await self._alone(name, arguments)
         except Lost as lost:
             self.ledger.note(str(lost))
+            if isinstance(lost, Exceeded):
+                raise SandboxError(str(lost)) from None
             raise WorldError(f"{lost} (and so it was once before, in the same call)") from None
 
     async def stop(self) -> None:

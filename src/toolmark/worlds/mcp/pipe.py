@@ -15,6 +15,7 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 import mcp_types
@@ -22,7 +23,9 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from toolmark import codec
+from toolmark.worlds.mcp import sandbox
 from toolmark.worlds.mcp.config import Launch
+from toolmark.worlds.mcp.limits import Watched
 
 LIMIT_BYTES = codec.MAX_BYTES
 TOO_LONG = -32099  # our own code for an answer that was over the limit
@@ -96,8 +99,9 @@ class Lines:
 class Pipe:
     """A running server process; `read` and `write` are what a session is made of."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, watched: Watched | None = None) -> None:
         self.process = process
+        self.watched = watched
         self.ended = False
         self.errors = b""
         self.junk = b""
@@ -108,6 +112,11 @@ class Pipe:
         self._outbox: MemoryObjectReceiveStream[SessionMessage]
         self._inbox, self.read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         self.write, self._outbox = anyio.create_memory_object_stream[SessionMessage](0)
+
+    @property
+    def exceeded(self) -> str:
+        """The limit of its sandbox for which it was ended, "" if it was for none."""
+        return self.watched.exceeded if self.watched is not None else ""
 
     def told(self) -> str:
         """Say how the process ended, if it has, and what it said last.
@@ -239,13 +248,32 @@ def _ending(code: int) -> str:
 @asynccontextmanager
 async def opened(launch: Launch) -> AsyncIterator[Pipe]:
     """Start a server, and end it and all it started on leaving. Raises OSError."""
+    async with _process(launch) as (process, watched), _carried(process, watched) as pipe:
+        yield pipe
+
+
+@asynccontextmanager
+async def _process(
+    launch: Launch,
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, Watched | None]]:
+    ends: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
+    ends["limit"] = 2**20
+    if launch.box is not None:
+        async with sandbox.opened(launch.argv, launch.env, launch.box, **ends) as found:
+            yield found
+        return
     process = await asyncio.create_subprocess_exec(
-        *launch.argv, env=dict(launch.env), cwd=launch.cwd, start_new_session=True,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE, limit=2**20,
-    )  # fmt: skip
+        *launch.argv, env=dict(launch.env), cwd=launch.cwd, start_new_session=True, **ends
+    )
+    yield process, None
+
+
+@asynccontextmanager
+async def _carried(
+    process: asyncio.subprocess.Process, watched: Watched | None
+) -> AsyncIterator[Pipe]:
     _running.add(process.pid)
-    pipe = Pipe(process)
+    pipe = Pipe(process, watched)
     carrier = asyncio.create_task(pipe.run())
     try:
         yield pipe

@@ -28,8 +28,9 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from toolmark import __version__
 from toolmark.codec import escape
 from toolmark.errors import WorldError
-from toolmark.worlds.mcp import pipe
+from toolmark.worlds.mcp import denials, pipe
 from toolmark.worlds.mcp.config import Server, launch, stray
+from toolmark.worlds.mcp.limits import Watched
 
 _PING_S = 5.0
 _STOP_S = 10.0
@@ -50,6 +51,10 @@ for _name in ("mcp", "client", "httpx2"):  # foreign text is no business of the 
 
 class Lost(WorldError):
     """The server is gone, or answers nothing any more; the call may or may not have been done."""
+
+
+class Exceeded(Lost):
+    """The server was ended because it passed a limit of its sandbox."""
 
 
 class Refused(Exception):
@@ -76,6 +81,17 @@ class Session:
         self._end = asyncio.Event()
         self._lost = False
         self._status = 0
+
+    @property
+    def watched(self) -> Watched | None:
+        """Its sandbox, None where it has none."""
+        return self._pipe.watched if self._pipe is not None else None
+
+    @property
+    def exceeded(self) -> str:
+        """Why its sandbox ended it, "" if it did not."""
+        limit = self._pipe.exceeded if self._pipe is not None else ""
+        return self._said(f"was ended: it used more than {limit}") if limit else ""
 
     @property
     def alive(self) -> bool:
@@ -259,6 +275,8 @@ class Session:
             self._lost = True
             if self._pipe is not None:
                 await self._pipe.settle()
+            if self.exceeded:
+                raise Exceeded(self.exceeded) from None
             raise Lost(self._said("stopped during the run")) from None
 
     # --- what to tell ---
@@ -281,7 +299,22 @@ class Session:
     def _said(self, what: str) -> str:
         told = self._pipe.told() if self._pipe is not None else ""
         text = f"MCP server {self.server.name!r} {what}" + (f"; {told}" if told else "")
+        text += self._sandboxed(told)
         return escape(self.launch.clean(text)[:_REASON_CHARS])
+
+    def _sandboxed(self, told: str) -> str:
+        """Say what the sandbox may have to do with an end."""
+        box = self.launch.box
+        if box is None or (self._pipe is not None and self._pipe.exceeded):
+            return ""
+        argv = () if self._ready.is_set() else self.launch.argv
+        hint = denials.advice(self.server.name, box, told, argv)
+        return f"\n{hint or denials.declared(box)}"
+
+    def denied(self, told: str) -> str:
+        """Return what to add to the entry for what the server seems to complain of, or ""."""
+        box = self.launch.box
+        return "" if box is None else denials.advice(self.server.name, box, told)
 
     def _short(self, text: str) -> str:
         return escape(self.launch.clean(text)[:_ABOUT_CHARS])

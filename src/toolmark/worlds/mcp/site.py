@@ -21,12 +21,13 @@ import msgspec
 from msgspec.structs import replace
 
 from toolmark import codec
-from toolmark.errors import DataError, UsageError, WorldError, alike
+from toolmark.errors import DataError, SandboxError, UsageError, WorldError, alike
 from toolmark.media import Media
 from toolmark.types import Call, Image, Result, Task, Text, Tool, World
-from toolmark.worlds.mcp import config, content, identity
+from toolmark.worlds.mcp import config, content, identity, sandbox
 from toolmark.worlds.mcp.config import Server
 from toolmark.worlds.mcp.keeper import Keeper, Ledger
+from toolmark.worlds.mcp.limits import WATCH
 from toolmark.worlds.mcp.session import Refused
 
 SHOWN = "/workspace"
@@ -75,7 +76,9 @@ class Servers:
         return {name: tuple(known.met) for name, known in self._ledgers.items() if known.met}
 
     async def __aenter__(self) -> Self:
-        """Make the folder that all workspaces are in."""
+        """Make the folder that all workspaces are in. Raises UsageError without a sandbox."""
+        if any(not known.server.url for known in self._ledgers.values()):
+            sandbox.require()
         self._home = Path(tempfile.mkdtemp(prefix="toolmark-")).resolve()
         return self
 
@@ -199,7 +202,10 @@ async def _started(keepers: Sequence[Keeper]) -> None:
         if not isinstance(fault, WorldError):
             raise fault
     if faults:
-        raise WorldError(_together(dict.fromkeys(map(str, faults))))
+        raised = next(
+            (type(fault) for fault in faults if isinstance(fault, SandboxError)), WorldError
+        )
+        raise raised(_together(dict.fromkeys(map(str, faults))))
 
 
 def _together(reasons: Iterable[str]) -> str:
@@ -248,15 +254,30 @@ class Hosted:
         session = await keeper.session()
         try:
             said = await keeper.call(codec.restore(name), self._inward(arguments, keeper))
+            result = content.result(said, self.site.media)
         except Refused as refused:
-            return self._outward(content.failed(str(refused)), session.launch.clean)
-        return self._outward(content.result(said, self.site.media), session.launch.clean)
+            result = content.failed(str(refused))
+        if result.is_error and (told := session.denied(result.text)):
+            keeper.ledger.note(session.launch.clean(told))
+        return self._outward(result, session.launch.clean)
 
     async def final_state(self) -> Any:
-        """Return what the suite reads from the workspace, or nothing."""
+        """Return what the suite reads from the workspace, or nothing.
+
+        Raises SandboxError where a server was ended for a limit that it passed.
+        """
+        await asyncio.to_thread(self._measure)  # the watch may not have looked since the last call
+        for keeper in self.keepers.values():
+            keeper.check_limits()
         if self.site.state is None:
             return None
         return await asyncio.to_thread(self.site.state, self.task, self.workspace)
+
+    def _measure(self) -> None:
+        folders: dict[Any, tuple[int, int]] = {}
+        for keeper in self.keepers.values():
+            if keeper.watched is not None:
+                WATCH.look(keeper.watched, folders)
 
     async def _tools(self, keeper: Keeper) -> dict[str, Tool]:
         """Return the tools of one server by their full names, noting what is left out."""

@@ -50,9 +50,9 @@ def test_a_server_that_some_tasks_do_without_costs_the_others_alone(
         environment, "_ready", lambda one, folder: one.name != "sqlite" and ready(one, folder)
     )
     said = toolmark("run", "m3-local", "-m", "test/null", *FEW, "--log-dir", tmp_path, "--json")
-    assert said.code == 1, said.err
+    assert said.code == 3, said.err
     run = Run(Path(said.json["run_dir"]))
-    lost = {attempt.task: attempt.reason for attempt in run.attempts()}
+    lost = {attempt.task: attempt.failure.message for attempt in run.attempts()}
     assert lost and said.json["n_run"]
     assert all(f"sqlite: {FETCH}" in reason for reason in lost.values())
     assert all("sqlite" in task.reference["servers"] for task in map(run.task, lost))

@@ -44,4 +44,4 @@ def test_a_recording_of_one_seed_answers_no_other(tmp_path: Path) -> None:
     lines = tape.path.read_text().splitlines(keepends=True)
     tape.path.write_text("".join(line for line in lines if '"kind":"head"' not in line))
     (lost,) = play(tmp_path, "silent", seed=5).attempts()
-    assert "was recorded for another instance; give --seed" in lost.reason
+    assert "was recorded for another instance; give --seed" in lost.failure.message

@@ -15,7 +15,7 @@ from PIL import ImageDraw
 
 from toolmark.media import Media
 from toolmark.perturb.image.box import Box
-from toolmark.runs import folders, scoring
+from toolmark.runs import finishing, folders
 from toolmark.runs.jsonl import Lines
 from toolmark.runs.plan import Plan
 from toolmark.runs.store import Run
@@ -222,5 +222,5 @@ def run(
         done.append(trajectory(asked, agent(known), dialect=dialect))
     done.close()
     made = Run(path)
-    scoring.rescore(made, SCORER)
+    finishing.rescore(made, SCORER)
     return Run(path)

@@ -102,7 +102,7 @@ def test_bad_pictures_are_named_and_the_run_goes_on(tmp_path: Path) -> None:
     suite = tm.load("mfcl-vision", source=str(made), variations="base,crop-4:3")
     run = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs")
     assert run.summary()["score"]["value"] == 1 and run.summary()["n_run"] == 4
-    reasons = {attempt.task: attempt.reason for attempt in run.attempts()}
+    reasons = {attempt.task: attempt.failure.message for attempt in run.attempts()}
     bad = ("empty", "torn", "words", "absent")
     assert set(reasons) == {f"{name}@{each}" for name in bad for each in ("base", "crop-4:3")}
     assert all(f"{task.partition('@')[0]}.png" in why for task, why in reasons.items())

@@ -226,7 +226,7 @@ def test_pages_of_another_world_are_noticed(made: Path, tmp_path: Path) -> None:
     suite = tm.load("mfcl-vision", **KNOBS)
     run = tm.run(suite, "test/oracle", tasks=changed, log_dir=tmp_path / "runs")
     [attempt] = run.attempts()
-    assert "no page of seed 8" in attempt.reason
+    assert "no page of seed 8" in attempt.failure.message
 
 
 @pytest.mark.parametrize(

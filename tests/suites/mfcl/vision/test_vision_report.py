@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.suites.mfcl.vision import shown as hand
 
+from toolmark.failure import NOT_REACHED
 from toolmark.perturb.image import variation
 from toolmark.report.tables import grid
 from toolmark.stats.columns import Columns, columns
@@ -37,7 +38,7 @@ def answer(
     }  # fmt: skip
     about = {"task": f"{item}@{name}", "item": item, "category": axes["domain"], "axes": axes}
     if not_run:
-        return Score(**about, not_run="RateLimited")  # type: ignore[arg-type]
+        return Score(**about, failure=NOT_REACHED)  # type: ignore[arg-type]
     label = Label(cause="perception", native=mode, primary=True)
     shown = {} if right else {f"{score.MODE}{'2' if mode == modes.OTHER else mode}": 1.0}
     verdict = Verdict(outcome="correct" if right else "incorrect", value=float(right),
@@ -101,7 +102,7 @@ def test_overall_needs_the_eight_and_leaves_the_others_out() -> None:
     assert varied.overall(more).value == varied.overall(whole(ALL)).value
     head, *parts = report.metrics(more)
     assert head.name == "overall" and head.measure(more).value == varied.overall(more).value
-    assert head.rows is not None and len(head.rows(more)) == 160
+    assert head.rows and len(head.among(more)) == 160
     assert [part.name for part in parts] == [f"accuracy/{n}" for n in (*EIGHT, "occlusion=0.5")]
     named = report.metrics(four)[0]
     assert named.name == "accuracy" and named.told == "accuracy, mean of base and edges"

@@ -21,7 +21,6 @@ from toolmark.report import episode, page, picture
 from toolmark.runs.store import Run
 from toolmark.suites.mfcl.vision import modes, score, views, words
 from toolmark.suites.mfcl.vision.item import Mark, Truth, candidates
-from toolmark.suites.mfcl.vision.suite import SCORER
 from toolmark.suites.mfcl.vision.track import follow
 from toolmark.types import Drawing, Image, Step, Table, Task
 
@@ -260,7 +259,7 @@ def browser() -> Iterator[Browser]:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("vision")
     runs: list[Run] = [shown.run(folder, n=6), shown.run(folder, n=6, dialect="prompt")]
-    return page.write(runs, lambda _: SCORER, folder / "report.html")
+    return page.write(runs, folder / "report.html")
 
 
 @pytest.fixture(scope="module", params=[(1360, 906), (906, 1360)])
@@ -269,7 +268,7 @@ def edges(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("edges")
     luck = {"edges": 1.0, "gray": 0.0}
     run = shown.run(folder, n=1, luck=luck, size=request.param, look=shown.outlines)
-    return page.write([run], lambda _: SCORER, folder / "report.html")
+    return page.write([run], folder / "report.html")
 
 
 @pytest.mark.parametrize("width", [400, 1280])

@@ -316,6 +316,6 @@ def test_conversations_are_measured_by_the_library(reading: Any) -> None:
 
 def test_rarer_measures_are_folded_on_the_page(tmp_path: Path) -> None:
     run = shown.make(tmp_path, "openx", 24)
-    text = page.write([run], lambda _: SCORER, tmp_path / "r.html").read_text(encoding="utf-8")
+    text = page.write([run], tmp_path / "r.html").read_text(encoding="utf-8")
     assert "<details><summary>More measures: vectors</summary>" in text
     assert "<summary>Errors of the vectors" not in text

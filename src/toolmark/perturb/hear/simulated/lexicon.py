@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
-import tempfile
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +19,7 @@ from numpy.typing import NDArray
 
 from toolmark import fetch, plugin
 from toolmark.errors import UsageError
+from toolmark.files import atomic_file
 from toolmark.perturb.hear.simulated import phones
 from toolmark.perturb.hear.simulated.phones import Phones
 
@@ -161,7 +160,5 @@ def _plain(word: str) -> bool:
 
 def _keep(path: Path, table: dict[str, NDArray[Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=".part-", suffix=".npz")
-    with os.fdopen(handle, "wb") as file:
+    with atomic_file(path) as draft, draft.open("wb") as file:  # whoever else builds it
         np.savez_compressed(file, allow_pickle=False, **table)
-    os.replace(part, path)  # whole or not at all, whoever else builds it

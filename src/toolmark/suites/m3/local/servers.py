@@ -31,45 +31,88 @@ SAME = {
     **{f"GIT_{who}_DATE": "1767603600 +0000" for who in ("AUTHOR", "COMMITTER")},
 }
 
+# what the repository's own settings could make git run; the last word on each is had here
+_TAME = {
+    "core.askPass": "true",
+    "core.attributesFile": "/dev/null",
+    "core.editor": "true",
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.pager": "cat",
+    "core.sshCommand": "false",
+    "commit.gpgSign": "false",
+    "gpg.program": "false",
+    "interactive.diffFilter": "cat",
+    "protocol.allow": "never",
+    "safe.bareRepository": "explicit",
+    "sequence.editor": "true",
+    "submodule.recurse": "false",
+    "tag.gpgSign": "false",
+}
+_REPOSITORY = f"${{workspace}}/{REPOSITORY}"
+# git reads the settings of whichever repository it is sent to: of one that a model made inside of
+# the task's own, say
+_ONLY = f"""#!/bin/sh
+if [ "${{GIT_DIR:=$TASK_REPOSITORY/.git}}" != "$TASK_REPOSITORY/.git" ]; then
+    echo "fatal: not the repository {REPOSITORY}" >&2
+    exit 128
+fi
+export GIT_DIR
+PATH=${{PATH#*:}} exec git "$@"
+"""
+GIT = {
+    "TASK_REPOSITORY": _REPOSITORY,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_COUNT": str(len(_TAME)),
+    **{f"GIT_CONFIG_KEY_{place}": name for place, name in enumerate(_TAME)},
+    **{f"GIT_CONFIG_VALUE_{place}": value for place, value in enumerate(_TAME.values())},
+}
+
 # the first start compiles what it imports; two cores may serve eight servers at once
-_PATIENT: dict[str, Any] = {"start_timeout_s": 90.0, "confined": True, "network": False}
+_PATIENT: dict[str, Any] = {"start_timeout_s": 90.0}
+# what git runs is written in there
+_FILES: dict[str, Any] = {**_PATIENT, "read_only": [f"{REPOSITORY}/.git"]}
 
 CONFIG: dict[str, Any] = {
     "mcpServers": {
-        "barcode": {"python": "barcode", "env": _OFFLINE, **_PATIENT},
-        "calculator": {"python": "calculator", "stateful": False, **_PATIENT},
+        "barcode": {"python": "barcode", "env": _OFFLINE, **_FILES},
+        "calculator": {"python": "calculator", "stateful": False, **_FILES},
         "excel": {
             "python": "excel",
             "args": ["stdio", "--allow-dir", "${workspace}"],
-            **_PATIENT,
+            **_FILES,
         },
-        "filesystem": {"npm": "filesystem", "args": ["${workspace}"], **_PATIENT},
+        "filesystem": {"npm": "filesystem", "args": ["${workspace}"], **_FILES},
         "git": {
             "python": "git",
             "args": ["--repository", f"${{workspace}}/{REPOSITORY}"],
-            "env": SAME,
+            "env": {**SAME, **GIT},
+            "scripts": {"git": _ONLY},
             **_PATIENT,
         },
-        "image": {"python": "image", **_PATIENT},
+        "image": {"python": "image", **_FILES},
         "memory": {
             "npm": "memory",
             "env": {"MEMORY_FILE_PATH": f"${{workspace}}/{GRAPH}"},
             "serial": True,  # each call reads and rewrites the whole file
-            **_PATIENT,
+            **_FILES,
         },
-        "ocr": {"python": "ocr", "env": _OFFLINE, "call_timeout_s": 120.0, **_PATIENT},
+        "ocr": {"python": "ocr", "env": _OFFLINE, "call_timeout_s": 120.0, **_FILES},
         # presentations live in its memory until they are saved
-        "powerpoint": {"python": "powerpoint", "restart": False, **_PATIENT},
+        "powerpoint": {"python": "powerpoint", "restart": False, **_FILES},
         "sqlite": {
             "python": "sqlite",
             "args": ["--db-path", f"${{workspace}}/{DATABASE}"],
-            **_PATIENT,
+            **_FILES,
         },
         "time": {
             "python": "time",
             "args": ["--local-timezone", "UTC"],
             "stateful": False,
-            **_PATIENT,
+            **_FILES,
         },
     }
 }

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from toolmark import fetch, seeds
-from toolmark.errors import UsageError, WorldError, near
+from toolmark.errors import PreparationError, UsageError, near
 from toolmark.media import Media
 from toolmark.runs.suite import Publisher, Scorer, Suite
 from toolmark.suites.m3 import data, instruments, panel, play, report, score
@@ -20,7 +20,7 @@ from toolmark.suites.m3.local.families import FAMILIES
 from toolmark.suites.m3.local.item import Item, Template
 from toolmark.types import Limits, Message, Task, Text, Turn
 from toolmark.worlds.cassette import Head
-from toolmark.worlds.mcp import config, confine
+from toolmark.worlds.mcp import config
 
 DIALECTS = "native, prompt; with agent=executor its own"
 SCORER = Scorer(
@@ -29,7 +29,7 @@ SCORER = Scorer(
     metrics=report.metrics,
     tables=report.tables,
     gather=score.gather,
-    across=report.across,
+    across="m3-local",
     evidence=panel.evidence,
 )
 PUBLISHER = Publisher(
@@ -50,7 +50,6 @@ _FORM = (
     "The last line of your reply holds what I asked you to tell, and no more, in the form\n"
     "Answer: {}"
 )
-_OPEN = "the MCP servers are not confined to their workspaces: install bubblewrap (bwrap)"
 
 
 def load(
@@ -108,7 +107,7 @@ def load(
         media=store,
         publisher=PUBLISHER,
         asking=("agent", "cassette", "mode"),
-        notes=() if confine.command() else (_OPEN,),
+        sandboxed=stage.live,
     )
 
 
@@ -194,7 +193,7 @@ def prepare(task: Task, workspace: Path) -> None:
 def _write(folder: Path, name: str, held: bytes) -> None:
     inside = PurePosixPath(name)
     if inside.is_absolute() or ".." in inside.parts or "\0" in name:
-        raise WorldError(f"{name!r} lies outside the workspace")
+        raise PreparationError(f"{name!r} lies outside the workspace")
     path = folder / inside
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(held)
@@ -207,9 +206,9 @@ def _git(folder: Path, *words: str) -> None:
             ["git", "-C", str(folder), *words], env=env, capture_output=True, check=False
         )
     except OSError as error:
-        raise WorldError(f"git cannot be run: {error.strerror}; install git") from None
+        raise PreparationError(f"git cannot be run: {error.strerror}; install git") from None
     if done.returncode:
-        raise WorldError(f"git {words[0]}: {done.stderr.decode(errors='replace')[-200:]}")
+        raise PreparationError(f"git {words[0]}: {done.stderr.decode(errors='replace')[-200:]}")
 
 
 def _state(task: Task, workspace: Path) -> Any:

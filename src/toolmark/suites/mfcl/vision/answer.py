@@ -237,7 +237,7 @@ _DROPPED = re.compile(r"(?<!\d)\.|\.(?!\d)|['’`´]")  # a point between digits
 _PER_CENT = re.compile(r"%|\bper ?cent\b")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _ARTICLE = re.compile(r"^(?:the|an?) (?=.)")
-_DECIMALS = re.compile(r"(\d+)\.(\d+)")
+_DECIMALS = re.compile(r"(?<!\d)(\d+)\.(\d+)")
 _LOOSE = re.compile(r"(?<!\d) | (?!\d)")  # blanks, but those that part two numbers
 _NUMBER = re.compile(r"\d+")
 _BESIDE = 12  # words beside an accepted answer that leave it one

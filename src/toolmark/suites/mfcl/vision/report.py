@@ -7,21 +7,20 @@ counts items, and variations are compared item by item.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from toolmark.runs.suite import Metric
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, Names, distinct, same
+from toolmark.stats.formulas import Filter, Mean, Metric
 from toolmark.stats.summary import mean
 from toolmark.suites.mfcl import costs
 from toolmark.suites.mfcl.vision import habits, score, varied
 from toolmark.suites.mfcl.vision.item import BASE, DOMAINS, KINDS, SELECT
 from toolmark.suites.mfcl.vision.knobs import CLUES
 from toolmark.suites.mfcl.vision.varied import EDGES
-from toolmark.types import Chart, Estimate, Table
+from toolmark.types import Chart, Table
 
 Cell: TypeAlias = str | float | int | None
 
@@ -43,18 +42,13 @@ def metrics(columns: Columns) -> Sequence[Metric]:
     names = varied.counted(columns)
     name = "overall" if varied.complete(columns) else "accuracy"
     mark = "" if name == "overall" else f", {'mean of ' * (len(names) > 1)}{_listed(names)}"
-    measure = partial(varied.score, name=name)
-    found = [Metric(name, measure, f"{name}{mark}", "answers", varied.main)]
+    found = [Metric(name, varied.FORMULA, f"{name}{mark}", "answers", (varied.MAIN,))]
     others = varied.present(columns)
     for each in others if len(others) > 1 else ():
-        own, rows = f"accuracy/{each}", partial(varied.asked, name=each)
+        rows = Filter(column="axes.variation", values=(each,))
         told = f"accuracy, {varied.told(each)}"
-        found.append(Metric(own, partial(_accuracy, variation=each), told, "answers", rows))
+        found.append(Metric(f"accuracy/{each}", Mean(), told, "answers", (rows,)))
     return found
-
-
-def _accuracy(columns: Columns, variation: str) -> Estimate:
-    return mean(varied.asked(columns, variation), f"accuracy/{variation}")
 
 
 def _listed(names: Sequence[str]) -> str:

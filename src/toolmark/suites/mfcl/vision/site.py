@@ -71,9 +71,7 @@ class Web:
 
     @asynccontextmanager
     async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Looking]:
-        """Return a fresh world. Raises WorldError for a task whose picture could not be made."""
-        if why := failed(task):
-            raise WorldError(f"the task has no picture: {why}")
+        """Return a fresh world."""
         looking = await self.calm(task)
         share = self._opening.outages
         if share:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
+from msgspec.structs import replace
 
 from toolmark.stats.columns import Columns
-from toolmark.stats.interval import ratio
+from toolmark.stats.formulas import Filter, LevelMean
 from toolmark.stats.paired import Paired, paired
-from toolmark.stats.summary import mean
 from toolmark.suites.mfcl.vision.item import BASE
 from toolmark.types import Estimate
 
@@ -18,6 +17,9 @@ NAMES = {
     "red-green": "red & green",
 }  # fmt: skip
 """Table 2's eight, in its order, as a reader is told them."""
+MAIN = Filter(column="axes.variation", values=tuple(NAMES), or_all=True)
+"""The answers that the score is over: Table 2's variations, others only where there is none."""
+FORMULA = LevelMean(axis="variation", word="variations", order=tuple(NAMES))
 
 
 def present(columns: Columns) -> list[str]:
@@ -50,7 +52,7 @@ def complete(columns: Columns) -> bool:
 
 def main(columns: Columns) -> Columns:
     """Return the answers that the score is over."""
-    return columns.where(np.isin(columns.axis("variation"), counted(columns)))
+    return MAIN.rows(columns)
 
 
 def score(columns: Columns, name: str) -> Estimate:
@@ -58,26 +60,7 @@ def score(columns: Columns, name: str) -> Estimate:
 
     `partial` where one of them has no answer that ran. `worst` and `best` as `stats.summary.mean`.
     """
-    parts = {each: mean(asked(columns, each), each) for each in counted(columns)}
-    ran = [each for each, part in parts.items() if part.n]
-    if not ran:
-        return Estimate(name=name)
-    rows = columns.where(columns.run & np.isin(columns.axis("variation"), ran))
-    # 1 in the mean: by `ratio` rows of one item are alike, and weights of 1 are plain rows
-    share = len(rows) / len(ran)
-    weight = np.array([share / parts[str(each)].n for each in rows.axis("variation")])
-    low, high = ratio(rows.value * weight, weight, rows.item)
-    n = len(parts)
-    return Estimate(
-        name=name,
-        value=sum(parts[each].value or 0.0 for each in ran) / len(ran),
-        low=low,
-        high=high,
-        n=len(rows),
-        worst=sum(part.worst or 0.0 for part in parts.values()) / n,
-        best=sum(1.0 if part.best is None else part.best for part in parts.values()) / n,
-        partial="" if len(ran) == n else f"{len(ran)} of {n} variations run",
-    )
+    return replace(FORMULA.measure(main(columns)), name=name)
 
 
 def overall(columns: Columns) -> Estimate:

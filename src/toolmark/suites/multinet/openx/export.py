@@ -32,6 +32,7 @@ from PIL import Image
 
 from toolmark import codec
 from toolmark.errors import DataError, ToolmarkError, UsageError
+from toolmark.files import atomic_file
 from toolmark.suites.multinet.openx.rlds import FLOATS, IMAGES, TEXTS
 from toolmark.suites.multinet.openx.snapshots import MEMBERS
 
@@ -79,17 +80,15 @@ def row(element: Mapping[str, Any], group: str, step: int) -> dict[str, Any]:
 def write(rows: Iterable[Mapping[str, Any]], out: Path) -> int:
     """Write rows to a file, whole or not at all, and return how many there were."""
     rows, n = iter(rows), 0
-    draft = out.with_name(f".{out.name}.draft")
-    try:
-        with pq.ParquetWriter(
+    with (
+        atomic_file(out) as draft,
+        pq.ParquetWriter(
             draft, SCHEMA, use_dictionary=list(_FEW), write_page_checksum=True, compression="zstd"
-        ) as file:
-            while some := list(islice(rows, _ROWS)):
-                file.write_table(pa.Table.from_pylist(some, SCHEMA))
-                n += len(some)
-        draft.replace(out)
-    finally:
-        draft.unlink(missing_ok=True)
+        ) as file,
+    ):
+        while some := list(islice(rows, _ROWS)):
+            file.write_table(pa.Table.from_pylist(some, SCHEMA))
+            n += len(some)
     return n
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from toolmark.score import labels
 from toolmark.score.spread import Reading
 from toolmark.stats import figures
-from toolmark.stats.columns import Columns
+from toolmark.stats.columns import Columns, valued
 from toolmark.suites.multinet.tables import measure
 from toolmark.suites.multinet.tables.measure import Cell, Variants
 from toolmark.types import Chart, Estimate, Series, Table
@@ -220,7 +220,7 @@ def exact_of(columns: Columns, player: str, name: str = "") -> Estimate:
     """Return the share of rows in which a player's own action is right; `player` is _0 or _1."""
     truth, said = columns.part(f"truth{player}"), columns.part(f"said{player}")
     right = np.where(np.isnan(truth) | np.isnan(said), np.nan, truth == said)
-    return measure.exact(measure.valued(columns, right), name)
+    return measure.exact(valued(columns, right), name)
 
 
 # --- classes ----------------------------------------------------------------------------

@@ -7,15 +7,15 @@ measures the other.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from toolmark.score.spread import READINGS, Reading
-from toolmark.stats import figures
-from toolmark.stats.columns import Columns, Mask, Names, Numbers
+from toolmark.stats import figures, formulas
+from toolmark.stats.columns import Columns, Mask, Names, Numbers, valued
 from toolmark.stats.interval import FEWEST
 from toolmark.stats.summary import mean
 from toolmark.suites.multinet.families import GUESSES
@@ -82,11 +82,6 @@ def clustered(columns: Columns) -> bool:
 def counted(columns: Columns) -> str:
     """Say what intervals count: the groups where rows hang together, else the rows."""
     return "groups of rows that hang together" if clustered(columns) else "rows"
-
-
-def valued(columns: Columns, values: Numbers) -> Columns:
-    """Return the rows with other values, nan where there is none: those are not run."""
-    return replace(columns, value=values, run=~np.isnan(values), correct=values == 1)
 
 
 def share(columns: Columns, part: str, name: str = "") -> Estimate:
@@ -342,11 +337,13 @@ def by(columns: Columns) -> str:
 
 def lacking(columns: Columns) -> str:
     """Say how many categories ran, "4 of 5 morphologies run"; "" where all did."""
-    names, ran = (levels(each) for each in (columns.category, columns.category[columns.run]))
-    if not ran or len(ran) == len(names):
-        return ""
+    return formulas.lacking(columns, levelled(columns))
+
+
+def levelled(columns: Columns) -> str:
+    """Say what categories are, "morphologies"."""
     word = by(columns)
-    return f"{len(ran)} of {len(names)} {_MANY.get(word, f'{word}s')} run"
+    return _MANY.get(word, f"{word}s")
 
 
 def invalid(columns: Columns) -> str:
@@ -360,6 +357,3 @@ def right(columns: Columns, name: str) -> str | None:
     """Return a baseline's share of right answers on these rows."""
     found = guess(columns, name)
     return figures.percent(float(found.value.mean())) if len(found) else None
-
-
-Measure: TypeAlias = Callable[[Columns], Estimate]

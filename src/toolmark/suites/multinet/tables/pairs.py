@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from toolmark.stats import figures
-from toolmark.stats.columns import Columns, Mask
+from toolmark.stats.columns import Columns, Mask, valued
 from toolmark.stats.paired import Paired, paired
 from toolmark.suites.multinet.tables import measure
 from toolmark.suites.multinet.tables.measure import FORMS, Cell
@@ -49,7 +49,7 @@ def _pair(text: Columns, tool: Columns) -> Paired:
 
 def _shares(text: Columns, tool: Columns, right: str) -> Table:
     """Return valid, right, and right of the valid, in both forms with their difference."""
-    valid = [measure.valued(part, part.part("valid")) for part in (text, tool)]
+    valid = [valued(part, part.part("valid")) for part in (text, tool)]
     shared = _valid(text) & _valid(tool)
     read = [_among(part, shared) for part in (text, tool)]
     rows = (

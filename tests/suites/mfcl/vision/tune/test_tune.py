@@ -182,8 +182,9 @@ def test_a_dead_model_leaves_items_open_and_only_what_is_missing_is_asked_again(
     assert statuses(tuning) == ["open"] * 3
     assert Counter(alive.asked).most_common(1)[0][1] == 2
     asked = len(alive.asked)
-    reasons = {t.reason for item in tuning.items.values() for t in item.of("b", 0)}
-    assert reasons == {"Unavailable: the endpoint is down"}
+    trials = [t for item in tuning.items.values() for t in item.of("b", 0)]
+    kinds = {t.failure and t.failure.kind for t in trials}
+    assert kinds == {"unavailable"}
     dead.dead = False
     tuning = bench.tuned(tmp_path / "t", source, {"a": alive, "b": dead})
     assert statuses(tuning) == ["waiting"] * 3
@@ -242,7 +243,8 @@ def test_a_fault_is_its_own_attempts_affair(tmp_path: Path, source: Path) -> Non
     tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(faulty)})
     assert statuses(tuning) == ["waiting", "open", "waiting"]
     (trial,) = tuning.items["inn-1"].trials
-    assert (trial.outcome, "RecursionError" in trial.reason) == ("not_run", True)
+    assert trial.outcome == "not_run" and trial.failure is not None
+    assert trial.failure.kind == "agent" and "RecursionError" in trial.failure.message
 
 
 def test_who_watches_sees_what_is_waited_for(

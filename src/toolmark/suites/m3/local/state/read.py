@@ -258,7 +258,7 @@ def _text(kind: str, data: bytes, purse: Purse) -> dict[str, Any]:
             case ".json":
                 return {"text": text, "json": codec.loads(text)}
             case ".jsonl":
-                lines = [codec.loads(line) for line in text.splitlines() if line.strip()]
+                lines = [codec.loads(line) for line in text.split("\n") if line.strip()]
                 return {"text": text, "json": lines}
     except codec.BadJson:
         pass  # it is text all the same

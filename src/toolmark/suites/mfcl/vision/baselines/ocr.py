@@ -8,6 +8,7 @@ picture yields its small letters. What was read is kept by the picture's content
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -21,7 +22,7 @@ from PIL import Image, ImageOps
 
 from toolmark import fetch
 from toolmark.errors import DataError
-from toolmark.media import whole
+from toolmark.files import write_atomically
 from toolmark.perturb.image import picture
 from toolmark.perturb.image.box import Box, union
 from toolmark.perturb.speech.engines import process
@@ -92,7 +93,7 @@ class Tesseract:
             return msgspec.json.decode(path.read_bytes(), type=Page)
         except (OSError, msgspec.DecodeError):  # not there, or torn
             page = self._read(data, name)
-        whole(path, msgspec.json.encode(page))
+        write_atomically(path, msgspec.json.encode(page))
         return page
 
     @cached_property
@@ -143,7 +144,8 @@ def _lines(table: str, scale: float) -> Iterator[Line]:
     """Go through the lines of Tesseract's table; words far apart are of two lines."""
     row: list[_Word] = []
     at: tuple[str, ...] = ()
-    for cells in csv.DictReader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE):
+    rows = io.StringIO(table, newline="")  # a word may hold U+2028, which ends no line
+    for cells in csv.DictReader(rows, delimiter="\t", quoting=csv.QUOTE_NONE):
         place = tuple(cells[key] for key in ("block_num", "par_num", "line_num"))
         word = _word(cells, scale)
         if row and (place != at or (word and _apart(row[-1], word))):

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import urljoin
 
-_LINK = re.compile(r"!?\[([^\]]*)\]\(([^)\s]*)[^)]*\)")
+_LINK = re.compile(r"!?\[([^\]]{0,300}+)\]\(([^)\s]{0,600}+)[^)]{0,300}+\)")
 _HEADING = re.compile(r"^#+\s*(.+)$", re.MULTILINE)
-_LABELLED = re.compile(r"^\s*(?:[*+-]\s+)?\**\s*([^:|*]{2,40}?)\s*:?\**\s*:\s*\**\s*(.+)$")
-_ROW = re.compile(r"^\|\s*([^|]+?)\s*\|\s*([^|]+?)\s*\|\s*$")
+_LABELLED = re.compile(
+    r"^\s*+(?:[*+-]\s++)?\**+\s*+([^:|*]{2,40}?)\s*+:?\**+\s*+:\s*+\**+\s*+(.+)$"
+)
+_ROW = re.compile(r"^\|([^|]++)\|([^|]++)\|\s*$")
 _SENTENCE = re.compile(r"(?<=[a-z\d)][.!?])\s+(?=[A-Z])")
 _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"

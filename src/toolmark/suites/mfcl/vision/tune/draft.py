@@ -11,6 +11,7 @@ import msgspec
 
 from toolmark import files
 from toolmark.errors import DataError, UsageError
+from toolmark.files import atomic_file
 from toolmark.perturb.image import picture
 from toolmark.suites.mfcl.vision import layout
 
@@ -108,9 +109,8 @@ def _write(path: Path, old: bytes, rows: list[bytes]) -> None:
     if not rows:
         return
     lines = [*filter(None, (old.rstrip(b"\n"),)), *rows]
-    place = path.with_name(f".{path.name}.new")
     try:
-        place.write_bytes(b"\n".join(lines) + b"\n")
-        place.replace(path)
+        with atomic_file(path) as draft:
+            draft.write_bytes(b"\n".join(lines) + b"\n")
     except OSError as error:
         raise UsageError(f"{path}: cannot write: {error.strerror}") from None

@@ -13,16 +13,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
-from toolmark import codec, suites
+from toolmark import suites
 from toolmark.errors import DataError, UsageError
 from toolmark.media import Media
 from toolmark.runs import jsonl
@@ -103,13 +103,9 @@ class Tuning:
         self.path = path
         self.media = Media(path / "media")
         try:
-            self.request = codec.decode((path / REQUEST).read_bytes(), Request)
+            self.request = jsonl.document(path / REQUEST, Request)
         except FileNotFoundError:
             raise UsageError(f"{path}: no folder of `toolmark tune`") from None
-        except OSError as error:
-            raise UsageError(f"{path / REQUEST}: cannot read: {error.strerror}") from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DataError(f"{path / REQUEST}: cannot be read: {error}") from None
         self.items: dict[str, Item] = {}
         for version in records(path / VERSIONS, Version, missing_ok=True):
             self.hold(version)
@@ -182,7 +178,7 @@ class Writer:
 
 def there(path: Path) -> bool:
     """Tell whether a folder is a tuning's."""
-    return (path / REQUEST).is_file()
+    return os.path.lexists(path / REQUEST)
 
 
 def begun(path: Path, request: Request) -> Tuning:

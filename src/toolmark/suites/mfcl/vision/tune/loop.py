@@ -239,9 +239,9 @@ class Round:
         if await play(episode, cast, lambda made: judged.append(_judged(trial, episode, made))):
             door.passed()
             return judged[0]
-        if episode.error is not None:
-            door.failed(episode.reason, episode.error)
-        return replace(trial, reason=episode.reason)
+        if episode.failure is not None and runner.of_endpoint(episode.failure):
+            door.failed(episode.failure)
+        return replace(trial, failure=episode.failure)
 
     # --- pages, for who marks ---------------------------------------------------------------
 

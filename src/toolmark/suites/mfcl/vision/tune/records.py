@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Literal, TypeAlias, get_args
 
+from toolmark.failure import Failure
 from toolmark.runs.plan import Plan
 from toolmark.suites.mfcl.vision.item import Hop
 from toolmark.types import Record, Task, Trajectory, Usage
@@ -52,8 +53,8 @@ class Version(Record, frozen=True, kw_only=True):
 class Trial(Record, frozen=True, kw_only=True):
     """One attempt of a model at a version.
 
-    `mode` and `evidence` are those of the failure as runs are scored, `reason` says why it was not
-    run.
+    `mode` and `evidence` are those of a wrong answer as runs are scored, `failure` says why it was
+    not run.
     """
 
     item: str
@@ -64,7 +65,7 @@ class Trial(Record, frozen=True, kw_only=True):
     answer: str = ""
     mode: str = ""
     evidence: str = ""
-    reason: str = ""
+    failure: Failure | None = None
     usage: Usage = Usage()
     trajectory: Trajectory | None = None
 

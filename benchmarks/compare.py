@@ -1,0 +1,189 @@
+"""Whether stored runs are read in linear time: compare, score, report, show, columns, summary.
+
+    python benchmarks/compare.py [--sizes 12500,25000,50000,100000] [--only compare,show]
+
+Two made runs of each size lie on the disk: items in eight categories, an axis of four levels, one
+of a level for every 50 items, one of groups of five; one episode in fifty was not run. `compare`
+has no repeats, `compare, repeats` has half of the items with two, so that signs are flipped instead
+of McNemar's test. Every step is timed once per size, in one process, by the processor's clock.
+What is linear takes about twice as long for twice the items. The bar is on the whole ratio, from
+the smallest to the largest: at most `BAR` times what it would be if time grew as items do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import io
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+
+from rich.console import Console
+
+from toolmark import api
+from toolmark.cli import stored, terminal
+from toolmark.failure import Failure
+from toolmark.report import compare, page
+from toolmark.runs import finishing, folders
+from toolmark.runs.jsonl import Lines
+from toolmark.runs.plan import Plan
+from toolmark.runs.store import Run
+from toolmark.runs.suite import Scorer
+from toolmark.stats.columns import Columns, columns
+from toolmark.stats.formulas import Filter, Mean, Metric, Of
+from toolmark.types import (
+    Attempt,
+    Label,
+    Message,
+    Reply,
+    Step,
+    Task,
+    Text,
+    Trajectory,
+    Turn,
+    Usage,
+    Verdict,
+)
+
+BAR = 1.6
+TIMEOUT = Failure(stage="model", kind="timeout", message="no answer")
+CATEGORIES = tuple(f"category {n}" for n in range(8))
+WRONG = Verdict(
+    outcome="incorrect",
+    value=0.0,
+    parts={"calls": 2.0},
+    labels=(Label(cause="wrong_value", native="1 value", primary=True),),
+)
+RIGHT = Verdict(outcome="correct", value=1.0, parts={"calls": 1.0})
+
+
+def judge(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
+    """Judge an answer by its only letter."""
+    return {"exact": RIGHT if trajectory.answer == "r" else WRONG}
+
+
+def metrics(table: Columns) -> list[Metric]:
+    """Return the headline and a number for each category."""
+
+    def level(name: str) -> Metric:
+        return Metric(name, Of(rows=(Filter(column="category", values=(name,)),), formula=Mean()))
+
+    return [Metric("success"), *map(level, CATEGORIES)]
+
+
+SCORER = Scorer(
+    readings=("exact",),
+    score=judge,
+    metrics=metrics,
+    tables=lambda readings: (),
+    axes={name: lambda level, _: level for name in ("level", "own")},
+)
+
+
+def task(n: int) -> Task:
+    """Return the task of a number."""
+    said = Message(role="user", parts=(Text(f"What is {n}?"),))
+    return Task(
+        id=f"item-{n}",
+        item=f"item-{n}",
+        suite="made",
+        category=CATEGORIES[n * 2654435761 % len(CATEGORIES)],
+        turns=(Turn(messages=(said,)),),
+        axes={"level": str(n % 4), "own": f"own-{n // 50}", "group": f"group-{n // 5}"},
+    )
+
+
+def make(parent: Path, n: int, repeats: int, model: str, luck: float) -> Run:
+    """Make a run of n items in which a share of `luck` is right, and score it."""
+    plan = Plan(suite="made", model=model, dialect="native", repeats=repeats)
+    path = folders.claim(parent, plan)
+    folders.create(path, plan, map(task, range(n)), seed=1)
+    rng = Random(f"{model}{n}")
+    done = Lines(path / "trajectories.jsonl", hold_bytes=2**20)
+    missing = Lines(path / "attempts.jsonl", hold_bytes=2**20)
+    for repeat in range(repeats):
+        for number in range(n):
+            id = f"item-{number}"
+            if rng.random() < 0.02:
+                missing.append(Attempt(task=id, repeat=repeat, failure=TIMEOUT))
+                continue
+            answer = "r" if rng.random() < luck else "w"
+            step = Step(reply=Reply(text=answer, usage=Usage(input=50, output=1)))
+            done.append(Trajectory(task=id, repeat=repeat, steps=(step,), answer=answer))
+    done.close()
+    missing.close()
+    return Run(path)
+
+
+def steps(root: Path, n: int) -> dict[str, Callable[[], object]]:
+    """Make the runs of a size; return what is timed, by name."""
+    a, b = (make(root / f"{n}", n, 1, name, luck) for name, luck in (("a", 0.6), ("b", 0.5)))
+    for run in (a, b):
+        finishing.rescore(run, SCORER)
+    quiet = Console(file=io.StringIO(), width=100)
+
+    def repeated() -> object:
+        one, other = (make(root / f"{n}r", n // 2, 2, name, 0.5) for name in "ab")
+        for run in (one, other):
+            finishing.rescore(run, SCORER)
+        start = time.process_time()
+        str(compare.compare(one, other))
+        return time.process_time() - start
+
+    def listed() -> None:
+        terminal.outcomes(quiet, a, stored._fitting(a, "incorrect", ["level=1"]))
+
+    def numbers() -> None:
+        found = api.open_run(a.path).summary()
+        terminal.summary(quiet, found)
+        terminal.failures(quiet, a, {})
+        terminal.not_run(quiet, a)
+
+    return {
+        "columns": lambda: columns(a.scores(), "exact"),
+        "compare": lambda: str(compare.compare(a, b)),
+        "compare, repeats": repeated,
+        "score": lambda: finishing.rescore(a, SCORER),
+        "summary": numbers,
+        "show, list": listed,
+        "show, one": lambda: list(stored._episodes(a, f"item-{n // 2}")),
+        "report": lambda: page.write([a], root / "page.html"),
+        "report, two": lambda: page.write([a, b], root / "page.html"),
+    }
+
+
+def main() -> None:
+    """Time every step at every size and print seconds and ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="12500,25000,50000,100000")
+    parser.add_argument("--only", default="", help="steps, by commas")
+    asked = parser.parse_args()
+    sizes = [int(size) for size in asked.sizes.split(",")]
+    found: dict[str, list[float]] = {}
+    for n in sizes:
+        with tempfile.TemporaryDirectory() as name:
+            for step, act in steps(Path(name), n).items():
+                if asked.only and step not in asked.only.split(","):
+                    continue
+                gc.collect()
+                start = time.process_time()
+                took = act()
+                seconds = took if isinstance(took, float) else time.process_time() - start
+                found.setdefault(step, []).append(seconds)
+                print(f"  {n:,} {step}: {seconds:.2f} s", file=sys.stderr, flush=True)
+    print(f"{'seconds for':18}" + "".join(f"{n:>10,}" for n in sizes) + "   to linear")
+    missed = False
+    for step, each in found.items():
+        grown = each[-1] / each[0] / (sizes[-1] / sizes[0])
+        missed |= grown > BAR
+        print(f"{step:18}" + "".join(f"{seconds:10.2f}" for seconds in each) + f"{grown:12.2f}")
+    print(f"the bar is {BAR:g} times linear")
+    sys.exit(missed)
+
+
+if __name__ == "__main__":
+    main()

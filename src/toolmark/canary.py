@@ -1,0 +1,82 @@
+"""Marks in stored answer keys: one that is seen in a request to a model shows that a key leaked.
+
+Each stored task carries a mark beside its answers, which nothing shows to a model. It follows from
+the task, so that equal tasks make equal files, and it ends in a check, so that text which merely
+begins like a mark is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections.abc import Iterable
+
+from toolmark.errors import SandboxError
+from toolmark.types import Message, Model, Reply, Request, Task, Text
+
+KEY = "canary"  # under which a stored task holds its mark
+_BEGIN = "toolmark-canary-"
+_MARK = re.compile(_BEGIN + "([0-9a-f]{24})([0-9a-f]{8})")
+
+
+def of(task: Task) -> str:
+    """Return the mark of a task."""
+    named = f"{task.suite}\0{task.seed}\0{task.id}"
+    body = hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return f"{_BEGIN}{body}{_check(body)}"
+
+
+def stamped(task: Task, line: bytes) -> bytes:
+    """Return a task as it is stored, a JSON object, with its mark."""
+    return line[:-1] + f',"{KEY}":"{of(task)}"}}'.encode()
+
+
+def seen(text: str) -> bool:
+    """Tell whether a text holds a mark."""
+    return _BEGIN in text and any(_check(found[1]) == found[2] for found in _MARK.finditer(text))
+
+
+def guarded(model: Model) -> Model:
+    """Return a model that is asked nothing that holds a mark: SandboxError instead.
+
+    It serves one episode: a message that was looked at before is not looked at again.
+    """
+    before: tuple[Message, ...] = ()
+
+    async def asked(request: Request, /) -> Reply:
+        nonlocal before
+        if _marked(request.messages[_shared(before, request.messages) :]):
+            raise SandboxError(
+                "an answer key leaked: a mark that stands only in stored tasks is in what the "
+                "model is asked; where a tool showed it, its server can read run folders or sets"
+            )
+        before = request.messages
+        return await model(request)
+
+    return asked
+
+
+def _shared(before: tuple[Message, ...], now: tuple[Message, ...]) -> int:
+    """Return how many messages at the beginning are the same objects."""
+    n = 0
+    for old, new in zip(before, now, strict=False):
+        if old is not new:
+            break
+        n += 1
+    return n
+
+
+def _marked(messages: Iterable[Message]) -> bool:
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, Text) and seen(part.text):
+                return True
+        for call in message.calls:
+            if seen(call.arguments):
+                return True
+    return False
+
+
+def _check(body: str) -> str:
+    return f"{zlib.crc32(body.encode()):08x}"

@@ -1,0 +1,68 @@
+"""Damaged folders: what is lost with a file of a run, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from toolmark.errors import DataError
+
+_TASKS = (
+    "without its tasks the run can be neither scored nor continued; next: put the file back, or "
+    "begin a new run with --fresh"
+)
+_DERIVED = "no answer is lost; next: toolmark score {folder}"
+# of each file what is lost with one line, and with the whole of it
+_LOST = {
+    "run.json": (
+        "",
+        "what the run was asked is lost, its answers in trajectories.jsonl are not; next: put the "
+        "file back, or begin a new run with --fresh",
+    ),
+    "tasks.jsonl": (_TASKS, _TASKS),
+    "trajectories.jsonl": (
+        "this episode is lost, no other; nothing was changed; next: mend the line, or remove it "
+        "and continue the run, which asks the episode again",
+        "the answers are lost; next: put the file back, or remove it and continue the run, which "
+        "asks them again",
+    ),
+    "attempts.jsonl": (
+        "no answer is lost, but why an episode was not run; nothing was changed; next: mend or "
+        "remove the line",
+        "no answer is lost, but why episodes were not run; next: remove it",
+    ),
+    "judgements.jsonl": (
+        "what a judge said is lost; nothing was changed; next: mend the line, or remove it and "
+        "give toolmark judge again",
+        "what judges said is lost; next: put the file back, or remove it and give toolmark judge "
+        "again",
+    ),
+    "judging.json": (
+        "",
+        "delete it and give toolmark judge again with the same judges: what they said is kept in "
+        "judgements.jsonl and not asked again",
+    ),
+    "scores.jsonl": (_DERIVED, _DERIVED),
+    "presentation.json": ("", _DERIVED),
+    "views.jsonl": (_DERIVED, _DERIVED),
+    "summary.json": ("", _DERIVED),
+}
+_OTHER = ("nothing was changed; mend or remove the line", "next: put the file back")
+
+
+def lost(path: Path, *, line: bool = True) -> str:
+    """Say what is lost with a file, or a `line` of it, that cannot be read, and what to do."""
+    of_line, of_file = _LOST.get(path.name, _OTHER)
+    return (of_line if line else of_file).format(folder=path.parent)
+
+
+def check_files(folder: Path, names: Iterable[str]) -> None:
+    """Raise DataError where something else than a file stands in the place of one.
+
+    What is written last would fail last: after all was asked, or when half is written.
+    """
+    for name in names:
+        path = folder / name
+        if os.path.lexists(path) and not path.is_file():
+            raise DataError(f"{path}: not a file; nothing was changed; next: remove it")

@@ -1,0 +1,61 @@
+"""What the command line says of runs that go on, begin anew, or were never finished."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.servers.mind import Command, Mind
+
+from toolmark.errors import UsageError
+from toolmark.runs.store import Run
+
+WORDS = ("run", "funcbench", "-T", "core=3", "-T", "depth=2", "-T", "graphs=2", "--seed", "7")
+
+
+def the_run() -> Path:
+    (path,) = Path("runs").iterdir()
+    return path
+
+
+def test_a_run_that_goes_on_and_one_that_begins_say_why(toolmark: Command, mind: Mind) -> None:
+    words = (*WORDS, "-m", mind.model, "--max-retries", "0")
+    mind.status = 500
+    assert "continuing" not in toolmark(*words).err
+    mind.status = 200
+    said = toolmark(*words)
+    assert said.code == 0
+    assert f"continuing {the_run()}: 0 of 2 episodes are stored" in said.err
+    said = toolmark(*words)
+    first = sorted(Path("runs").iterdir())[0]
+    assert f"new run: {first} has all of its episodes" in said.err
+    said = toolmark(*words, "--temperature", "0.5")
+    assert "new run: temperature differs (0.0 -> 0.5)" in said.err
+
+
+def test_the_printed_command_finishes_a_run_that_was_not(toolmark: Command, mind: Mind) -> None:
+    words = (*WORDS, "-m", mind.model)
+    toolmark(*words)
+    path = the_run()
+    (path / "summary.json").unlink()
+    (path / "scores.jsonl").unlink()
+    assert not Run(path).finished
+    listed = toolmark("show", str(path))
+    assert listed.code == 0 and listed.out.count("not scored yet") == 2
+    asked = len(mind.asked)
+    said = toolmark(*words)
+    assert (said.code, len(mind.asked)) == (0, asked)
+    assert f"continuing {path}: 2 of 2 episodes are stored" in said.err
+    (path / "summary.json").unlink()
+    with pytest.raises(UsageError) as caught:
+        Run(path).summary()
+    command = str(caught.value).partition("next: ")[2]
+    assert toolmark(*shlex.split(command)[1:]).code == 0
+    assert Run(path).finished
+
+
+def test_to_begin_anew_and_to_go_on_exclude_each_other(toolmark: Command) -> None:
+    said = toolmark(*WORDS, "-m", "test/null", "--fresh", "--continue")
+    assert said.code == 2
+    assert "--fresh begins a new run, --continue goes on with one" in said.err

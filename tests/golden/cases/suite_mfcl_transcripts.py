@@ -1,0 +1,27 @@
+"""MFCL's transcripts of simulated recognisers, with the simulated user who answers questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.golden import suites
+from tests.golden.paths import Json
+from tests.golden.suites import DAMAGED, WIRE, Play
+
+KNOBS = {"items": 1, "conditions": ["text", "noisy"], "recognisers": ["simulated:a"],
+         "seed": 5}  # fmt: skip
+
+
+def record(folder: Path) -> dict[str, Json]:
+    return suites.played(
+        folder, "mfcl-transcripts", KNOBS,
+        {
+            "oracle": Play("test/oracle", tasks=True, requests=True),
+            "null": Play("test/null", same="oracle"),
+            "always-call": Play("test/always-call", same="oracle"),
+            "lexical": Play("baseline/lexical", same="oracle"),
+            "faulty": Play("test/faulty?class=wrong_value&rate=0.6", same="oracle"),
+            "damaged": Play(DAMAGED, settings={"repeats": 3}, same="oracle", episodes=4),
+            "wire": Play(WIRE, settings={"limit": 6}, same="oracle"),
+        },
+    )  # fmt: skip

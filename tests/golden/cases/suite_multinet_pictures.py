@@ -1,0 +1,12 @@
+"""MultiNet's suites of pictures and actions, on their generated stand-ins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.golden.cases import _multinet
+from tests.golden.paths import Json
+
+
+def record(folder: Path) -> dict[str, Json]:
+    return _multinet.record(folder, ("sqa3d", "odinw", "overcooked", "openx"))

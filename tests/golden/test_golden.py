@@ -1,0 +1,34 @@
+"""What toolmark does is what was recorded, but for what was accepted."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from _pytest.mark import ParameterSet
+from tests.golden import accepted, checking, recording
+
+pinned = pytest.mark.skipif(
+    sys.version_info >= (3, 13), reason="the pinned grammars are made for Python below 3.13"
+)
+
+
+def _marked(name: str) -> ParameterSet:
+    case = recording.load(name)
+    marks = [mark for mark, wanted in ((pytest.mark.long, case.long), (pinned, case.grammars))
+             if wanted]  # fmt: skip
+    return pytest.param(name, marks=marks)
+
+
+CASES = [_marked(name) for name in recording.names()]
+
+
+# long until every case was reconciled with the change of failures, folders and sandbox
+@pytest.mark.long
+@pytest.mark.timeout(1_800)  # a busy machine is no difference
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_differs_that_is_not_accepted(name: str) -> None:
+    fresh = recording.record(recording.load(name))
+    found, _ = checking.compare(name, fresh)
+    _, rest = accepted.listed(found, accepted.read())
+    assert not rest, "\n".join(["make golden shows all of it", *checking.shown(rest)])

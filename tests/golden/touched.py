@@ -1,0 +1,78 @@
+"""Which lines of the mutated packages a golden case, or a test, runs.
+
+As a plugin of pytest (`-p tests.golden.touched`) it writes the lines of each test file to the file
+that TOUCHED names. Processes that a case starts are not followed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from tests.golden.mutation import PACKAGES
+
+import toolmark
+
+Lines = dict[str, list[int]]
+_ROOT = Path(toolmark.__file__).parent
+_HEADS = tuple(f"{_ROOT / each}{os.sep}" for each in PACKAGES)
+
+
+@contextmanager
+def tracing() -> Iterator[dict[str, set[int]]]:
+    """Note every line of the mutated packages that runs in this block, in any thread."""
+    seen: dict[str, set[int]] = {}
+
+    def entered(frame: FrameType, event: str, argument: Any) -> Any:
+        name = frame.f_code.co_filename
+        if not name.startswith(_HEADS):
+            return None
+        lines = seen.setdefault(name[len(str(_ROOT)) + 1 :], set())
+        lines.add(frame.f_lineno)
+
+        def line(frame: FrameType, event: str, argument: Any) -> Any:
+            lines.add(frame.f_lineno)
+            return line
+
+        return line
+
+    before = sys.gettrace()
+    threading.settrace(entered)
+    sys.settrace(entered)
+    try:
+        yield seen
+    finally:
+        sys.settrace(before)
+        threading.settrace(None)
+
+
+def plain(seen: dict[str, set[int]]) -> Lines:
+    """Return lines by file, sorted."""
+    return {name: sorted(lines) for name, lines in sorted(seen.items())}
+
+
+def pytest_runtestloop(session: Any) -> bool | None:
+    """Trace all tests, then let nobody else run them."""
+    if not (path := os.environ.get("TOUCHED")):
+        return None
+    with tracing() as seen:
+        for i, item in enumerate(session.items):
+            following = session.items[i + 1] if i + 1 < len(session.items) else None
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+    Path(path).write_text(json.dumps(plain(seen)))
+    return True
+
+
+if __name__ == "__main__":  # python -m tests.golden.touched CASE FILE
+    from tests.golden import recording
+
+    with tracing() as found:
+        recording.record(recording.load(sys.argv[1]))
+    Path(sys.argv[2]).write_text(json.dumps(plain(found)))

@@ -1,0 +1,301 @@
+"""A run among sandboxed servers: what goes out of bounds ends its episode, and is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.worlds.mcp.test_sandbox_escapes import FILE, FORKS, LOOP, SHELL, SMALL, needs_sandbox
+from typer.testing import CliRunner
+
+import toolmark as tm
+from toolmark import canary, suites
+from toolmark.cli.app import app
+from toolmark.errors import SandboxError, UsageError
+from toolmark.suites.m3.suite import load
+from toolmark.types import Call, Message, Reply, Request, Task, Text
+from toolmark.worlds.mcp import config, limits, programs, sandbox, seccomp
+
+ATTACKS = {"forks": FORKS, "file": FILE, "loop": LOOP}
+QUIET = ("first", "second")
+
+
+def laid_out(folder: Path, **more: Any) -> tm.Suite:
+    """Return a suite of tasks, each to run its code in a shell; those of QUIET do no harm."""
+    entry = {"command": sys.executable, "args": [SHELL], **more}
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"shell": entry}}))
+    tasks = [
+        {
+            "id": id,
+            "question": f"Run {id}.",
+            "steps": [{"calls": [{"name": "shell/run", "arguments": {"code": id}}]}],
+            "final_reply": "Answer: done",
+            "answers": ["done"],
+        }
+        for id in (*ATTACKS, *QUIET, "leak")
+    ]
+    (folder / "tasks.json").write_text(json.dumps(tasks))
+    return load(
+        truths=str(folder / "tasks.json"), servers=str(folder / "mcp.json"), agent="loop",
+        similarity="exact",
+    )  # fmt: skip
+
+
+def runner(folder: Path) -> Any:
+    """Return a model that runs the code of its task, then answers."""
+
+    async def model(request: Request) -> Reply:
+        if request.messages[-1].role == "tool":
+            return Reply(text="Answer: done")
+        (id,) = re.findall(r"Run (\w+)\.", request.messages[-1].text)
+        here = "import os; HERE = os.getcwd()\n"
+        keys = f"glob.glob({str(folder)!r} + '/*/*/tasks.jsonl')"
+        look = f"import glob; print([open(path).read() for path in {keys}])"
+        code = here + (ATTACKS | {"leak": look}).get(id, "print('fine')")
+        return Reply(calls=(Call(name="shell/run", arguments=json.dumps({"code": code})),))
+
+    return model
+
+
+@needs_sandbox
+def test_a_fork_bomb_a_large_file_and_an_endless_loop_end_their_episodes_alone(
+    tmp_path: Path,
+) -> None:
+    suite = laid_out(tmp_path, limits=SMALL)
+    ids = (*ATTACKS, *QUIET)
+    run = tm.run(suite, runner(tmp_path), ids=ids, log_dir=tmp_path / "logs", max_connections=5)
+    assert {each.task for each in run.trajectories()} == set(QUIET)
+    assert {each.task: each.failure.kind for each in run.attempts()} == dict.fromkeys(
+        ATTACKS, "sandbox"
+    )
+    said = {each.task: each.failure.message for each in run.attempts()}
+    assert "64 processes" in said["forks"] and "CPU time" in said["loop"]
+    assert "MiB in its workspace" in said["file"]
+    assert "bubblewrap" in run.info.versions["sandbox"]
+    assert "caution" not in run.summary()
+
+
+def test_an_answer_key_in_a_request_is_a_leak_and_not_scored(tmp_path: Path) -> None:
+    suite = laid_out(tmp_path)
+    run = tm.run(
+        suite, runner(tmp_path), ids=("leak", "first"), log_dir=tmp_path / "logs", sandbox="off"
+    )
+    assert [each.task for each in run.trajectories()] == ["first"]
+    (attempt,) = run.attempts()
+    assert (attempt.task, attempt.failure.kind) == ("leak", "sandbox")
+    assert "an answer key leaked" in attempt.failure.message
+    # and so every reader learns that there was no sandbox
+    assert run.info.plan.world["sandbox"] == "off" and run.info.versions["sandbox"] == "off"
+    assert run.summary()["caution"] == sandbox.OFF
+    page = tm.write_report(run).read_text("utf-8")
+    assert sandbox.OFF in page
+
+
+@needs_sandbox
+def test_the_same_request_finds_no_key_in_the_sandbox(tmp_path: Path) -> None:
+    run = tm.run(laid_out(tmp_path), runner(tmp_path), ids=("leak",), log_dir=tmp_path / "logs")
+    (made,) = run.trajectories()
+    assert [result.text for step in made.steps for result in step.results] == ["[]\n"]
+
+
+def test_a_run_without_and_with_a_sandbox_are_not_the_same_run(tmp_path: Path) -> None:
+    suite = laid_out(tmp_path)
+    runs = [
+        tm.run(suite, "test/oracle", ids=("first",), log_dir=tmp_path / "logs", sandbox=setting)
+        for setting in ("off", *(() if sandbox.lacking() else ("required",)), "off")
+    ]
+    assert runs[0].info.plan.hash == runs[-1].info.plan.hash
+    assert len({run.info.plan.hash for run in runs}) == len(runs) - 1
+
+
+def test_a_run_is_refused_in_one_line_where_there_is_no_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name, **more: None)
+    sandbox._tried.cache_clear()
+    suite = laid_out(tmp_path)
+    words = ["-T", f"truths={tmp_path / 'tasks.json'}", "-T", f"servers={tmp_path / 'mcp.json'}"]
+    words += ["-T", "agent=loop", "-T", "similarity=exact", "--log-dir", str(tmp_path / "logs")]
+    try:
+        with pytest.raises(UsageError) as refused:
+            tm.run(suite, "test/oracle", log_dir=tmp_path / "logs")
+        told = str(refused.value)
+        assert "apt-get install bubblewrap" in told and "--sandbox off" in told
+        assert "\n" not in told and not (tmp_path / "logs").exists()
+        for command in (
+            ["run", "m3", "-m", "test/oracle", *words],
+            ["run", "m3", "-m", "test/oracle", "--dry-run", *words],
+            ["doctor", "--servers", str(tmp_path / "mcp.json")],
+        ):
+            done = CliRunner().invoke(app, command)
+            assert isinstance(done.exception, UsageError) and str(done.exception) == told
+        monkeypatch.undo()
+        off = ["run", "m3", "-m", "test/oracle", *words, "--sandbox", "off", "--ids", "first"]
+        done = CliRunner().invoke(app, off)
+        assert sandbox.OFF in done.output.replace("\n", " ")
+    finally:
+        sandbox._tried.cache_clear()
+
+
+def test_other_systems_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert "needs Linux" in sandbox.lacking() and "--sandbox off" in sandbox.lacking()
+
+
+def test_a_word_that_is_no_setting_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="required or off"):
+        tm.run(laid_out(tmp_path), "test/oracle", log_dir=tmp_path / "logs", sandbox="perhaps")
+
+
+# --- canaries -----------------------------------------------------------------------------
+
+
+def asked(text: str, **more: Any) -> Request:
+    return Request(messages=(Message(role="user", parts=(Text(text),), **more),))
+
+
+def test_a_canary_stands_in_stored_tasks_alone(tmp_path: Path) -> None:
+    suite = suites.load("funcbench", core=3, depth=2, graphs=2, seed=1)
+    run = tm.run(suite, "test/oracle", log_dir=tmp_path)
+    lines = (run.path / "tasks.jsonl").read_text().splitlines()
+    assert [json.loads(line)["canary"] for line in lines] == [canary.of(t) for t in suite]
+    assert list(run.tasks()) == list(suite)
+    for name in ("trajectories.jsonl", "scores.jsonl", "summary.json", "run.json"):
+        assert "toolmark-canary-" not in (run.path / name).read_text()
+
+
+def test_only_a_whole_canary_counts() -> None:
+    mark = canary.of(Task(id="a", suite="s", turns=()))
+    assert canary.seen(f"x {mark} y") and canary.seen(mark * 2)
+    changed = mark[:-1] + ("0" if mark[-1] != "0" else "1")
+    for text in ("", mark[:-1], changed, "toolmark-canary-" + "0" * 40):
+        assert not canary.seen(text)
+
+    async def model(request: Request, /) -> Reply:
+        return Reply(text="answered")
+
+    guarded = canary.guarded(model)
+    assert asyncio.run(guarded(asked(changed))).text == "answered"
+    told = Call(name="f", arguments=json.dumps({"text": mark}))
+    for request in (asked(mark), asked("", calls=(told,))):
+        with pytest.raises(SandboxError, match="answer key leaked"):
+            asyncio.run(guarded(request))
+
+
+# --- what a server is shown ---------------------------------------------------------------
+
+
+def parsed(entry: dict[str, Any], folder: Path | None = None) -> config.Server:
+    (server,) = config.parse({"mcpServers": {"a": entry}}, "x", folder=folder)
+    return server
+
+
+def test_a_server_declares_paths_and_network(tmp_path: Path) -> None:
+    for name in ("data", "out", "keys"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "keys" / "tasks.jsonl").touch()
+    entry = {"command": sys.executable, "paths": ["data", {"path": "out", "write": True}]}
+    server = parsed({**entry, "network": True}, tmp_path)
+    box = config.launch(server, tmp_path / "w" / "e").box
+    assert box is not None and box.network and "--unshare-net" not in [*box.options()]
+    assert box.shows(f"{tmp_path}/data/a") and not box.writes(f"{tmp_path}/data/a")
+    assert box.writes(f"{tmp_path}/out/b") and not box.shows(f"{tmp_path}/keys/tasks.jsonl")
+    plain = config.launch(parsed(entry, tmp_path), tmp_path / "w" / "e").box
+    assert plain is not None and "--unshare-net" in [*plain.options()]
+
+
+def test_answers_stay_hidden_in_what_is_declared(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    entry = {"command": sys.executable, "paths": [str(tmp_path)]}
+    with sandbox.hiding(tmp_path / "runs"):
+        box = config.launch(parsed(entry), tmp_path / "w" / "e").box
+        assert box is not None and box.shows(f"{tmp_path}/a")
+        assert not box.shows(f"{tmp_path}/runs/a/tasks.jsonl")
+        assert str(tmp_path / "runs") in [*box.options()]
+        inside = parsed({**entry, "paths": [str(tmp_path / "runs")]})
+        assert "holds answers" in config.missing(inside)
+
+
+def test_a_file_of_the_workspace_stays_writable_though_it_is_named(tmp_path: Path) -> None:
+    script, own = tmp_path / "server.py", tmp_path / "w" / "e" / "data.db"
+    own.parent.mkdir(parents=True)
+    for path in (script, own):
+        path.touch()
+    named = ["${config_dir}/server.py", "--db", "${workspace}/data.db"]
+    server = parsed({"command": sys.executable, "args": named}, tmp_path)
+    box = config.launch(server, own.parent).box
+    assert box is not None and box.writes(str(own))
+    assert box.shows(str(script)) and not box.writes(str(script))
+
+
+@pytest.mark.parametrize("path", ["/", "/proc", "/dev", "/nowhere/at/all"])
+def test_some_paths_cannot_be_declared(path: str) -> None:
+    assert "paths: " in config.missing(parsed({"command": sys.executable, "paths": [path]}))
+
+
+def test_a_package_is_started_as_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / ".npm/_npx/1a"
+    package = made / "node_modules/@x/server"
+    package.mkdir(parents=True)
+    (made / "package.json").write_text(json.dumps({"_npx": {"packages": ["@x/server"]}}))
+    (package / "package.json").write_text(json.dumps({"bin": {"server": "index.js"}}))
+    (package / "index.js").touch()
+    tool = tmp_path / ".local/share/uv/tools/my-server/bin/my-server"
+    tool.parent.mkdir(parents=True)
+    tool.touch()
+    for name in ("NPM_CONFIG_CACHE", "XDG_DATA_HOME", "UV_TOOL_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(shutil, "which", lambda name, **more: f"/usr/bin/{name}")
+    found = programs.installed(["/usr/bin/npx", "-y", "@x/server", "--a"], tmp_path)
+    assert found is not None and found.argv == (
+        "/usr/bin/node", str(package / "index.js"), "--a",
+    )  # fmt: skip
+    found = programs.installed(["uvx", "my-server", "b"], tmp_path)
+    assert found is not None and found.argv == (str(tool), "b")
+    assert programs.installed(["npx", "-y", "@x/other"], tmp_path) is None
+    assert programs.launcher(["uvx", "--from", "a", "b"]) == ""
+
+
+def test_a_package_that_is_not_installed_names_the_line_to_add(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "npx").touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    told = config.missing(parsed({"command": "npx", "args": ["-y", "@x/server"]}))
+    assert "`npx -y @x/server --help` once" in told and '"network": true' in told
+
+
+# --- limits -------------------------------------------------------------------------------
+
+
+def test_groups_are_made_where_the_system_lets_us(tmp_path: Path) -> None:
+    old = "8:pids:/\n4:memory:/m\n0::/\n"
+    for name in ("pids", "memory/m"):
+        (tmp_path / name).mkdir(parents=True)
+    assert limits.parents(old, tmp_path) == {
+        "pids": tmp_path / "pids", "memory": tmp_path / "memory/m",
+    }  # fmt: skip
+    new = "0::/user.slice/app.slice/shell.scope\n"
+    above = tmp_path / "user.slice/app.slice"
+    (above / "shell.scope").mkdir(parents=True)
+    assert limits.parents(new, tmp_path) == {}
+    (above / "cgroup.subtree_control").write_text("memory pids\n")
+    (above / "cgroup.procs").touch()
+    assert limits.parents(new, tmp_path) == {"pids": above, "memory": above}
+    (above / "cgroup.subtree_control").write_text("cpu\n")
+    assert limits.parents(new, tmp_path) == {}
+
+
+def test_the_filter_knows_its_machines() -> None:
+    for machine in ("x86_64", "aarch64"):
+        code = seccomp.program(machine)
+        assert code and len(code) % 8 == 0 and len(code) < 4096
+    assert seccomp.program("riscv64") == b""
