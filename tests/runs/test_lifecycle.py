@@ -23,7 +23,7 @@ import toolmark as tm
 from toolmark import codec
 from toolmark.errors import DataError, Timeout, UsageError
 from toolmark.media import Media
-from toolmark.runs import jsonl
+from toolmark.runs import identity, jsonl
 from toolmark.runs.lifecycle import SUMMARY, Sign, finishing_command, is_alive, read_sign
 from toolmark.runs.plan import Plan, differences
 from toolmark.runs.presentation import unfinished
@@ -549,6 +549,42 @@ def test_of_long_values_what_differs_is_shown_and_of_many_files_the_first() -> N
 def test_a_knob_that_differs_is_named(tmp_path: Path) -> None:
     begun(tmp_path, broken, mini.load(n=5))
     assert begun(tmp_path, broken) == ["new run: -T n differs (5 -> 6)"]
+
+
+def test_a_notebook_s_edited_tasks_are_never_mixed_with_those_before(tmp_path: Path) -> None:
+    """Code in no file has no hash, so that its tasks are all that tells of an edit."""
+
+    def suite(seed: int) -> Suite:
+        class Rows(mini.Sums):
+            def __iter__(self) -> Iterator[Task]:
+                return (replace(task, seed=seed) for task in super().__iter__())
+
+        async def site(media: Media) -> AsyncIterator[mini.Site]:
+            yield mini.Site()
+
+        def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
+            return mini.score(task, trajectory)
+
+        for each in (Rows, site, score):
+            each.__module__ = "a_notebook"
+        scorer = dataclasses.replace(mini.SCORER, score=score)
+        made = dataclasses.replace(mini.load(n=6), tasks=Rows(6), scorer=scorer)
+        return dataclasses.replace(made, site=asynccontextmanager(site))
+
+    assert identity.suite_hashes(suite(1)) == {}
+    assert begun(tmp_path, broken, suite(1)) == []
+    (told,) = begun(tmp_path, broken, suite(1))
+    assert told.startswith("continuing ")
+    (told,) = begun(tmp_path, mini.Adder(), suite(2))
+    assert told.startswith("new run: the tasks differ from those of ")
+
+
+def test_a_suite_is_toolmark_s_own_where_all_of_it_is() -> None:
+    own = tm.load("funcbench", core=3, depth=2, graphs=1, seed=1)
+    assert identity.is_own(own)
+    assert not identity.is_own(dataclasses.replace(own, tasks=list(own)))
+    assert not identity.is_own(dataclasses.replace(own, scorer=mini.SCORER))
+    assert not identity.is_own(mini.load())
 
 
 def test_a_run_that_is_done_begins_anew_and_says_so(tmp_path: Path) -> None:

@@ -73,10 +73,11 @@ def _tasks_changed(run: Run, suite: Suite, plan: Plan) -> bool:
     """Tell whether a user's suite has other tasks by now, where that can be told without a cost.
 
     It cannot where the seed was drawn, and where tasks are finished only as they are asked. What
-    suites of ours read is part of the request (`Plan.world`).
+    suites of ours read is part of the request (`Plan.world`). Code that stands in no file, as that
+    of a notebook, has no hash: its tasks are all that tells of an edit.
     """
     drawn = suite.seed != run.info.seed
-    if plan.tasks or drawn or not plan.modules or suite.make is not as_they_are:
+    if plan.tasks or drawn or identity.is_own(suite) or suite.make is not as_they_are:
         return False
     found = hashlib.sha256()
     for task in select(suite, plan, suite.seed):

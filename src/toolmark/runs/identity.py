@@ -96,6 +96,12 @@ def suite_hashes(suite: Suite) -> dict[str, str]:
     return _hashes(roots, without=judges - {module.name for module in roots})
 
 
+def is_own(suite: Suite) -> bool:
+    """Tell whether a suite is toolmark's own: its place, its tasks and its scorer are."""
+    things = (suite.site, type(suite.tasks), suite.scorer.score)
+    return all(_module_name(thing).partition(".")[0] == OWN for thing in things)
+
+
 def model_hashes(model: object) -> dict[str, str]:
     """Return the hashes of the user's modules behind a model: an object, or `module:attribute`."""
     if isinstance(model, str):
@@ -140,11 +146,7 @@ def _roots(things: Iterable[Any]) -> list[_Module]:
     """Return the modules in which objects stand; those of a notebook stand in none."""
     found: dict[str, _Module] = {}
     for thing in things:
-        while isinstance(thing, partial):
-            thing = thing.func
-        thing = inspect.unwrap(thing) if callable(thing) else thing
-        plain = inspect.isroutine(thing) or inspect.isclass(thing)
-        name = (thing if plain else type(thing)).__module__
+        name = _module_name(thing)
         module = sys.modules.get(name)
         file = getattr(module, "__file__", None)
         if module is not None and file and Path(file).is_file():
@@ -152,6 +154,15 @@ def _roots(things: Iterable[Any]) -> list[_Module]:
                 name = Path(file).stem
             found[name] = _Module(name, Path(file), module.__package__ or "")
     return list(found.values())
+
+
+def _module_name(thing: Any) -> str:
+    """Return the name of the module in which a function, a class or an object's class stands."""
+    while isinstance(thing, partial):
+        thing = thing.func
+    thing = inspect.unwrap(thing) if callable(thing) else thing
+    plain = inspect.isroutine(thing) or inspect.isclass(thing)
+    return str((thing if plain else type(thing)).__module__)
 
 
 def _hashes(
