@@ -39,6 +39,17 @@ def in_file(spec: str) -> bool:
     return bool(colon) and place.endswith(".py") and name.isidentifier()
 
 
+def normal(spec: str) -> str:
+    """Return the one way to write `FILE.py:NAME`: from the current folder, where it lies there."""
+    if not in_file(spec):
+        return spec
+    place, _, name = spec.rpartition(":")
+    file, here = Path(os.path.abspath(place)), Path.cwd()
+    return (
+        f"{file.relative_to(here) if file.is_relative_to(here) else os.path.normpath(place)}:{name}"
+    )
+
+
 def attribute(spec: str) -> Any:
     """Import `module:attribute` or `FILE.py:NAME`.
 

@@ -31,6 +31,8 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "other.py").write_text(OTHER)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    for name in ("shop", "other"):
+        sys.modules.pop(name, None)  # of another test
     yield tmp_path
     for name in ("shop", "other"):
         sys.modules.pop(name, None)

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark import codec
+from toolmark import codec, plugin
 from toolmark.errors import DataError, Timeout, UsageError
 from toolmark.media import Media
 from toolmark.runs import identity, jsonl
@@ -498,6 +498,9 @@ class Shop:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *, apart: bool) -> None:
         self.folder, self._patch = folder, monkeypatch
         monkeypatch.syspath_prepend(str(folder))
+        for name in ("shop", "shop_score"):  # what a test imports does not outlast it
+            monkeypatch.setitem(sys.modules, name, sys.modules[__name__])
+            monkeypatch.delitem(sys.modules, name)
         if apart:
             head = "import dataclasses\nfrom tests.runs import mini\n"
             (folder / "shop_score.py").write_text(head + OWN_SCORER)
@@ -604,6 +607,41 @@ def test_an_edited_suite_is_never_mixed_with_the_one_before(
     assert lines[2] == f"--continue accepts the edit, and goes on with {first.path}"
     assert len(list(runs.iterdir())) == 2
     assert model.asked == []
+
+
+def test_to_continue_is_offered_only_where_it_would_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop, runs = Shop(tmp_path, monkeypatch, apart=True), tmp_path / "runs"
+    play(runs, mini.Adder(), shop.suite())
+    shop.edit("shop.py")
+    (line,) = begun(runs, mini.Adder(), shop.suite())  # there is nothing left to go on with
+    assert line.startswith("new run: the suite's module shop differs (")
+
+
+def test_an_edit_is_accepted_of_the_run_that_was_asked_so_not_of_a_newer_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop, runs = Shop(tmp_path, monkeypatch, apart=True), tmp_path / "runs"
+    first = play(runs, broken, shop.suite())
+    newer = play(runs, broken, shop.suite(), temperature=0.5)
+    shop.edit("shop.py")
+    assert play(runs, mini.Adder(), shop.suite(), continue_=True).path == first.path
+    found = play(runs, mini.Adder(), shop.suite(), temperature=0.5, continue_=True)
+    assert found.path == newer.path
+
+
+def test_one_file_is_one_suite_however_its_place_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Shop(tmp_path, monkeypatch, apart=False)
+    place = next(tmp_path.rglob("shop.py"))
+    monkeypatch.chdir(place.parent)
+    ways = ("shop.py", "./shop.py", f"../{place.parent.name}/shop.py", str(place))
+    assert {tm.load(f"{way}:load").spec for way in ways} == {"shop.py:load"}
+    monkeypatch.chdir(tmp_path.parent)
+    assert plugin.normal(f"{place}:load") == f"{place.relative_to(tmp_path.parent)}:load"
+    assert plugin.normal("elsewhere.shop:load") == "elsewhere.shop:load"
 
 
 def test_an_edit_that_is_accepted_goes_on_and_is_remembered(

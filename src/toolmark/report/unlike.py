@@ -75,8 +75,9 @@ def warnings(a: Run, b: Run, n_changed: int, example: str) -> Iterator[str]:
     if one != other:
         yield "the data behind the runs differ (hashes)"
     if files := _judged_otherwise(a, b):
+        told = ", ".join(files) if len(files) <= LISTED else _shown(files)
         yield (
-            f"different scorers of {a.info.plan.suite} made the scores ({_shown(files)} differ); "
+            f"different scorers of {a.info.plan.suite} made the scores ({told} differ); "
             "toolmark score RUN scores each with the scorer of today, and asks no model"
         )
 

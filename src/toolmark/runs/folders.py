@@ -60,7 +60,8 @@ def choose(
                 for module in shared
                 if last.info.plan.modules.get(module) != plan.modules.get(module)
             ]
-            lines.append(f"--continue accepts the edit, and goes on with {name}")
+            if not goes_on(last):
+                lines.append(f"--continue accepts the edit, and goes on with {name}")
         return Choice(None, tuple(lines))
     if why := goes_on(last):
         return Choice(None, (f"new run: {why}",))
@@ -150,15 +151,19 @@ def newest(parent: Path, plan: Plan) -> Run | None:
 
 
 def _latest(parent: Path, plan: Plan) -> Run | None:
-    """Return the newest run of this suite and model; what is no readable run is passed over."""
-    begun: list[tuple[bool, str, int, Path]] = []
+    """Return the newest run of this suite and model; what is no readable run is passed over.
+
+    One of the same request comes first, then one that differs in edits of the user's code alone.
+    """
+    begun: list[tuple[bool, bool, str, int, Path]] = []
     for path in parent.glob(f"{_slug(plan.suite)}-{_slug(plan.model)}-*"):
         with suppress(ToolmarkError, OSError):
             info = Run(path).info
             if (info.plan.suite, info.plan.model) == (plan.suite, plan.model):
                 age = info.created, (path / "tasks.jsonl").stat().st_mtime_ns
                 # one that went on after an edit keeps the name of the request that began it
-                begun.append((info.plan.hash == plan.hash, *age, path))
+                alike = info.plan.hash == plan.hash, only_edited(info.plan, plan)
+                begun.append((*alike, *age, path))
     return Run(max(begun)[-1]) if begun else None
 
 

@@ -70,7 +70,7 @@ def load(name: str, **knobs: Any) -> Suite:
     make = _maker(name)
     given = _settle(name, make, knobs)
     made: Any = make(**given)  # of others: it may be anything
-    spec = "" if name in SUITES else name
+    spec = "" if name in SUITES else plugin.normal(name)
     return replace(made, given=given, spec=spec) if isinstance(made, Suite) else made
 
 
