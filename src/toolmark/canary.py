@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
+from typing import Any
 
 from toolmark.errors import SandboxError
 from toolmark.types import Message, Model, Reply, Request, Task, Text
@@ -44,27 +45,18 @@ def guarded(model: Model) -> Model:
     """
     before: tuple[Message, ...] = ()
 
-    async def asked(request: Request, /) -> Reply:
+    def asked(request: Request, /) -> Coroutine[Any, Any, Reply]:
         nonlocal before
-        if _marked(request.messages[_shared(before, request.messages) :]):
+        messages, n = request.messages, len(before)
+        if _marked(messages[n:] if messages[:n] == before else messages):
             raise SandboxError(
                 "an answer key leaked: a mark that stands only in stored tasks is in what the "
                 "model is asked; where a tool showed it, its server can read run folders or sets"
             )
-        before = request.messages
-        return await model(request)
+        before = messages
+        return model(request)
 
     return asked
-
-
-def _shared(before: tuple[Message, ...], now: tuple[Message, ...]) -> int:
-    """Return how many messages at the beginning are the same objects."""
-    n = 0
-    for old, new in zip(before, now, strict=False):
-        if old is not new:
-            break
-        n += 1
-    return n
 
 
 def _marked(messages: Iterable[Message]) -> bool:
