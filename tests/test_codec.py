@@ -201,3 +201,24 @@ def test_other_text_and_numerals_stay_as_they_are(text: str) -> None:
 @pytest.mark.parametrize("number", [-1, 0.5, -0.25, 1e-7, 3])
 def test_numbers_stay_numbers(number: float) -> None:
     assert float(codec.csv_cell(number)) == number
+
+
+@pytest.mark.parametrize("source", ["[1, one]", "f(2)", "-'x'", "1**9"])
+def test_what_is_no_literal_is_told_of_alike_every_time(source: str) -> None:
+    """An address in memory in stored evidence would make equal runs differ."""
+    told = set()
+    for _ in range(2):
+        with pytest.raises(ValueError) as caught:
+            codec.literal(source)
+        told.add(str(caught.value))
+    assert len(told) == 1 and "0x" not in told.pop()
+    assert codec.literal("[1, 'a', (2.5, None)]") == [1, "a", (2.5, None)]
+
+
+def test_objects_are_stored_without_their_addresses() -> None:
+    held = {"a": object(), "b": [test_objects_are_stored_without_their_addresses]}
+    assert codec.plain(held) == {
+        "a": "<object>",
+        "b": ["<function test_objects_are_stored_without_their_addresses>"],
+    }
+    assert codec.plain("<x object at 0x7f00>") == "<x object at 0x7f00>", "texts stay as they are"

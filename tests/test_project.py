@@ -98,7 +98,7 @@ def test_broad_catches_stand_where_faults_of_ours_are_turned_into_not_run() -> N
         and (node.type is None or ast.unparse(node.type) in ("Exception", "BaseException"))
         and not any(isinstance(inner, ast.Raise) for inner in node.body)
     ]
-    assert broad == ["runs/presenting.py", "runs/runner.py", "runs/scoring.py"]
+    assert broad == ["runs/play.py", "runs/presenting.py", "runs/scoring.py"]
 
 
 def test_public_names_load_and_shadow_no_subpackage() -> None:

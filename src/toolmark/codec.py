@@ -26,6 +26,7 @@ MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 200
 _MAX_ROWS = 10**6  # characters
 
+_ADDRESS = re.compile(r"(?: object)? at 0x[0-9a-f]{1,16}(?=>)")
 _FORMULA = re.compile(r"'*\s*[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?\d{1,400}(\.\d{1,400})?(e[+-]?\d{1,4})?\s?%?", re.IGNORECASE)
 _encoder = msgspec.json.Encoder()
@@ -74,13 +75,33 @@ def rows(text: str) -> list[dict[str, Any]]:
     """
     if len(text) > _MAX_ROWS:
         return []
-    for read in (json.loads, ast.literal_eval):
+    for read in (json.loads, literal):
         try:
             found = read(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
         return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
     return []
+
+
+def literal(source: str | ast.expr) -> Any:
+    """Return the value of a Python literal, as `ast.literal_eval` does.
+
+    What is none raises ValueError, SyntaxError, TypeError, RecursionError or MemoryError; no
+    message holds an address in memory, so that equal texts are told of alike.
+    """
+    try:
+        return ast.literal_eval(source)
+    except ValueError as error:
+        raise ValueError(without_addresses(str(error))) from None
+
+
+def without_addresses(text: str) -> str:
+    """Return what Python writes of objects, "<Name object at 0x7f...>", without their addresses.
+
+    An address differs in every process, so that equal runs would store different texts.
+    """
+    return _ADDRESS.sub("", text)
 
 
 def _depth(text: str) -> int:
@@ -112,7 +133,7 @@ def plain(value: Any) -> Any:
     """Return the value as JSON can hold it.
 
     Odd floats and integers beyond 64 bits become strings, tuples and sets lists, keys
-    strings, anything unknown its repr.
+    strings, anything unknown its repr, without its address.
     """
     match value:
         case None | bool():
@@ -130,7 +151,7 @@ def plain(value: Any) -> Any:
         case set() | frozenset():
             return sorted((plain(item) for item in value), key=repr)
         case _:
-            return escape(repr(value))
+            return escape(without_addresses(repr(value)))
 
 
 def _digits(value: int) -> str:

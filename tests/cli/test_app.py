@@ -19,7 +19,7 @@ from PIL import Image
 from tests.servers.mind import Command, Mind
 
 from toolmark import codec, plugin, suites
-from toolmark.cli.app import app
+from toolmark.cli.app import _failed_gate, app
 from toolmark.runs.store import Run
 from toolmark.types import Image as Picture
 
@@ -364,10 +364,29 @@ def test_score_show_report_and_compare_work_on_what_run_left(toolmark: Command) 
     assert Path("page.html").stat().st_size > 10_000
 
 
-def test_fail_under_is_an_exit_code(toolmark: Command) -> None:
+def test_fail_under_is_an_exit_code_and_a_line_that_says_why(toolmark: Command) -> None:
     words = ("run", "funcbench", "-m", "test/null", *SMALL)
-    assert toolmark(*words, "--fail-under", "0.5").code == 1
-    assert toolmark(*words, "--fresh", "--fail-under", "0").code == 0
+    failed = toolmark(*words, "--fail-under", "0.5")
+    assert failed.code == 1
+    assert "--fail-under 0.5 failed: the score is 0" in failed.err
+    passed = toolmark(*words, "--fresh", "--fail-under", "0")
+    assert passed.code == 0 and "--fail-under" not in passed.err
+
+
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [
+        ({"value": 0.9, "partial": "1 of 3 categories run"}, "there is no whole score: 1 of 3"),
+        ({"value": None}, "there is no score"),
+        ({"value": 0.4999}, "the score is 0.4999"),
+        ({"value": 0.5}, ""),
+    ],
+)
+def test_only_a_whole_score_passes_a_gate(score: dict[str, Any], said: str) -> None:
+    found = _failed_gate({"score": score}, 0.5)
+    assert found.startswith("--fail-under 0.5 failed: ") == bool(said)
+    assert said in found
+    assert not _failed_gate({"score": score}, None)
 
 
 def test_a_corrupt_folder_is_named_by_line_and_left_alone(toolmark: Command) -> None:

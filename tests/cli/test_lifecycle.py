@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -12,6 +13,19 @@ from toolmark.errors import UsageError
 from toolmark.runs.store import Run
 
 WORDS = ("run", "funcbench", "-T", "core=3", "-T", "depth=2", "-T", "graphs=2", "--seed", "7")
+
+
+ODD = """
+from dataclasses import replace
+from msgspec.structs import replace as renamed
+import toolmark as tm
+from toolmark.suites.funcbench.suite import SCORER
+
+def load() -> tm.Suite:
+    suite = tm.load("funcbench", core=3, depth=2, graphs=1, seed=3)
+    task = renamed(next(iter(suite)), id="it's [b]", suite="odd")
+    return replace(suite, name="odd", tasks=[task], scorer=SCORER)
+"""
 
 
 def the_run() -> Path:
@@ -53,6 +67,35 @@ def test_the_printed_command_finishes_a_run_that_was_not(toolmark: Command, mind
     command = str(caught.value).partition("next: ")[2]
     assert toolmark(*shlex.split(command)[1:]).code == 0
     assert Run(path).finished
+
+
+def steps(said: str) -> list[list[str]]:
+    """Return the commands that are printed as next steps, as a shell reads them."""
+    found = re.findall(r"next: (toolmark (?:show|report|score) .*?)(?:  \(|$)", said, re.MULTILINE)
+    return [shlex.split(command)[1:] for command in found]
+
+
+def test_every_printed_next_step_works_when_pasted(
+    toolmark: Command, mind: Mind, tmp_path: Path
+) -> None:
+    """Folders, ids and files of suites may hold what a shell or a console would obey."""
+    logs = "my [red] runs; x"
+    Path("odd suites").mkdir()
+    Path("odd suites/shop.py").write_text(ODD)
+    mind.status = 400
+    words = ("run", "odd suites/shop.py:load", "-m", mind.model, "--log-dir", logs)
+    said = toolmark(*words, "--max-retries", "0")
+    assert said.code == 3
+    path = next(Path(logs).iterdir())
+    assert str(path) in said.out
+    asked = steps(said.out)
+    assert asked == [["show", str(path), "it's [b]"], ["report", str(path)]]
+    (path / "summary.json").unlink()
+    asked += steps(toolmark("show", str(path)).err)
+    assert asked[-1] == ["score", str(path), "--suite", "odd suites/shop.py:load"]
+    for command in asked:
+        done = toolmark(*command)
+        assert done.code == 0, done.err
 
 
 def test_to_begin_anew_and_to_go_on_exclude_each_other(toolmark: Command) -> None:

@@ -245,7 +245,7 @@ def test_a_run_whose_first_requests_never_fit_is_not_run_and_says_why(tmp_path: 
     summary = run.summary()
     assert (summary["n_run"], summary["n_not_run"]) == (0, 6)
     assert summary["failures"] == {"rejected.other": 6} and "too long" in summary["caution"]
-    assert _verdict(summary, None, stopped=False) == codes.NOT_RUN
+    assert _verdict(summary, "", stopped=False) == codes.NOT_RUN
     (step,) = advice.steps(run, [NEVER_FITS] * 6)
     assert "--fresh" in step
     tm.rescore(run, mini.SCORER)
@@ -346,7 +346,7 @@ def shown(run: Run) -> dict[str, Any]:
         "reasons": [row[:-1] for row in _cells(reasons)],
         "absent": [row[:-1] for row in _cells(absent)],
         "advice": [told.replace(str(run.path), "RUN") for told in advice.steps(run, found)],
-        "code": _verdict(summary, None, stopped=False),
+        "code": _verdict(summary, "", stopped=False),
         "causes": [failure.cause for failure in found],
         "asked again": sorted(task.id for task, _ in run.missing(run.done())),
     }
@@ -384,7 +384,7 @@ def test_messages_change_nothing_while_it_runs(
     def quiet(error: BaseException, stage: Stage) -> Failure:
         return replace(failure_of(error, stage), message="x")
 
-    for module in ("runner", "scoring", "judging"):
+    for module in ("play", "scoring", "judging"):
         monkeypatch.setattr(f"toolmark.runs.{module}.failure_of", quiet)
     assert [play("c", 12), play("d", 30)] == before
     assert before[1][1] == 5

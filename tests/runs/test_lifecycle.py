@@ -25,6 +25,8 @@ from toolmark.errors import DataError, Timeout, UsageError
 from toolmark.media import Media
 from toolmark.runs import jsonl
 from toolmark.runs.lifecycle import SUMMARY, Sign, finishing_command, is_alive, read_sign
+from toolmark.runs.plan import Plan, differences
+from toolmark.runs.presentation import unfinished
 from toolmark.runs.runner import Progress
 from toolmark.runs.setups import SetupStates, Unmet
 from toolmark.runs.store import Folder, Run
@@ -98,13 +100,42 @@ def test_while_it_runs_its_state_and_process_are_readable(tmp_path: Path) -> Non
     assert not is_alive(found.sign())
 
 
-def test_a_process_that_is_gone_is_dead_and_one_elsewhere_by_its_last_sign(tmp_path: Path) -> None:
-    code = (
-        "import os, sys; from pathlib import Path; from toolmark.runs.lifecycle import Heart; "
-        "Heart(Path(sys.argv[1])).enter('running', 3); print('there', flush=True); sys.stdin.read()"
-    )
+def test_of_a_run_under_way_it_is_said_who_works_on_it(tmp_path: Path) -> None:
+    seen: list[set[str]] = []
+
+    def watch(progress: Progress) -> None:
+        (path,) = tmp_path.iterdir()
+        seen.append({s.failure.message for s in Run(path).scores() if s.failure is not None})
+
+    found = play(tmp_path, mini.Adder(), watch=watch)
+    assert seen[0] == {"not asked yet"}
+    (found.path / SUMMARY).unlink()
+    assert "shown. next: toolmark score " in unfinished(found)
     with subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", WORKING, str(found.path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as child:  # fmt: skip
+        assert child.stdout is not None
+        child.stdout.readline()
+        told = unfinished(found)
+        assert f"Process {child.pid} on " in told
+        assert "works on it; when that has ended, next: toolmark score " in told
+        child.kill()
+        child.wait()
+    assert "shown. next: toolmark score " in unfinished(found)
+
+
+WORKING = (
+    "import sys; from pathlib import Path; from toolmark.runs.lifecycle import Heart; "
+    "Heart(Path(sys.argv[1])).enter('running', 3); print('there', flush=True); sys.stdin.read()"
+)
+
+
+def test_a_process_that_is_gone_is_dead_and_one_elsewhere_by_its_last_sign(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", WORKING, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     ) as child:
         assert child.stdout is not None
         child.stdout.readline()
@@ -132,7 +163,16 @@ def test_what_cannot_be_read_of_a_state_hides_nothing(tmp_path: Path) -> None:
         found.summary()
 
 
-def test_the_command_that_finishes_a_run_can_be_pasted() -> None:
+def test_the_command_that_finishes_a_run_can_be_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.py").touch()
+    assert finishing_command(Path("r"), "shop.py:load") == "toolmark score r --suite shop.py:load"
+    # from here the file is not found: what the user has to put in is no name of a file
+    for spec in ("a/shop.py:load", "/home/other/shop.py:load"):
+        told = finishing_command(Path("r"), spec)
+        assert told == "toolmark score r --suite FOLDER/shop.py:load"
     assert finishing_command(Path("runs/a b")) == "toolmark score 'runs/a b'"
     assert finishing_command(Path("r"), "shop:load") == "toolmark score r --suite shop:load"
 
@@ -492,6 +532,18 @@ def test_what_differs_is_said_in_a_line(
     assert begun(tmp_path, broken, **second) == [said]
     (told,) = begun(tmp_path, mini.Adder(), **second)
     assert told.startswith("continuing ") and told.endswith("episodes are stored")
+
+
+def test_of_long_values_what_differs_is_shown_and_of_many_files_the_first() -> None:
+    words = [f"category_{n}" for n in range(30)]
+    read = {f"data/{n}.json": "0" * 64 for n in range(9)}
+    old = Plan(suite="s", model="m", dialect="native", knobs={"category": words}, world=read)
+    new = replace(old, knobs={"category": [*words[:20], "other"]}, world={})
+    first, *rest, last = differences(old, new)
+    before, after = first.removeprefix("-T category differs (").removesuffix(")").split(" -> ")
+    assert "category_20" in before and "other" in after and len(first) < 180
+    assert rest == [f"what is read, data/{n}.json differs (00000000 -> none)" for n in range(3)]
+    assert last == "what is read, 6 more differ"
 
 
 def test_a_knob_that_differs_is_named(tmp_path: Path) -> None:

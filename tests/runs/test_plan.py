@@ -73,10 +73,20 @@ def test_an_unknown_id_names_the_nearest() -> None:
 def test_a_sample_is_spread_in_proportion(sizes: dict[str, int], n: int) -> None:
     total = sum(sizes.values())
     plan = msgspec.structs.replace(PLAN, sample=n)
+    if n > total:
+        with pytest.raises(UsageError, match=rf"--sample {n}: there are {total} tasks"):
+            list(select(suite(sizes), plan, 0))
+        return
     drawn = [t.category for t in select(suite(sizes), plan, 0)]
-    assert len(drawn) == min(n, total)
+    assert len(drawn) == n
     for name, count in Counter(drawn).items():
-        assert abs(count - min(n, total) * sizes[name] / total) < 1
+        assert abs(count - n * sizes[name] / total) < 1
+
+
+def test_a_sample_of_named_tasks_is_refused() -> None:
+    plan = msgspec.structs.replace(PLAN, sample=1, ids=("a1", "a2"))
+    with pytest.raises(UsageError, match="leave out one"):
+        list(select(suite({"a": 5}), plan, 0))
 
 
 def test_a_sample_is_the_same_for_the_same_seed() -> None:

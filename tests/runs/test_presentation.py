@@ -18,7 +18,7 @@ import toolmark as tm
 from toolmark import suites
 from toolmark.errors import DataError, ToolmarkError
 from toolmark.report import compare, page
-from toolmark.runs import presentation, scoring
+from toolmark.runs import presentation, presenting, scoring
 from toolmark.runs.presentation import FILE, VIEWS, Views, read_presentation
 from toolmark.runs.store import Run
 from toolmark.stats.columns import Columns, columns
@@ -110,6 +110,21 @@ def test_a_fault_in_tables_or_views_ends_no_run_and_is_shown(tmp_path: Path) -> 
     assert run.summary()["n_run"] == 4
     text = page.write([run], tmp_path / "r.html").read_text()
     assert text.count("no table today") >= 2
+
+
+def test_views_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    run = presented(make(tmp_path, n=4), SCORER)
+    before = (run.path / VIEWS).read_bytes()
+
+    def interrupted(task: Task, trajectory: Trajectory) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        presenting.write_views(run, replace(SCORER, views=interrupted))
+    assert (run.path / VIEWS).read_bytes() == before
+    assert not [each for each in run.path.iterdir() if each.name.startswith(f".{VIEWS}")]
+    presenting.write_views(run, replace(SCORER, views=None))
+    assert not (run.path / VIEWS).exists()
 
 
 def large(task: Task, trajectory: Trajectory) -> list[Drawing]:

@@ -13,7 +13,15 @@ import pytest
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.errors import DataError, Rejected, Timeout, ToolmarkError, Unavailable, UsageError
+from toolmark.errors import (
+    DataError,
+    Rejected,
+    Timeout,
+    ToolmarkError,
+    Unavailable,
+    UsageError,
+    UserError,
+)
 from toolmark.failure import Failure
 from toolmark.media import Media
 from toolmark.runs import jsonl
@@ -88,6 +96,13 @@ def test_the_breaker_counts_failures_in_a_row_only(tmp_path: Path) -> None:
     model = mini.Adder(lambda i, r: Unavailable("flaky") if i % 20 else None)
     run(model, tmp_path, n=100, max_connections=1)
     assert len(model.asked) == 100
+
+
+def test_a_simulated_user_that_always_fails_meets_the_breaker(tmp_path: Path) -> None:
+    model = mini.Adder(lambda i, r: UserError("it names a topic that is not listed"))
+    found = run(model, tmp_path, n=BREAKER + 10, max_connections=1)
+    assert len(model.asked) == BREAKER
+    assert found.summary()["failures"] == {"user": BREAKER, "stopped": 10}
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -147,7 +148,10 @@ def run(
         _finish(done, found)
     if rejected is not None:
         screen.error(err, rejected)
-    raise typer.Exit(_verdict(found, fail_under, stopped=stopped))
+    failed = "" if stopped else _failed_gate(found, fail_under)
+    if failed:
+        err.print(f"toolmark: {failed}", markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(_verdict(found, failed, stopped=stopped))
 
 
 def _execute(
@@ -190,15 +194,34 @@ def _finish(done: Run, found: dict[str, Any]) -> None:
         out.print(f"  the server refused {left_out}: its own default was used", highlight=False)
     if done.info.plan.knobs.get("seed", 0) is None and not done.info.plan.tasks:
         out.print(f"  seed {done.info.seed} was drawn; --seed {done.info.seed} repeats these tasks")
-    out.print(f"  next: toolmark report {done.path}", highlight=False, soft_wrap=True)
+    step = f"  next: {screen.command('report', done.path)}"
+    out.print(visible(step), markup=False, highlight=False, soft_wrap=True)
 
 
-def _verdict(found: dict[str, Any], fail_under: float | None, *, stopped: bool) -> int:
+def _failed_gate(found: dict[str, Any], fail_under: float | None) -> str:
+    """Say why a score does not pass `--fail-under`, "" where it does.
+
+    A score that is partial is no number, so it passes no gate.
+    """
+    if fail_under is None:
+        return ""
+    head = found["score"]
+    if head["value"] is None:
+        why = "there is no score"
+    elif head.get("partial"):
+        why = f"there is no whole score: {head['partial']}"
+    elif head["value"] < fail_under:
+        why = f"the score is {head['value']:.4g}"
+    else:
+        return ""
+    return f"--fail-under {fail_under:g} failed: {why}"
+
+
+def _verdict(found: dict[str, Any], failed: str, *, stopped: bool) -> int:
     """Return the exit code: stopped 130, a gate that failed 1, something not run 3, else 0."""
     if stopped:
         return codes.INTERRUPTED
-    value = found["score"]["value"]
-    if fail_under is not None and (value is None or value < fail_under):
+    if failed:
         return codes.GATE
     return codes.NOT_RUN if found["n_not_run"] else 0
 
@@ -280,10 +303,7 @@ def _command() -> str:
             word = "--header=..."
         words.append("..." if hide else word)
         hide = word == "--header"
-    return " ".join(
-        word if word.isprintable() and " " not in word else repr(word)
-        for word in ("toolmark", *private.command(words))
-    )
+    return shlex.join(["toolmark", *private.command(words)])
 
 
 def _version(wanted: bool) -> None:

@@ -180,7 +180,8 @@ def _tell(path: Path, counts: Counts, truths: str) -> None:
         lines.append("  next: give the same command again to run what is missing")
     if truths:
         lines.append(f"  {truths}")
-        lines.append(f"  next: toolmark review {path}  (models made these: look at each of them)")
+        step = screen.command("review", path)
+        lines.append(f"  next: {step}  (models made these: look at each of them)")
     for line in lines:
         out.print(visible(line), markup=False, highlight=False, soft_wrap=True)
 

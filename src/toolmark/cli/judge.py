@@ -149,5 +149,6 @@ def _show(run: Run, found: list[Findings], summary: Mapping[str, Any]) -> None:
     terminal.summary(out, summary)
     if any(judge.n_not_run for each in found for judge in each.judges):
         out.print("  next: give the same command again to ask what is missing", highlight=False)
-    out.print(f"  next: toolmark report {run.path}", markup=False, highlight=False, soft_wrap=True)
+    step = f"  next: {screen.command('report', run.path)}"
+    out.print(visible(step), markup=False, highlight=False, soft_wrap=True)
     terminal.stale(out, run.path)

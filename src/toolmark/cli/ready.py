@@ -145,8 +145,8 @@ def _made(output: Path, made: dataset.Manifest, suite: str, seed: int) -> None:
         out.print(f"  {broken} of {made.n_tasks} tasks could not be made and will not be run; "
                   "next: mend that and give the same command again", highlight=False,
                   soft_wrap=True)  # fmt: skip
-    out.print(f"  next: toolmark run {suite} --tasks {output} -m MODEL", markup=False,
-              highlight=False, soft_wrap=True)  # fmt: skip
+    step = screen.command("run", suite, "--tasks", output, "-m", "MODEL")
+    out.print(f"  next: {step}", markup=False, highlight=False, soft_wrap=True)
 
 
 def fetch(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from rich.console import Console
 
 from toolmark.report.tables import visible
@@ -16,6 +18,11 @@ def error(console: Console, said: Exception) -> None:
     """Print an error as one line."""
     line = f"toolmark: {visible(str(said))}"
     console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def command(*words: object) -> str:
+    """Return a command of toolmark such that a shell takes each word as it is."""
+    return shlex.join(["toolmark", *map(str, words)])
 
 
 def err() -> Console:

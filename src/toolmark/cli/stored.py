@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from toolmark import api, suites
-from toolmark.cli import episode, screen, terminal
+from toolmark.cli import codes, episode, screen, terminal
 from toolmark.cli import options as o
 from toolmark.errors import UsageError, near
 from toolmark.report.tables import visible
@@ -21,17 +21,18 @@ out, err = screen.out(), screen.err()
 
 
 def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False) -> None:
-    """Score a stored run anew; no model is asked."""
+    """Score a stored run anew; no model is asked. Exit code 3 if the scorer fails on some."""
     scorer = suites.scorer(suite) if suite else None
     done = api.rescore(path, scorer)
     found = done.summary()
     if as_json:
         o.dump(found)
-        return
-    terminal.summary(out, found)
-    terminal.failures(out, done, _natives(done))
-    terminal.unscored(out, done)
-    terminal.stale(out, path)
+    else:
+        terminal.summary(out, found)
+        terminal.failures(out, done, _natives(done))
+        terminal.unscored(out, done)
+        terminal.stale(out, path)
+    raise typer.Exit(codes.NOT_RUN if found["failures"].get("scorer") else 0)
 
 
 def report(
@@ -41,7 +42,7 @@ def report(
     """Write one self-contained HTML page about one or more runs."""
     runs = [*map(api.open_run, paths)]
     page = api.write_report(*runs, path=output)
-    out.print(str(page), highlight=False, soft_wrap=True)
+    out.print(visible(str(page)), markup=False, highlight=False, soft_wrap=True)
     for run in runs:
         _unfinished(run)
 
@@ -150,7 +151,8 @@ def show(
             raise UsageError(f"{path}: {item!r} was asked for, but nothing of it is stored in "
                              "trajectories.jsonl: it has not been run")  # fmt: skip
         close = near(item, known).partition("; known")[0]  # all of them would fill the screen
-        raise UsageError(f"{path}: no episode of {item!r}{close}; next: toolmark show {path}")
+        step = screen.command("show", path)
+        raise UsageError(f"{path}: no episode of {item!r}{close}; next: {step}")
     if as_json:
         o.dump(head | {"episodes": found})
         return

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from toolmark.cli import advice
+from toolmark.cli import advice, screen
 from toolmark.failure import Failure, grouped
 from toolmark.report import names, spent, tables
 from toolmark.report.tables import visible
@@ -116,7 +116,7 @@ def summary(console: Console, found: Mapping[str, Any]) -> None:
         console.print(f"  {figures.BARE}", style="dim", highlight=False, soft_wrap=True)
     if took := spent.told(found):
         console.print(f"  {took}", style="dim", highlight=False, soft_wrap=True)
-    console.print(f"  [dim]{escape(found['run_dir'])}[/]", highlight=False, soft_wrap=True)
+    console.print(f"  [dim]{escape(visible(found['run_dir']))}[/]", highlight=False, soft_wrap=True)
 
 
 def _counts(found: Mapping[str, Any]) -> str:
@@ -132,7 +132,8 @@ def stale(console: Console, folder: Path) -> None:
     """Say that a report of the run tells the scores from before, where there is one."""
     page, scores = folder / "report.html", folder / "scores.jsonl"
     if page.exists() and scores.exists() and page.stat().st_mtime_ns < scores.stat().st_mtime_ns:
-        told = f"  report.html tells the scores from before; next: toolmark report {folder}"
+        step = screen.command("report", folder)
+        told = f"  report.html tells the scores from before; next: {step}"
         console.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -201,9 +202,8 @@ def outcomes(
     if n > len(rows):
         console.print(f"... and {n - len(rows):,} more: --all lists them, --outcome and --axis "
                       "choose", markup=False, highlight=False, soft_wrap=True)  # fmt: skip
-    console.print(
-        f"next: toolmark show {run.path} ID", highlight=False, markup=False, soft_wrap=True
-    )
+    step = f"next: {screen.command('show', run.path, 'ID')}"
+    console.print(step, highlight=False, markup=False, soft_wrap=True)
 
 
 def outcome(score: Score) -> str:
@@ -231,9 +231,10 @@ def not_run(console: Console, run: Run) -> None:
     groups = sorted(grouped(failures), key=lambda x: x[1][0].kind == "needs")
     _failures(console, "not run", [x for x in groups if x[1][0].kind != "scorer"])
     _failures(console, "not scored", [x for x in groups if x[1][0].kind == "scorer"])
-    lines = (
-        [f"  next: toolmark show {run.path} {left[0].task}  (one of them, whole)"] if left else []
-    )
+    lines = [
+        f"  next: {screen.command('show', run.path, each.task)}  (one of them, whole)"
+        for each in left[:1]
+    ]
     n_unreached = run.info.n_episodes - len(run.done()) - len(left)
     lines += [f"  {step}" for step in advice.steps(run, failures, n_unreached)]
     for line_ in lines:

@@ -256,7 +256,7 @@ def _finish(output: Path, loaded: Suite, stopped: str, *, as_json: bool) -> None
 
 def _told(tuning: Tuning, made: Path | None, stopped: str) -> list[str]:
     counts = tuning.count()
-    again = f"toolmark tune {tuning.request.plan.suite} -o {tuning.path}"
+    again = screen.command("tune", tuning.request.plan.suite, "-o", tuning.path)
     lines = []
     if broken := [item.last.broken for item in tuning.items.values() if item.last.broken]:
         lines += [f"  no picture: {why}" for why in broken[:REFUSED]]
@@ -269,7 +269,7 @@ def _told(tuning: Tuning, made: Path | None, stopped: str) -> list[str]:
     elif (tuning.path / "set").exists():
         lines.append(f"  {tuning.path / 'set'} is of an earlier state: nothing is kept now")
     if counts["waiting"]:
-        lines.append(f"  next: toolmark review {tuning.path}, then {again}")
+        lines.append(f"  next: {screen.command('review', tuning.path)}, then {again}")
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -62,8 +63,7 @@ class Solvable:
         ]
         if not self.items:
             raise UsageError(
-                f"{tuning.path}: no item that most of the panel fails; next: toolmark tune "
-                f"{tuning.request.plan.suite} -o {tuning.path}"
+                f"{tuning.path}: no item that most of the panel fails; next: {_again(tuning)}"
             )
         self.log = Log(tuning.path / MARKS, Mark)
         self.media = (tuning.media,)
@@ -169,7 +169,7 @@ class Solvable:
         """Return what was marked, and what makes a set of it."""
         words = self._words()
         counts = ", ".join(f"{words.count(word)} {word}" for word in (*_WORDS.values(), "open"))
-        again = f"toolmark tune {self.tuning.request.plan.suite} -o {self.tuning.path}"
+        again = _again(self.tuning)
         told = "writes what is solvable to the set, and gives a hint to what is unclear"
         return counts, f"next: {again}  ({told})"
 
@@ -177,6 +177,11 @@ class Solvable:
         last = self.log.last()
         made = (last.get((item.id, item.last.number)) for item in self.items)
         return [_WORDS[mark.verdict] if mark else "open" for mark in made]
+
+
+def _again(tuning: Tuning) -> str:
+    """Return the command that goes on with a tuning."""
+    return shlex.join(["toolmark", "tune", tuning.request.plan.suite, "-o", str(tuning.path)])
 
 
 def _leaves(item: Item) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ _TASKS = (
     "without its tasks the run can be neither scored nor continued; next: put the file back, or "
     "begin a new run with --fresh"
 )
-_DERIVED = "no answer is lost; next: toolmark score {folder}"
+_DERIVED = "no answer is lost; next: {score}"
 # of each file what is lost with one line, and with the whole of it
 _LOST = {
     "run.json": (
@@ -54,7 +55,8 @@ _OTHER = ("nothing was changed; mend or remove the line", "next: put the file ba
 def lost(path: Path, *, line: bool = True) -> str:
     """Say what is lost with a file, or a `line` of it, that cannot be read, and what to do."""
     of_line, of_file = _LOST.get(path.name, _OTHER)
-    return (of_line if line else of_file).format(folder=path.parent)
+    score = shlex.join(["toolmark", "score", str(path.parent)])
+    return (of_line if line else of_file).format(score=score)
 
 
 def check_files(folder: Path, names: Iterable[str]) -> None:

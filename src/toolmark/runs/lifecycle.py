@@ -101,7 +101,13 @@ def is_alive(sign: Sign, now: datetime | None = None) -> bool:
 
 
 def finishing_command(path: Path, spec: str = "") -> str:
-    """Return the command that scores and finishes what a run has stored; `spec` is its suite's."""
+    """Return the command that scores and finishes what a run has stored; `spec` is its suite's.
+
+    A file that is not there from here is written as one of FOLDER, which the user knows.
+    """
+    file, _, name = spec.rpartition(":")
+    if file.endswith(".py") and not Path(file).is_file():
+        spec = f"FOLDER/{Path(file).name}:{name}"
     words = ["toolmark", "score", str(path), *(["--suite", spec] if spec else [])]
     return shlex.join(words)
 

@@ -70,14 +70,22 @@ def world(suite: Suite) -> dict[str, str]:
 def differences(old: Plan, new: Plan) -> list[str]:
     """Return what a request asks otherwise than another one, a line each: `X differs (old -> new)`.
 
-    Of edited code the modules are named. Empty for equal requests.
+    Of edited code the modules are named; of files that are read, the first ones. Empty for equal
+    requests.
     """
     one, other = _settings(old), _settings(new)
-    return [
-        f"{name} differs ({_shown(one.get(name))} -> {_shown(other.get(name))})"
-        for name in dict.fromkeys([*one, *other])
-        if one.get(name) != other.get(name)
-    ]
+    lines = []
+    n_read = 0
+    for name in dict.fromkeys([*one, *other]):
+        if one.get(name) == other.get(name):
+            continue
+        n_read += name.startswith(_PREFIXES["world"])
+        if not name.startswith(_PREFIXES["world"]) or n_read <= _NAMED:
+            before, after = _shown(one.get(name), other.get(name))
+            lines.append(f"{name} differs ({before} -> {after})")
+    if n_read > _NAMED:
+        lines.append(f"{_PREFIXES['world']}{n_read - _NAMED} more differ")
+    return lines
 
 
 def only_edited(old: Plan, new: Plan) -> bool:
@@ -92,6 +100,7 @@ _PREFIXES = {
     "model_modules": "the model's module ",
 }  # fmt: skip
 _SHOWN = 60  # characters of one value
+_NAMED = 3  # files that are read and differ
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
@@ -110,11 +119,26 @@ def _settings(plan: Plan) -> dict[str, Any]:
     return found
 
 
-def _shown(value: Any) -> str:
+def _shown(*values: Any) -> list[str]:
+    """Return two values that differ as a reader sees them: of long ones what differs is shown."""
+    texts = [_told(value) for value in values]
+    if max(map(len, texts)) <= _SHOWN:
+        return texts
+    pairs = enumerate(zip(*texts, strict=False))
+    same = next((n for n, (a, b) in pairs if a != b), min(map(len, texts)))
+    start = max(0, same - _SHOWN // 3)
+    found = []
+    for text in texts:
+        part = text[start : start + _SHOWN]
+        end = "..." if start + _SHOWN < len(text) else ""
+        found.append(f"{'...' if start else ''}{part}{end}")
+    return found
+
+
+def _told(value: Any) -> str:
     if value is None or value == "":
         return "none"
-    told = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return told if len(told) <= _SHOWN else f"{told[: _SHOWN - 3]}..."
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 class FileTasks:
@@ -166,7 +190,7 @@ def select(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
 
     `ids` are task or item ids; `sample` draws that many, spread over the categories in
     proportion; `limit` takes the first. Set-up tasks are not counted: those that the chosen need
-    come along. Unknown ids raise UsageError.
+    come along. Raises UsageError for unknown ids, a sample of named ones, and one of more than all.
     """
     tasks: Tasks = FileTasks(Path(plan.tasks), suite.name) if plan.tasks else suite.tasks
     if not plan.ids and plan.sample is None and plan.limit is None:
@@ -184,6 +208,8 @@ def select(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
 def _wanted(tasks: Tasks, plan: Plan, seed: int) -> set[str]:
     """Return the ids of the chosen tasks and of those they need."""
     scored = (task for task in tasks if task.kind == "scored")
+    if plan.ids and plan.sample is not None:
+        raise UsageError("--sample draws tasks and --ids names them: leave out one")
     if plan.ids:
         rows = _named(scored, plan.ids)
     elif plan.sample is not None:
@@ -227,10 +253,13 @@ def _named(tasks: Iterable[Task], ids: tuple[str, ...]) -> Iterator[_Row]:
 
 def _spread(rows: list[_Row], n: int, seed: int) -> Iterator[_Row]:
     """Draw n rows, each category's share rounded so that the sum is n (largest remainder)."""
+    if n > len(rows):
+        raise UsageError(
+            f"--sample {n}: there are {len(rows)} tasks; leave --sample out to ask them all"
+        )
     groups: dict[str, list[int]] = {}
     for index, row in enumerate(rows):
         groups.setdefault(row.category, []).append(index)
-    n = min(n, len(rows))
     shares = {name: n * len(members) / len(rows) for name, members in groups.items()}
     counts = Counter({name: int(share) for name, share in shares.items()})
     by_rest = sorted(shares, key=lambda name: (counts[name] - shares[name], name))

@@ -21,7 +21,7 @@ from toolmark.errors import DataError, UsageError, traced
 from toolmark.files import head
 from toolmark.runs.damage import lost
 from toolmark.runs.jsonl import at, placed
-from toolmark.runs.lifecycle import finishing_command
+from toolmark.runs.lifecycle import finishing_command, is_alive
 from toolmark.runs.store import Run
 from toolmark.stats.formulas import Metric
 from toolmark.types import Audio, Chart, Drawing, Record, Table
@@ -132,7 +132,12 @@ def provisional(run: Run) -> Presentation:
 
 def unfinished(run: Run) -> str:
     """Say that a run is not scored as a whole, and the command that does it."""
-    return f"This run is not finished: what is stored is shown. next: {finishing(run)}"
+    sign = run.sign()
+    working = is_alive(sign) and sign.pid != os.getpid()  # which may have left it
+    when = (
+        f"Process {sign.pid} on {sign.host} works on it; when that has ended, " if working else ""
+    )
+    return f"This run is not finished: what is stored is shown. {when}next: {finishing(run)}"
 
 
 def finishing(run: Run) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from toolmark import codec
-from toolmark.errors import traced
-from toolmark.runs.jsonl import Lines, write
+from toolmark.errors import DataError, traced
+from toolmark.files import atomic_file
+from toolmark.runs.jsonl import Lines, remove, write
 from toolmark.runs.presentation import (
     FILE,
     LARGEST,
@@ -28,10 +30,11 @@ from toolmark.runs.store import Run
 from toolmark.runs.suite import Scorer
 from toolmark.stats.columns import Columns
 from toolmark.stats.formulas import Metric
-from toolmark.types import Cell, Chart, Table, Task
+from toolmark.types import Cell, Chart, Table, Task, Trajectory
 
 WRITTEN_BYTES = 2**16  # views are derived: they may be written in blocks
 X = TypeVar("X", View, Table | Chart)
+Showing: TypeAlias = Callable[[Task, Trajectory], Sequence[View]]
 
 
 def write_presentation(
@@ -62,24 +65,30 @@ def write_presentation(
 
 def write_views(run: Run, scorer: Scorer) -> None:
     """Store what there is to look at of each episode. Raises DataError for a full disk."""
-    draft, path = run.path / f".{VIEWS}", run.path / VIEWS
-    draft.unlink(missing_ok=True)
-    show = scorer.views
-    if show is None:
-        path.unlink(missing_ok=True)
+    path = run.path / VIEWS
+    if scorer.views is None:
+        remove(path)
         return
-    lines = Lines(draft, hold_bytes=WRITTEN_BYTES)
     try:
-        for trajectory in run.trajectories():
-            task = run.task(trajectory.task)
-            if task.kind != "scored":
-                continue
-            views = _guarded("Views", lambda: show(task, trajectory))  # noqa: B023 - called at once
-            if views:
-                lines.append(_episode(task, trajectory.repeat, views))
-    finally:
-        lines.close()
-    draft.replace(path)
+        with atomic_file(path) as draft:
+            lines = Lines(draft, hold_bytes=WRITTEN_BYTES)
+            try:
+                for made in _views(run, scorer.views):
+                    lines.append(made)
+            finally:
+                lines.close()
+    except OSError as error:
+        raise DataError(f"{path}: cannot write: {error.strerror}") from None
+
+
+def _views(run: Run, show: Showing) -> Iterator[EpisodeViews]:
+    for trajectory in run.trajectories():
+        task = run.task(trajectory.task)
+        if task.kind != "scored":
+            continue
+        views = _guarded("Views", partial(show, task, trajectory))
+        if views:
+            yield _episode(task, trajectory.repeat, views)
 
 
 def _guarded(title: str, make: Callable[[], Sequence[X]]) -> list[X]:

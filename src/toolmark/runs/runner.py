@@ -13,18 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
 
-from toolmark import canary
-from toolmark.errors import (
-    DataError,
-    EndpointError,
-    Rejected,
-    ToolmarkError,
-    WorldError,
-    failure_of,
-)
-from toolmark.failure import ENDPOINT, Failure, Stage
+from toolmark.errors import DataError, Rejected
+from toolmark.failure import Failure
 from toolmark.media import Media
 from toolmark.models.policy import CONNECTIONS
 from toolmark.runs import identity, scoring
@@ -34,10 +25,10 @@ from toolmark.runs.episodes import Key
 from toolmark.runs.finishing import finish, keep_scores
 from toolmark.runs.identity import ScorerId
 from toolmark.runs.lifecycle import BEAT_S
-from toolmark.runs.limit import Limit, Overdue
+from toolmark.runs.play import Cast, Episode, counts_for_breaker, play
 from toolmark.runs.setups import SetupStates, Unmet
 from toolmark.runs.store import Folder
-from toolmark.runs.suite import Agent, Pacing, Suite
+from toolmark.runs.suite import Suite
 from toolmark.types import (
     Attempt,
     Dialect,
@@ -45,12 +36,8 @@ from toolmark.types import (
     Known,
     Model,
     Noted,
-    Reply,
-    Request,
-    Sampling,
     Score,
     Site,
-    Step,
     Task,
     Trajectory,
 )
@@ -240,7 +227,7 @@ class _Crew:
         """Note an episode that was not run."""
         task, failure = episode.task, episode.failure
         assert failure is not None
-        if of_endpoint(failure):
+        if counts_for_breaker(failure):
             self.door.failed(failure)
         self.folder.episodes.append(
             Attempt(
@@ -348,85 +335,3 @@ async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
 
 def _stopped(why: str) -> Failure:
     return Failure(stage="run", kind="stopped", message=why)
-
-
-def of_endpoint(failure: Failure) -> bool:
-    """Tell whether an endpoint failed, or was waited for when the time was over."""
-    return failure.kind in ENDPOINT or (failure.kind == "time_limit" and failure.stage == "model")
-
-
-@dataclass(slots=True)
-class Episode:
-    """An episode under way: how far it came and, where it is not run, why."""
-
-    task: Task
-    repeat: int
-    stage: Stage = "environment"
-    failure: Failure | None = None
-    steps: list[Step] = field(default_factory=list)
-
-
-class Cast(NamedTuple):
-    """Who plays, where, and how long at most; `dialect` is for tasks that fix none."""
-
-    suite: Suite
-    site: Site
-    model: Model | Instrument
-    dialect: Dialect
-    sampling: Sampling
-    time_limit_s: float | None = None
-
-
-async def play(
-    episode: Episode,
-    cast: Cast,
-    keep: Callable[[Trajectory], None],
-    needed: Mapping[str, Any] | None = None,
-) -> bool:
-    """Play an episode and hand it to `keep`; False where it is not run, which it then tells.
-
-    Raises ToolmarkError for what is not this episode's affair: usage, a disk that takes no more.
-    """
-    task = episode.task
-    limit = Limit(cast.time_limit_s)
-    try:
-        if cast.suite.broken and (why := cast.suite.broken(task)):
-            episode.failure = Failure(stage="preparation", kind="preparation", message=why)
-            return False
-        dialect = cast.suite.dialects[task.dialect] if task.dialect else cast.dialect
-        model = cast.model
-        if hasattr(model, "bind"):  # an Instrument; checking a protocol costs more
-            model = bound(model.bind(task, episode.repeat), dialect, cast.suite.agent)
-        asked = canary.guarded(limit.watched(model))
-        async with limit, cast.site.world(task, needed or {}) as world:
-            episode.stage = "agent"
-            trajectory = await cast.suite.agent(
-                task, asked, dialect, world, cast.sampling, episode.repeat, steps=episode.steps
-            )
-            episode.stage = "environment"
-        episode.stage = "store"
-        keep(trajectory)
-        return True
-    except Overdue as late:  # the breaker counts it where the endpoint was waited for
-        episode.failure = failure_of(late, late.stage)
-    except EndpointError as error:
-        episode.failure = failure_of(error, "model")
-    except WorldError as error:  # one tool's affair: the breaker watches the endpoint only
-        episode.failure = failure_of(error, "environment")
-    except ToolmarkError:
-        raise
-    except Exception as error:  # a fault of ours, or of a suite, must not end a long run
-        episode.failure = failure_of(error, episode.stage)
-    return False
-
-
-def bound(player: Model, dialect: Dialect, agent: Agent) -> Model:
-    """Return an instrument's player as the agent asks it; its calls are in the dialect's words."""
-    if isinstance(agent, Pacing):
-        return agent.paced(player)
-
-    async def spoken(request: Request, /) -> Reply:
-        reply = await player(request)
-        return dialect.write(reply.calls) if reply.calls else reply
-
-    return player if dialect.name == "native" else spoken

@@ -10,6 +10,7 @@ those in flight; a torn last line is dropped when the run is opened for writing.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -17,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from toolmark import private
 from toolmark.errors import DataError, UsageError
 from toolmark.failure import NOT_REACHED, Failure
 from toolmark.media import Media
@@ -59,6 +61,7 @@ _WHOLE = (  # not appended to
 )  # fmt: skip
 
 NOT_SCORED = Failure(stage="scorer", kind="not_reached", message="stored, but not scored yet")
+NOT_ASKED = Failure(stage="run", kind="not_reached", message="not asked yet")
 
 
 class RunInfo(Record, frozen=True, kw_only=True):
@@ -188,11 +191,23 @@ def _check_format(path: Path, written: _Written) -> None:
 
 
 def _again(command: str) -> str:
-    """Return the command that makes the run anew; what may be more than one is not repeated."""
-    if not _COMMAND.fullmatch(command):
+    """Return the command that makes the run anew; what may be more than one is not repeated.
+
+    Nor is one that is stored without its keys: it would not work.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    one = _COMMAND.fullmatch(command) or (command.isprintable() and shlex.join(words) == command)
+    if words[:1] != ["toolmark"] or not one or _lacks_keys(words):
         return "the command that made it, with --fresh"
-    begins = command.startswith("toolmark run ") and "--fresh" not in command.split()
+    begins = words[1:2] == ["run"] and "--fresh" not in words
     return f"{command} --fresh" if begins else command  # else the old folder is what goes on
+
+
+def _lacks_keys(words: Sequence[str]) -> bool:
+    return any(each in ("...", "--header=...") or private.is_masked(each) for each in words)
 
 
 def _no_run(path: Path) -> UsageError:
@@ -258,7 +273,7 @@ class Run:
                 yield score
         done = self.episodes.done()
         for task, repeat, last in self.absent(scored):
-            why = last.failure if last is not None else None
+            why = last.failure if last is not None else NOT_ASKED
             yield absent_score(task, repeat, NOT_SCORED if (task.id, repeat) in done else why)
 
     def stored_scores(self) -> Iterator[Score]:

@@ -7,7 +7,6 @@ not known leaves text.
 
 from __future__ import annotations
 
-import ast
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml import ElementTree as Defused
 
+from toolmark import codec
 from toolmark.dialects.parse.frame import Decoded, Unreadable, between
 
 LABELS = (
@@ -91,4 +91,4 @@ def cast(raw: str, label: str) -> Any:
 def _literal(raw: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # odd literals warn, and under -W error would not parse
-        return ast.literal_eval(raw)
+        return codec.literal(raw)

@@ -187,8 +187,8 @@ def parsed(source: str) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
         node = ast.parse(source, mode="eval").body
         if not isinstance(node, ast.Call):
             raise ValueError("not a call")
-        given = {key.arg: ast.literal_eval(key.value) for key in node.keywords}
-        positional = tuple(map(ast.literal_eval, node.args))
+        given = {key.arg: codec.literal(key.value) for key in node.keywords}
+        positional = tuple(map(codec.literal, node.args))
     except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError(f"invalid syntax: {error}") from None
     named = {key: value for key, value in given.items() if key is not None}

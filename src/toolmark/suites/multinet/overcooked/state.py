@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from toolmark import codec
 from toolmark.types import Record
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ def literal(text: str, kind: type[T]) -> T:
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         pass
     try:
-        return msgspec.convert(ast.literal_eval(text), kind)
+        return msgspec.convert(codec.literal(text), kind)
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(f"not a literal: {error}") from None
 

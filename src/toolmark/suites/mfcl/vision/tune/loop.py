@@ -16,7 +16,8 @@ from toolmark.errors import UsageError, WorldError
 from toolmark.runs import runner
 from toolmark.runs.door import Door
 from toolmark.runs.plan import Plan, select
-from toolmark.runs.runner import Cast, Episode, Progress, Watcher, play
+from toolmark.runs.play import Cast, Episode, counts_for_breaker, play
+from toolmark.runs.runner import Progress, Watcher
 from toolmark.runs.suite import Suite
 from toolmark.suites.mfcl.vision import knobs
 from toolmark.suites.mfcl.vision.item import BASE, Hop
@@ -239,7 +240,7 @@ class Round:
         if await play(episode, cast, lambda made: judged.append(_judged(trial, episode, made))):
             door.passed()
             return judged[0]
-        if episode.failure is not None and runner.of_endpoint(episode.failure):
+        if episode.failure is not None and counts_for_breaker(episode.failure):
             door.failed(episode.failure)
         return replace(trial, failure=episode.failure)
 
