@@ -12,8 +12,10 @@ import re
 import zlib
 from collections.abc import Iterable
 
+import msgspec
+
 from toolmark.errors import SandboxError
-from toolmark.types import Message, Model, Reply, Request, Task, Text
+from toolmark.types import Message, Model, Reply, Request, Task, Text, Tool
 
 KEY = "canary"  # under which a stored task holds its mark
 _BEGIN = "toolmark-canary-"
@@ -40,18 +42,20 @@ def seen(text: str) -> bool:
 def guarded(model: Model) -> Model:
     """Return a model that is asked nothing that holds a mark: SandboxError instead.
 
-    It serves one episode: a message that was looked at before is not looked at again.
+    It serves one episode: messages and tools that were looked at before are not looked at again.
     """
     before: tuple[Message, ...] = ()
+    known: tuple[Tool, ...] = ()
 
     async def asked(request: Request, /) -> Reply:
-        nonlocal before
-        if _marked(request.messages[_shared(before, request.messages) :]):
+        nonlocal before, known
+        marked = _marked(request.messages[_shared(before, request.messages) :])
+        if marked or (request.tools is not known and _offered(request.tools)):
             raise SandboxError(
                 "an answer key leaked: a mark that stands only in stored tasks is in what the "
                 "model is asked; where a tool showed it, its server can read run folders or sets"
             )
-        before = request.messages
+        before, known = request.messages, request.tools
         return await model(request)
 
     return asked
@@ -73,9 +77,18 @@ def _marked(messages: Iterable[Message]) -> bool:
             if isinstance(part, Text) and seen(part.text):
                 return True
         for call in message.calls:
-            if seen(call.arguments):
+            if seen(call.arguments) or seen(call.name):
                 return True
     return False
+
+
+def _offered(tools: tuple[Tool, ...]) -> bool:
+    """Tell whether what describes tools holds a mark: a server may list them anew at any time."""
+    try:
+        text = msgspec.json.encode(tools)
+    except (UnicodeEncodeError, OverflowError):  # lone surrogates, integers of any length
+        text = repr(tools).encode("utf-8", "replace")
+    return _BEGIN.encode() in text and seen(text.decode("utf-8", "replace"))
 
 
 def _check(body: str) -> str:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.worlds.mcp.test_sandbox_escapes import FILE, FORKS, LOOP, SHELL, SMALL, needs_sandbox
 from typer.testing import CliRunner
@@ -19,7 +20,7 @@ from toolmark import canary, suites
 from toolmark.cli.app import app
 from toolmark.errors import SandboxError, UsageError
 from toolmark.suites.m3.suite import load
-from toolmark.types import Call, Message, Reply, Request, Task, Text
+from toolmark.types import Call, Message, Reply, Request, Task, Text, Tool
 from toolmark.worlds.mcp import config, limits, programs, sandbox, seccomp
 
 ATTACKS = {"forks": FORKS, "file": FILE, "loop": LOOP}
@@ -183,7 +184,11 @@ def test_only_a_whole_canary_counts() -> None:
     guarded = canary.guarded(model)
     assert asyncio.run(guarded(asked(changed))).text == "answered"
     told = Call(name="f", arguments=json.dumps({"text": mark}))
-    for request in (asked(mark), asked("", calls=(told,))):
+    odd = Tool(name="f", description=mark, parameters={"default": 10**30})
+    listed = [Tool(name="f", description=mark), Tool(name="f", parameters={"title": mark}), odd]
+    offered = [msgspec.structs.replace(asked("plain"), tools=(tool,)) for tool in listed]
+    called = asked("", calls=(Call(name=mark, arguments=""),))
+    for request in (asked(mark), asked("", calls=(told,)), called, *offered):
         with pytest.raises(SandboxError, match="answer key leaked"):
             asyncio.run(guarded(request))
 
