@@ -113,5 +113,7 @@ def test_of_what_a_server_asks_little_is_held() -> None:
         assert [len(pipe._messages(line(n))) for n in range(2000, 2003)] == [1, 1, 0]
         sending.cancel()
         await asyncio.gather(sending, return_exceptions=True)
+        for stream in (pipe._inbox, pipe.read, pipe.write, pipe._outbox):
+            stream.close()
 
     asyncio.run(scene())
