@@ -10,10 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
+from typing import Any
+
+import msgspec
 
 from toolmark.errors import SandboxError
-from toolmark.types import Message, Model, Reply, Request, Task, Text
+from toolmark.types import Message, Model, Reply, Request, Task, Text, Tool
 
 KEY = "canary"  # under which a stored task holds its mark
 _BEGIN = "toolmark-canary-"
@@ -37,34 +40,27 @@ def seen(text: str) -> bool:
     return _BEGIN in text and any(_check(found[1]) == found[2] for found in _MARK.finditer(text))
 
 
-def guarded(model: Model) -> Model:
+def guarded(model: Model, known: tuple[Tool, ...] = ()) -> Model:
     """Return a model that is asked nothing that holds a mark: SandboxError instead.
 
-    It serves one episode: a message that was looked at before is not looked at again.
+    It serves one episode: messages and tools that were looked at before are not looked at again,
+    nor are the tools `known`, which no server described.
     """
     before: tuple[Message, ...] = ()
 
-    async def asked(request: Request, /) -> Reply:
-        nonlocal before
-        if _marked(request.messages[_shared(before, request.messages) :]):
+    def asked(request: Request, /) -> Coroutine[Any, Any, Reply]:
+        nonlocal before, known
+        messages, n = request.messages, len(before)
+        fresh = messages[n:] if messages[:n] == before else messages
+        if _marked(fresh) or (request.tools is not known and _offered(request.tools)):
             raise SandboxError(
                 "an answer key leaked: a mark that stands only in stored tasks is in what the "
                 "model is asked; where a tool showed it, its server can read run folders or sets"
             )
-        before = request.messages
-        return await model(request)
+        before, known = messages, request.tools
+        return model(request)
 
     return asked
-
-
-def _shared(before: tuple[Message, ...], now: tuple[Message, ...]) -> int:
-    """Return how many messages at the beginning are the same objects."""
-    n = 0
-    for old, new in zip(before, now, strict=False):
-        if old is not new:
-            break
-        n += 1
-    return n
 
 
 def _marked(messages: Iterable[Message]) -> bool:
@@ -73,9 +69,18 @@ def _marked(messages: Iterable[Message]) -> bool:
             if isinstance(part, Text) and seen(part.text):
                 return True
         for call in message.calls:
-            if seen(call.arguments):
+            if seen(call.arguments) or seen(call.name):
                 return True
     return False
+
+
+def _offered(tools: tuple[Tool, ...]) -> bool:
+    """Tell whether what describes tools holds a mark: a server may list them anew at any time."""
+    try:
+        text = msgspec.json.encode(tools)
+    except (UnicodeEncodeError, OverflowError):  # lone surrogates, integers of any length
+        text = repr(tools).encode("utf-8", "replace")
+    return _BEGIN.encode() in text and seen(text.decode("utf-8", "replace"))
 
 
 def _check(body: str) -> str:

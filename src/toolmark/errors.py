@@ -183,6 +183,12 @@ def _unexpected(error: BaseException, stage: Stage) -> Kind:
 _MARK = "toolmark_stage"
 
 
+def mark(error: Exception, stage: Stage) -> None:
+    """Mark what was raised with its stage, unless it has one."""
+    if not hasattr(error, _MARK):
+        setattr(error, _MARK, stage)
+
+
 class During:
     """A context that marks what is raised in it with its stage; the innermost one counts."""
 
@@ -201,8 +207,8 @@ class During:
         trace: TracebackType | None,
     ) -> None:
         """Mark the error."""
-        if isinstance(error, Exception) and not hasattr(error, _MARK):
-            setattr(error, _MARK, self.stage)
+        if error is not None and isinstance(error, Exception):
+            mark(error, self.stage)
 
 
 def near(word: str, known: Iterable[str]) -> str:

@@ -179,11 +179,13 @@ async def _turn(talk: _Talk, model: Model, world: World, sampling: Sampling, rep
         reading = talk.dialect.read(reply, talk.tools)
         calls = reading.calls
         allowed = calls if talk.left is None else calls[: talk.left]
-        with IN_ENVIRONMENT:
-            if talk.at_once > 1 and len(allowed) > 1:
-                results = await executed(world, allowed, talk.at_once)
-            else:
-                results = tuple([await world.call(call) for call in allowed])
+        results: tuple[Result, ...] = ()
+        if allowed:
+            with IN_ENVIRONMENT:
+                if talk.at_once > 1 and len(allowed) > 1:
+                    results = await executed(world, allowed, talk.at_once)
+                else:
+                    results = tuple([await world.call(call) for call in allowed])
         talk.steps.append(
             Step(
                 reply=reply,

@@ -161,20 +161,17 @@ def _usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
         return _UNCOUNTED, ()
     thought = usage.completion_tokens_details
     kept = usage.prompt_tokens_details
-    counts = (
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        (thought.reasoning_tokens or 0) if thought else 0,
-        (kept.cached_tokens or 0) if kept else 0,
-    )
-    return _counts(counts)
+    sent, said = usage.prompt_tokens, usage.completion_tokens
+    reasoning = (thought.reasoning_tokens or 0) if thought else 0
+    cached = (kept.cached_tokens or 0) if kept else 0
+    return _counts(sent, said, reasoning, cached)
 
 
-def _counts(counts: tuple[int, int, int, int]) -> tuple[Usage, tuple[str, ...]]:
+def _counts(sent: int, said: int, thought: int, kept: int) -> tuple[Usage, tuple[str, ...]]:
     """Return the counts; one that cannot be is 0, and is marked."""
-    if min(counts) >= 0 and max(counts) <= MAX_TOKENS:
-        sent, said, thought, kept = counts
+    if min(sent, said, thought, kept) >= 0 and max(sent, said, thought, kept) <= MAX_TOKENS:
         return Usage(input=sent, output=said, reasoning=thought, cached=kept), ()
+    counts = (sent, said, thought, kept)
     names = ("input", "output", "reasoning", "cached")
     fit = {name: n for name, n in zip(names, counts, strict=True) if 0 <= n <= MAX_TOKENS}
     wrong = ", ".join(name for name in names if name not in fit)
@@ -320,12 +317,10 @@ def _counted(usage: Any) -> tuple[Usage, tuple[str, ...]]:
         return int(value) if whole and 0 <= value <= MAX_TOKENS and value == int(value) else -1
 
     return _counts(
-        (
-            count("prompt_tokens"),
-            count("completion_tokens"),
-            count("completion_tokens_details", "reasoning_tokens"),
-            count("prompt_tokens_details", "cached_tokens"),
-        )
+        count("prompt_tokens"),
+        count("completion_tokens"),
+        count("completion_tokens_details", "reasoning_tokens"),
+        count("prompt_tokens_details", "cached_tokens"),
     )
 
 

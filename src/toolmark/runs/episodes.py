@@ -22,6 +22,7 @@ SCORES: Kind = "scores"
 Key: TypeAlias = tuple[str, int]
 """A task's id and the repeat: which episode it is."""
 
+_KINDS: dict[type, Kind] = {Trajectory: TRAJECTORIES, Attempt: ATTEMPTS, Score: SCORES}
 T = TypeVar("T")
 HELD_BYTES = 2**16  # what can be made anew may be written in blocks
 
@@ -106,13 +107,12 @@ class Episodes:
 
         A trajectory or attempt outlasts the process from then on; a score may wait in memory.
         """
-        if isinstance(record, Trajectory):
-            return self._open[TRAJECTORIES].append(record)
-        if isinstance(record, Attempt):
-            return self._open[ATTEMPTS].append(record)
-        if SCORES not in self._open:
-            self._open[SCORES] = Lines(self.path(SCORES), hold_bytes=HELD_BYTES)
-        return self._open[SCORES].append(record)
+        kind = _KINDS[type(record)]
+        lines = self._open.get(kind)
+        if lines is None and kind == SCORES:
+            lines = self._open[SCORES] = Lines(self.path(SCORES), hold_bytes=HELD_BYTES)
+        assert lines is not None  # open_to_append opened it
+        return lines.append(record)
 
     def flush(self) -> None:
         """Write what waits in memory. Raises DataError when the disk takes no more."""

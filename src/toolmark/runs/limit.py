@@ -6,12 +6,11 @@ import asyncio
 from contextlib import AsyncExitStack
 from types import TracebackType
 
-from toolmark.errors import During, ToolmarkError
+from toolmark.errors import ToolmarkError, mark
 from toolmark.failure import Kind, Stage
 from toolmark.types import Model, Reply, Request
 
 CLOSING_S = 30.0  # that the world of an overdue episode has for its own closing
-_MODEL = During("model")
 
 
 class Overdue(ToolmarkError):
@@ -43,8 +42,11 @@ class Limit:
 
         async def asked(request: Request, /) -> Reply:
             self.stage = "model"
-            with _MODEL:
+            try:
                 reply = await model(request)
+            except Exception as error:
+                mark(error, "model")
+                raise
             self.stage = "environment"
             return reply
 

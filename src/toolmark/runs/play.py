@@ -67,7 +67,7 @@ async def play(
         model = cast.model
         if hasattr(model, "bind"):  # an Instrument; checking a protocol costs more
             model = bound(model.bind(task, episode.repeat), dialect, cast.suite.agent)
-        asked = canary.guarded(limit.watched(model))
+        asked = canary.guarded(limit.watched(model), task.tools)
         async with limit, cast.site.world(task, needed or {}) as world:
             episode.stage = "agent"
             trajectory = await cast.suite.agent(

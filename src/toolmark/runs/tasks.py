@@ -6,6 +6,7 @@ import hashlib
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -83,10 +84,13 @@ class _Tools:
             if len(self._known) == HELD_TOOLS:
                 del self._known[next(iter(self._known))]
             self._known[raw] = codec.decode(raw, tuple[Tool, ...]) if raw else ()
-        fields = {name: getattr(bare, name) for name in Task.__struct_fields__}
-        return Task(**fields | {"tools": self._known[raw]})
+        fields = dict(zip(_FIELDS, _values(bare), strict=True))
+        fields["tools"] = self._known[raw]
+        return Task(**fields)
 
 
+_FIELDS = Task.__struct_fields__
+_values = attrgetter(*_FIELDS)
 # a Task whose tools are left as they are written
 _Bare: Any = msgspec.defstruct(
     "_Bare",

@@ -42,15 +42,15 @@ def ratio(
     the size that counts and its rows independent, is added to V, so that groups that happen to
     agree never give an interval of no width. Where all rows are 0, or all 1, or one group
     outweighs the others (g < 2), the rows say nothing about V: Wilson's interval for g rows.
-    (0, 1) when there are no rows.
+    (0, 1) when there are no rows. Raises ValueError for hits that are not within [0, totals].
     """
     hit, total = _sums(hits, totals, groups)
     n = float(total.sum())
     if n == 0:
         return 0.0, 1.0
+    if (hit < 0).any() or (hit > total * (1 + 1e-9)).any():
+        raise ValueError("hits must lie between 0 and their totals")
     p = min(float(hit.sum()) / n, 1.0)  # a sum of floats may exceed n by a rounding
-    if p < 0:
-        raise ValueError(f"hits must not be negative; their sum is {p * n}")
     square = float(np.square(hit - p * total).sum())
     return _pooled(p, n, square, effective(total), level)
 

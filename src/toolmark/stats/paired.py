@@ -22,6 +22,7 @@ EXACT_ITEMS = 14  # up to 2^14 sign patterns are all gone through
 DRAWS = 20_000
 POWER = 0.8
 _BLOCK = 2**17  # signs that are drawn at a time
+_quiet = np.errstate(over="ignore", invalid="ignore")  # values may be as large as numbers go
 _REACH = float(ndtri(0.975) + ndtri(POWER))  # standard errors that are found at the 5 % level
 
 
@@ -90,6 +91,7 @@ class _Pairs:
     by: Literal["task", "item"]
 
 
+@_quiet
 def paired(
     a: Columns,
     b: Columns,

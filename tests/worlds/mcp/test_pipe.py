@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
 
-from toolmark.worlds.mcp.pipe import Huge, Lines, answered
+from toolmark.worlds.mcp.pipe import Huge, Lines, Pipe, answered
 
 
 def cut(blocks: list[bytes], limit_bytes: int) -> list[bytes | Huge]:
@@ -69,3 +72,48 @@ def test_either_end_of_a_long_answer_names_its_request(
 def test_a_long_line_that_names_nothing_names_nothing() -> None:
     (huge,) = cut([b'{"method":"x","params":{"id":1,' + b"y" * 999 + b'"id":2}}\n'], 500)
     assert isinstance(huge, Huge) and answered(huge) is None
+
+
+class _Process:
+    """A server that never reads, until it is let."""
+
+    def __init__(self) -> None:
+        self.heard: list[bytes] = []
+        self.stdin = self
+        self.returncode = None
+
+    def write(self, data: bytes) -> None:
+        self.heard.append(data)
+
+    async def drain(self) -> None:
+        pass
+
+
+def test_of_what_a_server_asks_little_is_held() -> None:
+    """It may ask without end and never listen: each request held costs memory and a task."""
+
+    def line(id: object, more: str = "") -> bytes:
+        return json.dumps(
+            {"jsonrpc": "2.0", "id": id, "method": "ping", "params": {"a": more}}
+        ).encode()
+
+    async def scene() -> None:
+        process = _Process()
+        pipe = Pipe(process)  # type: ignore[arg-type]
+        taken = [pipe._messages(line(n)) for n in range(1000)]
+        assert [len(each) for each in taken] == [1] * 16 + [0] * 984
+        sending = asyncio.create_task(pipe._send())
+        for n in (3, 4):
+            said = JSONRPCResponse(jsonrpc="2.0", id=n, result={})
+            await pipe.write.send(SessionMessage(said))
+        while len(process.heard) < 2:
+            await asyncio.sleep(0)
+        assert pipe._messages(line("x" * 70_000)) == [] == pipe._messages(line("y", "x" * 70_000))
+        assert pipe._messages(line(7)) == []  # it was asked, and not answered yet
+        assert [len(pipe._messages(line(n))) for n in range(2000, 2003)] == [1, 1, 0]
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+        for stream in (pipe._inbox, pipe.read, pipe.write, pipe._outbox):
+            stream.close()
+
+    asyncio.run(scene())

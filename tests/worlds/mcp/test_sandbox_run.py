@@ -10,16 +10,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from tests.worlds.mcp.stage import ask, site, task
 from tests.worlds.mcp.test_sandbox_escapes import FILE, FORKS, LOOP, SHELL, SMALL, needs_sandbox
 from typer.testing import CliRunner
 
 import toolmark as tm
 from toolmark import canary, suites
 from toolmark.cli.app import app
-from toolmark.errors import SandboxError, UsageError
+from toolmark.errors import DataError, SandboxError, UsageError
 from toolmark.suites.m3.suite import load
-from toolmark.types import Call, Message, Reply, Request, Task, Text
+from toolmark.types import Call, Message, Reply, Request, Task, Text, Tool
 from toolmark.worlds.mcp import config, limits, programs, sandbox, seccomp
 
 ATTACKS = {"forks": FORKS, "file": FILE, "loop": LOOP}
@@ -183,7 +185,11 @@ def test_only_a_whole_canary_counts() -> None:
     guarded = canary.guarded(model)
     assert asyncio.run(guarded(asked(changed))).text == "answered"
     told = Call(name="f", arguments=json.dumps({"text": mark}))
-    for request in (asked(mark), asked("", calls=(told,))):
+    odd = Tool(name="f", description=mark, parameters={"default": 10**30})
+    listed = [Tool(name="f", description=mark), Tool(name="f", parameters={"title": mark}), odd]
+    offered = [msgspec.structs.replace(asked("plain"), tools=(tool,)) for tool in listed]
+    called = asked("", calls=(Call(name=mark, arguments=""),))
+    for request in (asked(mark), asked("", calls=(told,)), called, *offered):
         with pytest.raises(SandboxError, match="answer key leaked"):
             asyncio.run(guarded(request))
 
@@ -220,6 +226,81 @@ def test_answers_stay_hidden_in_what_is_declared(tmp_path: Path) -> None:
         assert str(tmp_path / "runs") in [*box.options()]
         inside = parsed({**entry, "paths": [str(tmp_path / "runs")]})
         assert "holds answers" in config.missing(inside)
+
+
+def test_answers_stay_hidden_by_every_name_of_their_folder(tmp_path: Path) -> None:
+    """A link to a folder that holds them, and a folder that a server could move away."""
+    (tmp_path / "real" / "out" / "runs").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    key = tmp_path / "real/out/runs"
+    absent = tmp_path / "real/later"
+    for how, declared in (("read", "link"), ("write", "link"), ("write", "real")):
+        entry = {"command": sys.executable, "paths": [{"path": declared, "write": how == "write"}]}
+        with sandbox.hiding(key, absent):
+            box = config.launch(parsed(entry, tmp_path), tmp_path / "w" / "e").box
+        assert box is not None and box.shows(f"{tmp_path}/{declared}/out/a")
+        assert not box.shows(f"{tmp_path}/{declared}/out/runs/a/tasks.jsonl")
+        options = [*box.options()]
+        assert f"{tmp_path}/{declared}/out/runs" in options and str(absent) not in options
+        # what is mounted cannot be moved
+        assert (f"{tmp_path}/{declared}/out" in options) == (how == "write")
+
+
+@needs_sandbox
+def test_a_folder_above_answers_cannot_be_moved(tmp_path: Path) -> None:
+    key = tmp_path / "own/out/runs/tasks.jsonl"
+    key.parent.mkdir(parents=True)
+    key.write_text("the answer")
+    where = [{"path": str(tmp_path / "own"), "write": True}]
+    entry = {"shell": {"command": sys.executable, "args": [SHELL], "paths": where}}
+    code = f"""
+import glob, os
+for name in ("own/out/runs", "own/out"):
+    try:
+        os.rename({str(tmp_path)!r} + "/" + name, {str(tmp_path)!r} + "/own/moved")
+    except OSError:
+        print("stays")
+print(glob.glob({str(tmp_path)!r} + "/own/**/tasks.jsonl", recursive=True))
+"""
+
+    async def scene() -> str:
+        async with site(entry, tmp_path) as servers, servers.world(task(), {}) as world:
+            return (await ask(world, "shell/run", code=code)).text
+
+    with sandbox.hiding(key.parent):
+        assert asyncio.run(scene()) == "stays\nstays\n[]\n"
+
+
+def test_what_a_server_wrote_names_nothing_that_it_is_shown(tmp_path: Path) -> None:
+    """The first line of a script names its interpreter, which is shown: of its own it is not."""
+    secret, work, out = tmp_path / "secret", tmp_path / "w" / "e", tmp_path / "out"
+    secret.write_text("#")
+    for folder in (work, out):
+        folder.mkdir(parents=True)
+        (folder / "run.sh").write_text(f"#!{secret}\n")
+        (folder / "run.sh").chmod(0o755)
+    (tmp_path / "named.sh").write_text(f"#!{secret}\n")
+    (work / "link").symlink_to(secret)
+    entries: list[dict[str, Any]] = [
+        {"command": "${workspace}/run.sh"},
+        {"command": sys.executable, "args": [str(out / "run.sh")]},
+        {"command": sys.executable, "args": ["${workspace}/link"]},
+        {"command": str(out / "run.sh")},
+    ]
+    for entry in entries:
+        declared = {"paths": [{"path": str(out), "write": True}]}
+        box = config.launch(parsed({**entry, **declared}, tmp_path), work).box
+        assert box is not None and not box.shows(str(secret))
+    box = config.launch(parsed({"command": "sh", "args": [str(tmp_path / "named.sh")]}), work).box
+    assert box is not None and box.shows(str(secret))
+
+
+def test_a_link_in_place_of_what_is_read_only_is_refused(tmp_path: Path) -> None:
+    entry = {"command": sys.executable, "read_only": ["repo/.git"]}
+    (tmp_path / "w/other/.git").mkdir(parents=True)
+    (tmp_path / "w/repo").symlink_to("other")
+    with pytest.raises(DataError, match="a link was put there"):
+        config.launch(parsed(entry), tmp_path / "w")
 
 
 def test_a_file_of_the_workspace_stays_writable_though_it_is_named(tmp_path: Path) -> None:

@@ -1,39 +1,36 @@
 """What a sandboxed server may use: processes, memory, files, time; kept by the kernel, and watched.
 
 The kernel bounds what it can: control groups where they may be made, else resource limits; the
-latter do not bind root's number of processes. One thread measures every sandbox four times a second
-and kills the one that is over: so whatever goes beyond a limit ends a server, and nothing else.
+latter do not bind root's number of processes, so that root's are bounded by the ids that their
+namespace has. One thread measures every sandbox four times a second and kills the one that is over:
+so whatever goes beyond a limit ends a server, and nothing else.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
-import re
 import resource
 import secrets
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import msgspec
 
 from toolmark.types import Record
+from toolmark.worlds.mcp import counts, usage
 
 MIB = 2**20
 TICK_S = 0.25
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _OOM = 500  # of 1,000: such processes go first when memory is short
 _OPEN_FILES = 4096
 _GROUPS = Path("/sys/fs/cgroup")
 _GROUP = "toolmark"
-_OWN_NPROC = (5, 14)  # since this kernel, processes are counted by user namespace
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
 
@@ -51,14 +48,6 @@ class ServerLimits(Record, frozen=True, kw_only=True):
     cpu_s: Positive = 600
 
 
-class Used(NamedTuple):
-    """What a sandbox uses just now."""
-
-    processes: int
-    memory_bytes: int
-    cpu_s: float
-
-
 # --- what the kernel bounds -------------------------------------------------------------
 
 
@@ -67,6 +56,12 @@ class Group:
 
     def __init__(self, folders: dict[str, Path]) -> None:
         self.folders = folders
+
+    def processes(self) -> int:
+        """Return how many processes and threads there are, 0 where that is not bounded."""
+        with suppress(KeyError, OSError, ValueError):
+            return int((self.folders["pids"] / "pids.current").read_text())
+        return 0
 
     def kills(self) -> int:
         """Return how many processes died for want of memory."""
@@ -188,8 +183,13 @@ def bound(pid: int, limits: ServerLimits) -> None:
         resource.RLIMIT_FSIZE: file,
         resource.RLIMIT_NOFILE: _OPEN_FILES,
     }
-    if counts_apart():
-        wanted[resource.RLIMIT_NPROC] = limits.processes
+    match counted():
+        case "sandbox":
+            wanted[resource.RLIMIT_NPROC] = limits.processes
+        case "user":
+            wanted[resource.RLIMIT_NPROC] = limits.processes + counts.own()
+        case "ids":
+            counts.bound_ids(pid, limits.processes)
     for kind, value in wanted.items():
         _, hard = resource.prlimit(pid, kind)
         if hard != resource.RLIM_INFINITY:
@@ -199,113 +199,109 @@ def bound(pid: int, limits: ServerLimits) -> None:
         Path(f"/proc/{pid}/oom_score_adj").write_text(str(_OOM))
 
 
-def counts_apart(release: str = "") -> bool:
-    """Tell whether the kernel counts a user's processes in a sandbox apart, and binds this user."""
-    found = re.match(r"(\d+)\.(\d+)", release or os.uname().release)
-    new = found is not None and (int(found[1]), int(found[2])) >= _OWN_NPROC
-    return new and os.geteuid() != 0
+@cache
+def counted() -> counts.By:
+    """Tell by what the kernel bounds the number of a sandbox's processes here; "" for nothing."""
+    return "groups" if "pids" in usable() else counts.without_groups()
 
 
 def described() -> str:
     """Say by what means the limits are kept here, in a line."""
     groups = usable()
     by = [f"control groups ({', '.join(groups)})"] if groups else []
-    by.append("resource limits (" + ("processes, " if counts_apart() else "") + "memory of each")
-    by[-1] += " process, file size, CPU time)"
+    if counted() == "ids":
+        by.append("process ids")
+    processes = "processes, " if counted() in ("sandbox", "user") else ""
+    by.append(f"resource limits ({processes}memory of each process, file size, CPU time)")
     return ", ".join([*by, "a watch four times a second"])
 
 
-# --- what is measured -------------------------------------------------------------------
-
-
-def used(pid: int, limits: ServerLimits) -> Used:
-    """Measure a process and all below it; no more of them than one over the limit."""
-    processes, memory, ticks = 0, 0, 0
-    todo = [pid]
-    while todo and processes <= limits.processes:
-        here = todo.pop()
-        try:
-            text = Path(f"/proc/{here}/stat").read_text("utf-8", "replace")
-        except OSError:
-            continue
-        fields = text.rpartition(")")[2].split()
-        ticks += sum(map(int, fields[11:15]))  # its own, and of children that have ended
-        processes += int(fields[17])
-        with suppress(OSError, ValueError):
-            _, resident, shared = Path(f"/proc/{here}/statm").read_text().split()[:3]
-            memory += (int(resident) - int(shared)) * _PAGE_BYTES
-        todo += _children(here)
-    return Used(processes, memory, ticks / _TICKS_PER_S)
-
-
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    with suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with suppress(OSError, ValueError):
-                text = Path(f"/proc/{pid}/task/{thread}/children").read_text()
-                found += map(int, text.split())
-    return found
-
-
-def size(folder: Path, limits: ServerLimits) -> tuple[int, int]:
-    """Return bytes and number of files below a folder, no further than one over the limit.
-
-    A file with holes counts as long as it is.
-    """
-    n_bytes, n_files = 0, 0
-    for entry in _entries(folder):
-        n_files += 1
-        with suppress(OSError):
-            held = entry.stat(follow_symlinks=False)
-            n_bytes += max(held.st_size, 512 * held.st_blocks)
-        if n_files > limits.files or n_bytes >= limits.workspace_mib * MIB:
-            break
-    return n_bytes, n_files
-
-
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    todo = [str(folder)]
-    while todo:
-        try:
-            with os.scandir(todo.pop()) as entries:
-                for entry in entries:
-                    yield entry
-                    if entry.is_dir(follow_symlinks=False):
-                        todo.append(entry.path)
-        except OSError:
-            continue
+# --- the watch --------------------------------------------------------------------------
 
 
 class Watched:
-    """A running sandbox: the first process in it, its folder, its limits, and what it broke."""
+    """A running sandbox: the first process in it, its folder, its limits, and what it broke.
+
+    `mounts` are the paths where it may write to memory.
+    """
 
     def __init__(
-        self, pid: int, workspace: Path, limits: ServerLimits, group: Group | None
+        self,
+        pid: int,
+        workspace: Path,
+        limits: ServerLimits,
+        group: Group | None,
+        mounts: tuple[str, ...],
     ) -> None:
         self.pid = pid
         self.workspace = workspace
         self.limits = limits
         self.group = group
-        self.exceeded = ""
+        self.mounts = mounts
+        self._over = ""
+        self._free = usage.free(workspace)
         self._handle = os.pidfd_open(pid)
+
+    @property
+    def exceeded(self) -> str:
+        """The limit for which it was ended, "" if it was for none; the kernel may have done it."""
+        if not self._over and self.group is not None and self.group.kills():
+            self._over = f"{self.limits.memory_mib} MiB of memory"
+        return self._over
+
+    def end(self, over: str) -> None:
+        """Kill it for a limit that it passed."""
+        self._over = over
+        self.kill()
 
     def measure(self, folders: dict[tuple[Path, ServerLimits], tuple[int, int]]) -> str:
         """Return the limit that is passed, "" for none; `folders` are those measured already."""
-        limits, now = self.limits, used(self.pid, self.limits)
+        limits, group = self.limits, self.group
+        bounded = group is not None and "memory" in group.folders
+        # so many that to go through them would take long
+        if group is not None and group.processes() >= limits.processes:
+            return f"{limits.processes} processes and threads"
+        now = usage.used(self.pid, limits.processes, memory=not bounded)
         if now.processes >= limits.processes:
             return f"{limits.processes} processes and threads"
-        if (self.group and self.group.kills()) or now.memory_bytes > limits.memory_mib * MIB:
+        brief_bytes, brief_files = usage.brief(self.pid, self.mounts)
+        if not bounded and self._fills(now, brief_bytes):
             return f"{limits.memory_mib} MiB of memory"
         if now.cpu_s > limits.cpu_s:
             return f"{limits.cpu_s} s of CPU time"
-        key = (self.workspace, limits)
-        if key not in folders:
-            folders[key] = size(self.workspace, limits)
-        n_bytes, n_files = folders[key]
+        if brief_files > limits.files:
+            return f"{limits.files} files in memory"
+        n_bytes, n_files = self._size(now.pids, folders)
         if n_bytes >= limits.workspace_mib * MIB:
             return f"{limits.workspace_mib} MiB in its workspace"
         return f"{limits.files} files in its workspace" if n_files > limits.files else ""
+
+    def _fills(self, now: usage.Used, brief_bytes: int) -> bool:
+        most = self.limits.memory_mib * MIB - brief_bytes
+        return now.memory_bytes > most and usage.apportioned(now.pids) > most
+
+    def _size(
+        self,
+        pids: tuple[int, ...],
+        folders: dict[tuple[Path, ServerLimits], tuple[int, int]],
+    ) -> tuple[int, int]:
+        """Return bytes and files of the workspace, those without a name with it.
+
+        These are looked for where the file system has lost half as much as the workspace may have.
+        """
+        limits, key = self.limits, (self.workspace, self.limits)
+        most_bytes = limits.workspace_mib * MIB
+        if key not in folders:
+            folders[key] = usage.size(
+                self.workspace, most_bytes=most_bytes, most_files=limits.files
+            )
+        n_bytes, n_files = folders[key]
+        left = usage.free(self.workspace)
+        self._free = max(self._free, left)
+        if self._free - left > most_bytes // 2:
+            with suppress(OSError):
+                n_bytes += usage.unnamed(pids, self.workspace.stat().st_dev)
+        return n_bytes, n_files
 
     def kill(self) -> None:
         """Kill all that runs in the sandbox: it does not outlive its first process."""
@@ -314,6 +310,7 @@ class Watched:
 
     def close(self) -> None:
         """Kill what is left, forget it, and remove its groups as soon as they are empty."""
+        self._over = self.exceeded
         self.kill()
         os.close(self._handle)
 
@@ -362,13 +359,10 @@ class Watch:
 
     def look(self, box: Watched, folders: dict[tuple[Path, ServerLimits], tuple[int, int]]) -> None:
         """Measure a sandbox now, and kill it where it is over a limit."""
-        if box.exceeded:
-            return
-        over = box.measure(folders)
+        over = box.exceeded or box.measure(folders)
         with self._lock:
             if over and box in self._boxes:
-                box.exceeded = over
-                box.kill()
+                box.end(over)
 
     def finish(self) -> None:
         """Remove the groups of what was killed: it is gone in a moment."""

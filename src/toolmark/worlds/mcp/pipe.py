@@ -30,6 +30,8 @@ from toolmark.worlds.mcp.limits import Watched
 LIMIT_BYTES = codec.MAX_BYTES
 TOO_LONG = -32099  # our own code for an answer that was over the limit
 _BLOCK_BYTES = 2**16
+_ASKED = 16  # requests of the server that wait for an answer; further ones are dropped
+_ASKED_BYTES = 2**16  # of such a request; a longer one is dropped
 _TAIL_BYTES = 1200
 _JUNK_BYTES = 200  # of each line
 _ENDS_BYTES = 256
@@ -106,6 +108,7 @@ class Pipe:
         self.errors = b""
         self.junk = b""
         self._waiting: set[int | str] = set()
+        self._asked: set[int | str] = set()
         self._inbox: MemoryObjectSendStream[SessionMessage | Exception]
         self.read: MemoryObjectReceiveStream[SessionMessage | Exception]
         self.write: MemoryObjectSendStream[SessionMessage]
@@ -181,12 +184,21 @@ class Pipe:
         message = _message(line)
         if message is None and (start := line.find(b'{"')) > 0:
             message = _message(line[start:])  # printed in front of it, without a newline
+        if isinstance(message, mcp_types.JSONRPCRequest) and not self._takes(message, len(line)):
+            message = None
         if message is None:
             self.junk = (self.junk + line[:_JUNK_BYTES] + b"\n")[-_TAIL_BYTES:]
             return []
         if isinstance(message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError):
             self._waiting.discard(message.id if message.id is not None else "")
         return [message]
+
+    def _takes(self, request: mcp_types.JSONRPCRequest, size: int) -> bool:
+        """Tell whether a request of the server is answered: it may ask without ever listening."""
+        if size > _ASKED_BYTES or len(self._asked) >= _ASKED or request.id in self._asked:
+            return False
+        self._asked.add(request.id)
+        return True
 
     def _refused(self, line: Huge) -> list[mcp_types.JSONRPCMessage]:
         """Answer for a line over the limit: the request it names, or all that are waiting."""
@@ -205,6 +217,8 @@ class Pipe:
                 message = item.message
                 if isinstance(message, mcp_types.JSONRPCRequest):
                     self._waiting.add(message.id)
+                if isinstance(message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError):
+                    self._asked.discard(message.id if message.id is not None else "")
                 said = message.model_dump(by_alias=True, mode="python", exclude_unset=True)
                 self.process.stdin.write(json.dumps(said).encode() + b"\n")
                 await self.process.stdin.drain()

@@ -32,12 +32,14 @@ NAME = "sandbox"  # in the record of a run
 HOME = "/tmp"
 SCRIPTS = "/toolmark/bin"
 SHARED_MIB, BRIEF_MIB = 64, 256  # of /dev/shm and of /tmp
+_BRIEF = {"/dev/shm": SHARED_MIB * limits.MIB, HOME: BRIEF_MIB * limits.MIB}
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 OFF = "The sandbox was off: servers could read and change what its user can, answer keys too."
 _INSTALL = (
     "MCP servers run in a sandbox, and there is none here: {why}; {step}, "
     "or pass --sandbox off where every model and server is trusted with this machine"
 )
+_UNBOUNDED = "nothing bounds how many processes root has (no control groups, Linux before 6.14)"
 _PROBE_S = 20
 _ALONE = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
@@ -130,7 +132,9 @@ def _tried() -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return _INSTALL.format(why=f"bwrap does not run: {error}", step="put that right")
     if done.returncode == 0:
-        return ""
+        if limits.counted():
+            return ""
+        return _INSTALL.format(why=_UNBOUNDED, step="run as an ordinary user")
     step = "allow user namespaces (docs/security.md says how)"
     return _INSTALL.format(why=f"the system forbids it: {why[0]}", step=step)
 
@@ -194,8 +198,8 @@ class Box(NamedTuple):
         if not self.network:
             yield "--unshare-net"
         yield from ("--proc", "/proc", "--dev", "/dev")
-        yield from _brief("/dev/shm", SHARED_MIB)
-        yield from _brief(HOME, BRIEF_MIB)
+        for own, size in _BRIEF.items():
+            yield from _brief(own, size)
         for path, how, target in _ordered(self.seen):
             if how == "link":
                 yield from ("--symlink", target, str(path))
@@ -225,9 +229,10 @@ class Box(NamedTuple):
         return max(held, key=lambda each: len(each.path.parts)).how if held else ""
 
 
-def _brief(path: str, mib: int) -> tuple[str, ...]:
-    size = ("--size", str(mib * limits.MIB)) if version() >= _SIZED else ()
-    return (*size, "--perms", "1777", "--tmpfs", path) if size else ("--tmpfs", path)
+def _brief(path: str, size: int) -> tuple[str, ...]:
+    if version() < _SIZED:
+        return "--tmpfs", path
+    return "--size", str(size), "--perms", "1777", "--tmpfs", path
 
 
 def _ordered(seen: Sequence[Seen]) -> list[Seen]:
@@ -388,7 +393,7 @@ def _bounded(pid: int, box: Box) -> Watched | None:
         if group is not None:
             group.add(pid)
         limits.bound(pid, box.limits)
-        watched = Watched(pid, box.workspace, box.limits, group)
+        watched = Watched(pid, box.workspace, box.limits, group, tuple(_BRIEF))
     except ProcessLookupError:
         if group is not None:
             group.remove()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -24,7 +23,7 @@ from toolmark import codec
 from toolmark.errors import DataError, SandboxError, UsageError, WorldError, alike
 from toolmark.media import Media
 from toolmark.types import Call, Image, Result, Task, Text, Tool, World
-from toolmark.worlds.mcp import config, content, identity, sandbox
+from toolmark.worlds.mcp import config, content, identity, sandbox, usage
 from toolmark.worlds.mcp.config import Server
 from toolmark.worlds.mcp.keeper import Keeper, Ledger
 from toolmark.worlds.mcp.limits import WATCH
@@ -89,7 +88,7 @@ class Servers:
         finally:
             self._shared.clear()
             if self._home is not None:
-                shutil.rmtree(self._home, ignore_errors=True)
+                usage.remove(self._home)
                 self._home = None
 
     @asynccontextmanager
@@ -109,7 +108,7 @@ class Servers:
             try:
                 await asyncio.gather(*(keeper.stop() for keeper in own))
             finally:
-                shutil.rmtree(workspace, ignore_errors=True)
+                usage.remove(workspace)
 
     @property
     def shared(self) -> Path:

@@ -28,13 +28,18 @@ def box(
 ) -> Box:
     """Return how a server is shut in. Raises DataError for a path that it cannot be shown."""
     declared = tuple(_declared(server, fill))
-    seen = (
+    # what a server wrote names no part of the machine that it shall see
+    own = (workspace, *(each.path for each in declared if each.how == "write"))
+    shown = (
         *sandbox.system(),
         *_apart(workspace),
-        *_programs(server, argv),
-        *_named(argv, cwd, workspace),
+        *_programs(server, argv, own),
+        *_named(argv, cwd, own),
         *declared,
-        *(Seen(path, "hide") for path in sandbox.hidden()),
+    )
+    seen = (
+        *shown,
+        *_hidden(shown),
         Seen(workspace, "write"),
         *_pinned_down(server, workspace),
     )
@@ -47,7 +52,26 @@ def _apart(workspace: Path) -> Iterator[Seen]:
         yield Seen(Path(os.path.realpath(path)), "hide")
 
 
-def _programs(server: Server, argv: Sequence[str]) -> Iterator[Seen]:
+def _hidden(shown: Sequence[Seen]) -> Iterator[Seen]:
+    """Go through what holds answers, by every path that leads to it in what is shown.
+
+    Where that can be written to, the folders above are mounted too: what is mounted cannot be moved
+    away, to be found elsewhere by the next server.
+    """
+    for key in filter(os.path.exists, sandbox.hidden()):
+        yield Seen(key, "hide")
+        for each in shown:
+            real = Path(os.path.realpath(each.path))
+            if each.how not in ("read", "write") or not key.is_relative_to(real):
+                continue
+            inside = each.path / key.relative_to(real)
+            if each.how == "write":
+                above = [path for path in inside.parents if path.is_relative_to(each.path)]
+                yield from (Seen(path, "write") for path in above)
+            yield Seen(inside, "hide")
+
+
+def _programs(server: Server, argv: Sequence[str], own: Sequence[Path]) -> Iterator[Seen]:
     if server.pinned:
         one = environment.pin(server.pinned)
         yield Seen(environment.place(one), "read")
@@ -55,7 +79,8 @@ def _programs(server: Server, argv: Sequence[str]) -> Iterator[Seen]:
     else:
         commands = []
     for name in filter(None, (argv[0], *commands)):
-        yield from program(name)
+        if not _within(name, own):
+            yield from program(name)
 
 
 def program(name: str) -> Iterator[Seen]:
@@ -75,14 +100,20 @@ def _part(path: Path) -> Iterator[Seen]:
         yield Seen(real, "read")
 
 
-def _named(argv: Sequence[str], cwd: str, workspace: Path) -> Iterator[Seen]:
+def _named(argv: Sequence[str], cwd: str, own: Sequence[Path]) -> Iterator[Seen]:
     """Go through the files that a command line names, and the folder that it starts in."""
     for word in argv[1:]:
-        own = Path(word).is_relative_to(workspace)  # which it may write to
-        if not own and os.path.isabs(word) and os.path.isfile(word):
+        if os.path.isabs(word) and os.path.isfile(word) and not _within(word, own):
             yield from program(word)
-    if not Path(cwd).is_relative_to(workspace):
+    if not _within(cwd, own):
         yield Seen(Path(cwd), "read")
+
+
+def _within(path: str, folders: Sequence[Path]) -> bool:
+    """Tell whether a path is in one of the folders, by its name or in truth."""
+    names = (os.path.normpath(path), os.path.realpath(path))
+    tops = {*folders, *(Path(os.path.realpath(folder)) for folder in folders)}
+    return any(Path(name).is_relative_to(top) for name in names for top in tops)
 
 
 def _declared(server: Server, fill: Callable[[str], str]) -> Iterator[Seen]:
@@ -104,11 +135,14 @@ def _declared(server: Server, fill: Callable[[str], str]) -> Iterator[Seen]:
 def _pinned_down(server: Server, workspace: Path) -> Iterator[Seen]:
     """Go through what a server may not change in the workspace, as far as it is there.
 
-    The folders above it are mounted too: what is mounted cannot be moved away.
+    The folders above it are mounted too: what is mounted cannot be moved away. Raises DataError
+    where a link stands in for it.
     """
     for name in server.read_only:
         path = workspace / name
-        if path.exists() and not path.is_symlink():
+        if path.exists():
+            if path.resolve() != workspace.resolve() / name:
+                raise DataError(f"read_only: {name}: a link was put there")
             inner = [each for each in path.parents if each.is_relative_to(workspace)]
             yield from (Seen(each, "write") for each in inner if each != workspace)
             yield Seen(path, "read")

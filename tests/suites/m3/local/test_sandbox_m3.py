@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -125,6 +126,45 @@ def test_git_runs_nothing_that_its_examinee_wrote(tmp_path: Path) -> None:
         assert not failed and "second" in log  # it still does what it is for
 
     play(scene, tmp_path, "filesystem", "git")
+
+
+def test_git_runs_nothing_in_a_submodule_that_its_examinee_wrote(tmp_path: Path) -> None:
+    """For its status git starts itself in each submodule, which has settings of its own."""
+
+    async def scene(world: Hosted) -> None:
+        mark, sub = world.workspace / "ran", world.workspace / "repo" / "sub"
+        log, _ = await ask(world, "git/git_log", repo_path=REPO)
+        (sha,) = re.findall(r"[0-9a-f]{40}", log)
+        clean = f'[filter "x"]\n\tclean = "touch {mark}; cat"\n'
+        for name, text in (
+            ("HEAD", sha), ("refs/x", ""), ("objects/info/alternates", "../../../.git/objects\n"),
+            ("config", f"[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n{clean}"),
+        ):  # fmt: skip
+            (sub / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
+            (sub / ".git" / name).write_text(text)
+        (sub / "a.txt").write_text("two\n")  # as long as what its index says
+        (sub / ".gitattributes").write_text("* filter=x\n")
+        shutil.copy(world.workspace / "repo/.git/index", sub / ".git")
+        _, failed = await ask(world, "git/git_add", repo_path=REPO, files=["sub"])
+        assert not failed
+        for name in ("git_status", "git_diff_unstaged"):
+            said, _ = await ask(world, f"git/{name}", repo_path=REPO)
+            assert "not the repository repo" in said
+        await touch_everything(world)
+        assert not mark.exists()
+
+    play(scene, tmp_path, "filesystem", "git")
+
+
+def test_git_itself_cannot_write_what_it_runs(tmp_path: Path) -> None:
+    async def scene(world: Hosted) -> None:
+        box = world.keepers["git"]._session.launch.box  # type: ignore[union-attr]
+        assert box is not None
+        for name in ("config", "hooks/pre-commit", "info/attributes"):
+            assert not box.writes(f"{world.workspace}/repo/.git/{name}")
+        assert box.writes(f"{world.workspace}/repo/.git/HEAD")
+
+    play(scene, tmp_path, "git")
 
 
 def test_a_repository_cannot_be_moved_away_to_put_another_in_its_place(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from toolmark import fetch as store
 from toolmark.errors import DataError
-from toolmark.worlds.mcp import environment
+from toolmark.worlds.mcp import environment, sandbox
 
 REPOSITORY = "repo"  # the git server sees this one alone, and ends at once where it is not there
 DATABASE = "data.db"
@@ -50,8 +50,9 @@ _TAME = {
     "tag.gpgSign": "false",
 }
 _REPOSITORY = f"${{workspace}}/{REPOSITORY}"
-# git reads the settings of whichever repository it is sent to: of one that a model made inside of
-# the task's own, say
+# git reads the settings of whichever repository it is sent to, or goes to as to a submodule: of one
+# that a model made inside of the task's own, say. What git starts is looked for at GIT_EXEC_PATH
+# first, and so comes here too
 _ONLY = f"""#!/bin/sh
 if [ "${{GIT_DIR:=$TASK_REPOSITORY/.git}}" != "$TASK_REPOSITORY/.git" ]; then
     echo "fatal: not the repository {REPOSITORY}" >&2
@@ -63,6 +64,7 @@ PATH=${{PATH#*:}} exec git "$@"
 GIT = {
     "TASK_REPOSITORY": _REPOSITORY,
     "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_EXEC_PATH": sandbox.SCRIPTS,
     "GIT_EDITOR": "true",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
@@ -91,6 +93,7 @@ CONFIG: dict[str, Any] = {
             "args": ["--repository", f"${{workspace}}/{REPOSITORY}"],
             "env": {**SAME, **GIT},
             "scripts": {"git": _ONLY},
+            "read_only": [f"{REPOSITORY}/.git/{name}" for name in ("config", "hooks", "info")],
             **_PATIENT,
         },
         "image": {"python": "image", **_FILES},
