@@ -77,6 +77,9 @@ def test_a_scorers_fault_is_told_with_what_to_do_and_is_on_the_page(
     assert command in found.out
     assert "give the same command again" not in found.out
 
+    for more in ((), ("--json",)):  # as long as it fails, scoring is not done either
+        assert toolmark("score", run, *more).code == 3
+
     page = shop / "page.html"
     found = toolmark("report", run, "-o", str(page))
     assert found.code == 0, found.err
@@ -85,7 +88,7 @@ def test_a_scorers_fault_is_told_with_what_to_do_and_is_on_the_page(
     (shop / "shop.py").write_text(text)
     sys.modules.pop("shop", None)
     found = toolmark(*command.split()[1:])
-    assert "n=3, not run 0" in found.out
+    assert found.code == 0 and "n=3, not run 0" in found.out
 
 
 # --- opening a folder runs nothing -------------------------------------------------------
