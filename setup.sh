@@ -11,7 +11,8 @@ system() { # system COMMAND-LINE-HINT package...: install packages or say how
     shift
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
         say "installing $* ($why)"
-        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
+        install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null; }
+        install "$@" 2>/dev/null || { apt-get update -qq && install "$@"; }
     else
         say "$why; run: sudo apt-get install -y $*"
         return 1
@@ -50,13 +51,18 @@ esac
 say "installing toolmark into .venv ($kind)"
 .venv/bin/pip install --quiet --disable-pip-version-check -e "$what"
 
+# what every MCP server runs in; nothing of the kind where it is not Linux
+if [ "$(uname -s)" = Linux ] && ! command -v bwrap >/dev/null 2>&1; then
+    system "MCP servers need a sandbox" bubblewrap ||
+        say "without it, suites with MCP servers (m3, m3-local) do not run"
+fi
+
 # the tools behind the MCP servers of m3-local
 if [ "$kind" = dev ]; then
     lacking=
     command -v git >/dev/null 2>&1 || lacking="$lacking git"
     command -v tesseract >/dev/null 2>&1 || lacking="$lacking tesseract-ocr"
     command -v npm >/dev/null 2>&1 || lacking="$lacking nodejs npm"
-    command -v bwrap >/dev/null 2>&1 || lacking="$lacking bubblewrap"
     ldconfig -p 2>/dev/null | grep -q libzbar || lacking="$lacking libzbar0"
     # shellcheck disable=SC2086 # a list of words
     [ -z "$lacking" ] || system "MCP servers need$lacking" $lacking ||

@@ -68,7 +68,7 @@ OWN = {
     "svg.py": "one class of characters",
     "worlds/mcp/config.py": "the user's own configuration",
     "worlds/mcp/doctor.py": "the user's own configuration",
-    "worlds/mcp/limits.py": "the release of the kernel",
+    "worlds/mcp/counts.py": "the release of the kernel",
     "worlds/mcp/sandbox.py": "what bubblewrap says",
     "worlds/providers.py": "regions on the command line",
 }

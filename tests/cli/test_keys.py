@@ -111,7 +111,11 @@ def forms(key: str) -> set[bytes]:
     coded = {base64.b64encode(b"x" * n + plain)[4 : -4 or None] for n in range(3)}
     texts = {key, quote(key, safe=""), quote(key), quote_plus(key), json.dumps(key)[1:-1],
              json.dumps(key)[1:-1].replace("/", "\\/"), key.replace("/", "\\/")}  # fmt: skip
-    return {text.encode() for text in texts} | coded | {plain.hex().encode()}
+    return (
+        {text.encode() for text in texts}
+        | coded
+        | {plain.hex().encode(), plain.hex().upper().encode()}
+    )
 
 
 def said(answer: str, key: str) -> object:
@@ -124,7 +128,12 @@ def said(answer: str, key: str) -> object:
         "name": fake.calls((f"call_{key}", "{}")),
         "model": fake.says("hm") | {"model": key},
         "error": {"error": {"message": f"bad {key} and {quote(key, safe='')}", "code": key}},
-        "encoded": {"error": {"message": f"you sent Basic {coded} and {key.encode().hex()}"}},
+        "encoded": {
+            "error": {
+                "message": f"you sent Basic {coded} and {key.encode().hex()}, "
+                f"{key.encode().hex().upper()}"
+            }
+        },
         "torn": f'{{"choices": [{{"message": "{key}"'.encode(),
         "away": b"",
     }
@@ -193,6 +202,24 @@ def test_no_key_reaches_a_file(
             assert not any(form in (told.out + told.err).encode() for form in forms(key))
     assert leaks(home, key) == []
     assert case.code == 2 or not any(key in name for name in os.listdir(home))
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_no_key_of_a_judge_reaches_a_file(
+    key: str, home: Path, mind: Mind, toolmark: Command
+) -> None:
+    knobs = ("truths=truths.json", "servers=mcp.json", "agent=loop", "similarity=exact")
+    words = [word for knob in knobs for word in ("-T", knob)]
+    told = toolmark("run", "m3", "-m", "test/oracle", *words, "--sandbox", "off")
+    assert told.code == 0, told
+    (run,) = (home / "runs").glob("*")
+    places = [_filled(f"http://HOST/KEY/v1#{name}", key, mind) for name in "abc"]
+    for words in (places, places[:1] * 3, [key, *places]):
+        judges = [word for place in words for word in ("--judge", place)]
+        told = toolmark("judge", str(run), *judges, "--max-retries", "0", "--cache", "kept")
+        shown = any(form in (told.out + told.err).encode() for form in forms(key))
+        assert not shown or told.code == 2, told
+    assert mind.asked and leaks(home, key) == []
 
 
 def test_the_key_was_sent_where_it_belongs(

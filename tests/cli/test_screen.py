@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import msgspec
 import pytest
+from rich.table import Table
 from tests.servers.mind import Command
 
 import toolmark as tm
 from toolmark.cli import screen
-from toolmark.errors import DataError
+from toolmark.errors import DataError, UsageError
 from toolmark.runs.store import Run
 from toolmark.types import Reply, Request
 
@@ -68,7 +70,7 @@ def test_what_a_model_said_is_shown_letter_by_letter(toolmark: Command) -> None:
 def test_every_console_is_made_in_one_place() -> None:
     source = Path(screen.__file__).parents[1]
     made = {path.relative_to(source).as_posix() for path in source.rglob("*.py")
-            if " Console(" in path.read_text(encoding="utf-8")}  # fmt: skip
+            if re.search(r"\b(Console|Screen)\(", path.read_text("utf-8"))}  # fmt: skip
     assert made == {"cli/screen.py"}
 
 
@@ -77,3 +79,19 @@ def test_an_episode_is_dumped_as_it_is_stored(toolmark: Command, endless: tuple[
     stored = next(run.trajectories())
     (found,) = json.loads(toolmark("show", endless[1], stored.task, "--json").out)["episodes"]
     assert json.loads(msgspec.json.encode(stored)) in found.values()
+
+
+def test_no_text_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever prints it, and as whatever: names in a run folder are foreign too."""
+    evil = "a\x1b]0;b\x07\x9b31m\r\u202ec"
+    table = Table(evil, title=evil)
+    table.add_row(evil)
+    for console in (screen.out(), screen.err()):
+        console.print(evil)
+        console.print(f"[bold]{evil}[/]", evil, markup=False)
+        console.print(table)
+        console.rule(evil)
+        screen.error(console, UsageError(evil))
+    said = "".join(capsys.readouterr())
+    assert not {"\x1b", "\x07", "\x9b", "\r", "\u202e"} & {*said}
+    assert said.count("\u241b]0;b\u2407") >= 12

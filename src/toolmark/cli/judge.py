@@ -98,7 +98,7 @@ def _suitable(run: Run, judges: list[str]) -> None:
         raise UsageError(f"{run.path}: a run of {suite!r}; judged are runs of {', '.join(SUITES)}")
     twice = next((name for name in judges if judges.count(name) > 1), None)
     if twice is not None:
-        raise UsageError(f"--judge {twice} is given twice; a judge has one voice")
+        raise UsageError(f"--judge {private.stored(twice)} is given twice; a judge has one voice")
     if not run.done():
         raise UsageError(f"{run.path}: no completed episode yet; run it first")
 

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from toolmark.report.tables import visible
 
 
+class Screen(Console):
+    """A console that a text cannot command: control characters are shown, whoever prints them."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """Return a text as it is shown."""
+        return super().render_str(visible(text), **how)
+
+
 def out() -> Console:
     """Return the standard output: `:x:` in a text stays what it is, not the sign it may spell."""
-    return Console(emoji=False)
+    return Screen(emoji=False)
 
 
 def error(console: Console, said: Exception) -> None:
@@ -27,4 +37,4 @@ def command(*words: object) -> str:
 
 def err() -> Console:
     """Return the standard error, for progress and remarks; as `out`."""
-    return Console(stderr=True, emoji=False)
+    return Screen(stderr=True, emoji=False)

@@ -104,7 +104,7 @@ def _encoded(secret: bytes) -> set[str]:
     """Return what the secret alone decides in base64, wherever it stands in what is encoded."""
     if len(secret) < _ENCODED:
         return set()
-    found = {secret.hex()}
+    found = {secret.hex(), secret.hex().upper()}
     for shift in range(3):
         first, last = -(-shift * 8 // 6), (shift + len(secret)) * 8 // 6
         text = base64.b64encode(bytes(shift) + secret).decode()[first:last]

@@ -170,6 +170,39 @@ ATTACKS = (
         alone=False,
     ),
     Attack(
+        "make namespaces as a process is made",  # which the release of bubblewrap may not forbid
+        "number, other = {'x86_64': (56, 435), 'aarch64': (220, 435)}[os.uname().machine]\n"
+        "for flag in (0x10000000, 0x20000, 0x40000000, 0x20000000, 0x10000000 | 0x40000000):\n"
+        "    ctypes.set_errno(0)\n"
+        "    pid = libc.syscall(number, flag | 17, 0, 0, 0, 0)\n"
+        "    pid == 0 and os._exit(0)\n"
+        "    got(f'clone {flag:x}', ctypes.get_errno() != 1)\n"
+        "asked = (ctypes.c_uint64 * 11)(0x10000000, 0, 0, 0, 17)\n"
+        "ctypes.set_errno(0)\n"
+        "pid = libc.syscall(other, asked, 88)\n"
+        "pid == 0 and os._exit(0)\n"
+        "got('clone3', ctypes.get_errno() != 38)",
+        alone=False,
+    ),
+    Attack(
+        "write to the memory of processes",
+        "for path in glob.glob('/proc/[0-9]*/mem'):\n"
+        "    attempt(lambda: os.close(os.open(path, os.O_RDWR)), path)",
+        alone=False,
+    ),
+    Attack(
+        "take the descriptors of processes",
+        "for pid in [int(name) for name in os.listdir('/proc') if name.isdigit()]:\n"
+        "    for fd in range(3, 64):\n"
+        "        try: to = os.readlink(f'/proc/{pid}/fd/{fd}')\n"
+        "        except OSError: continue\n"
+        "        got(to, to.startswith('/') and not to.startswith(HERE))\n"
+        "    ctypes.set_errno(0)\n"
+        "    held = libc.syscall(434, pid, 0)\n"
+        "    got(f'descriptor of {pid}', pid == 1 and libc.syscall(438, held, 4, 0) >= 0)",
+        alone=False,
+    ),
+    Attack(
         "become more than one is",
         "status = open('/proc/self/status').read()\n"
         "held = [line for line in status.splitlines() if line.startswith(('CapEff', 'CapBnd'))]\n"

@@ -117,7 +117,8 @@ def lacking() -> str:
 def _tried() -> str:
     found = shutil.which("bwrap")
     if found is None:
-        step = "install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap)"
+        command = ("" if os.geteuid() == 0 else "sudo ") + "apt-get install bubblewrap"
+        step = f"run `{command}` (elsewhere than on Debian and Ubuntu its package is named so too)"
         return _INSTALL.format(why="the command bwrap is not found", step=step)
     brief = Box(system(), limits=ServerLimits())
     try:

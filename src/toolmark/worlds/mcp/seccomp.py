@@ -10,17 +10,20 @@ from __future__ import annotations
 import platform
 import struct
 
-_EPERM = 1
+_EPERM, _ENOSYS = 1, 38
 _ALLOW = 0x7FFF0000
 _ERRNO = 0x00050000
 _KILL = 0x80000000
-_LOAD, _EQUAL, _ABOVE, _RETURN = 0x20, 0x15, 0x35, 0x06  # of the filter's machine
+_LOAD, _EQUAL, _ABOVE, _BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # of the filter's machine
 _NUMBER, _ARCH, _FIRST = 0, 4, 16  # places in what it reads
 _X32 = 0x40000000
 _FAMILIES = (1, 2, 10, 16)  # of files, internet 4 and 6, and netlink, which lists addresses
 # architecture as the kernel audits it, then the numbers of the calls
 _MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 _SOCKET = (41, 198)
+_CLONE, _CLONE3 = (56, 220), (435, 435)
+# of mounts, control groups, names, System V, users, processes, networks
+_NEW = 0x20000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 _REFUSED = {
     "acct": (163, 89), "add_key": (248, 217), "bpf": (321, 280), "delete_module": (176, 106),
     "fanotify_init": (300, 262), "finit_module": (313, 273), "fsconfig": (431, 431),
@@ -31,7 +34,8 @@ _REFUSED = {
     "mount": (165, 40), "mount_setattr": (442, 442),
     "move_mount": (429, 429), "msgget": (68, 186), "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265), "open_tree": (428, 428), "perf_event_open": (298, 241),
-    "pivot_root": (155, 41), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
+    "pidfd_getfd": (438, 438), "pivot_root": (155, 41),
+    "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "ptrace": (101, 117), "quotactl": (179, 60), "reboot": (169, 142),
     "request_key": (249, 218), "semget": (64, 190), "setns": (308, 268), "shmget": (29, 194),
     "swapoff": (168, 225), "swapon": (167, 224), "syslog": (103, 116), "umount2": (166, 39),
@@ -55,6 +59,10 @@ def program(machine: str = "") -> bytes:
     ]
     for number in numbers:
         code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | _EPERM)]
+    # what clone3 is asked for lies in memory, where no filter sees it; without it, clone is called
+    code += [(_EQUAL, 0, 1, _CLONE3[column]), (_RETURN, 0, 0, _ERRNO | _ENOSYS)]
+    code += [(_EQUAL, 0, 4, _CLONE[column]), (_LOAD, 0, 0, _FIRST)]
+    code += [(_BITS, 0, 1, _NEW), (_RETURN, 0, 0, _ERRNO | _EPERM), (_RETURN, 0, 0, _ALLOW)]
     code += [(_EQUAL, 1, 0, _SOCKET[column]), (_RETURN, 0, 0, _ALLOW), (_LOAD, 0, 0, _FIRST)]
     for family in _FAMILIES:
         code += [(_EQUAL, 0, 1, family), (_RETURN, 0, 0, _ALLOW)]
