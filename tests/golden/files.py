@@ -76,9 +76,14 @@ def loads(text: str) -> Json:
 def read(case: str, root: Path = RECORDS) -> dict[str, Json]:
     """Return the recorded scenarios of a case by name."""
     return {
-        path.stem: folding.unfolded(loads(path.read_text(encoding="utf-8")))
-        for path in sorted((root / case).glob("*.json"))
+        path.stem: read_one(case, path.stem, root) for path in sorted((root / case).glob("*.json"))
     }
+
+
+def read_one(case: str, scenario: str, root: Path = RECORDS) -> Json:
+    """Return the record of one scenario."""
+    text = (root / case / f"{scenario}.json").read_text(encoding="utf-8")
+    return folding.unfolded(loads(text))
 
 
 def write(case: str, scenario: str, value: Json, root: Path = RECORDS) -> None:

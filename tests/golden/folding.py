@@ -14,7 +14,7 @@ from collections.abc import Callable
 from tests.golden.paths import Json
 
 HELD, RECORD, SAME = "$held", "$record", "$same"
-SHORTEST = 100  # characters: what is shorter is easier to read where it stands
+SHORTEST = 80  # characters: what is shorter is easier to read where it stands
 
 
 def folded(record: Json) -> Json:

@@ -17,7 +17,7 @@ NESTED = {"inner": LONG, "more": ["b" * 150]}
     [
         [LONG, LONG],
         [NESTED, {"deep": [NESTED, LONG]}, LONG],
-        {"a": "c" * 120, "b": "c" * 120, "c": "c" * 99},
+        {"a": "c" * 120, "b": "c" * 120, "c": "c" * 70},
         {"0": 0.0, "-0": -0.0, "false": False, "one": [1, 1.0, True], "none": None},
         [[1.0] * 40, [1] * 40, [True] * 40, [1.0] * 40],
         [{"b": 1, "a": "d" * 120}, {"a": "d" * 120, "b": 1}],
