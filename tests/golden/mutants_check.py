@@ -15,7 +15,7 @@ from tests.golden import checking, recording
 
 if __name__ == "__main__":
     for word in sys.argv[1:]:
-        name, _, limit_s = word.partition("=")
+        name, limit_s = word.split("=")
         print(name, flush=True)
         signal.setitimer(signal.ITIMER_PROF, float(limit_s))
         differing, _ = checking.compare(name, recording.record(recording.load(name)))
