@@ -4,7 +4,8 @@
 
     python -m tests.golden [CASE...] [--long]
     python -m tests.golden record [CASE...] [--long]
-    python -m tests.golden accept [CASE[/SCENARIO]] --reason TEXT [--path PATTERN] [--long]
+    python -m tests.golden accept [CASE[/SCENARIO]] --reason TEXT [--path PATTERN] [--numbers]
+                                  [--long]
 
 Exit codes: 0 where nothing differs that is not listed, 1 else, 2 for wrong usage.
 """
@@ -84,6 +85,7 @@ def _accept(words: Sequence[str]) -> int:
     parser.add_argument("target", nargs="?", help="CASE or CASE/SCENARIO; patterns may be given")
     parser.add_argument("--reason", default="", help="why the difference is right")
     parser.add_argument("--path", default="**", help="only differences at these places")
+    parser.add_argument("--numbers", action="store_true", help="numbers may change too")
     parser.add_argument("--long", action="store_true", help="record the long cases too")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args(words)
@@ -94,7 +96,8 @@ def _accept(words: Sequence[str]) -> int:
     if given.target is not None:
         case, _, scenario = given.target.partition("/")
         entries.append({"case": case, "scenario": scenario or "*", "path": given.path,
-                        "reason": given.reason})  # fmt: skip
+                        "reason": given.reason,
+                        **({"numbers": True} if given.numbers else {})})  # fmt: skip
     waiting = [entry for entry in entries if accepted.pending(entry)]
     targets = [entry["case"] for entry in waiting]
     found, stored, fresh = _record(_cases(targets, given.long) if targets else [], given.workers)

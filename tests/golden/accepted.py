@@ -1,6 +1,7 @@
 """The differences that were accepted, each with its reason.
 
 `accepted.json` is a list of entries `{case, scenario, path, reason}`; the first three are patterns.
+Only an entry with `"numbers": true` accepts that a number changes, or goes, also one in a text.
 An entry that was written by hand is pending: differences that it covers are listed, and `accept`
 writes their new values into the records. Then the entry is settled: it holds how many values it
 changed, with one example, and excuses nothing any more.
@@ -8,6 +9,8 @@ changed, with one example, and excuses nothing any more.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -19,7 +22,8 @@ from tests.golden.paths import Json
 
 ACCEPTED = files.FOLDER / "accepted.json"
 _NEEDED = ("case", "scenario", "path", "reason")
-_SETTLED = ("n_values", "example")
+_OPTIONAL = ("numbers", "n_values", "example")
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*")
 
 Entry: TypeAlias = dict[str, Any]
 
@@ -35,7 +39,7 @@ def read(path: Path = ACCEPTED) -> list[Entry]:
         where = f"{path.name}, entry {n}"
         if lacking := [name for name in _NEEDED if name not in entry]:
             raise BadEntry(f"{where}: lacks {lacking[0]!r}")
-        if odd := {*entry} - {*_NEEDED, *_SETTLED}:
+        if odd := {*entry} - {*_NEEDED, *_OPTIONAL}:
             raise BadEntry(f"{where}: {sorted(odd)[0]!r} is no field of an entry")
         if not str(entry["reason"]).strip():
             raise BadEntry(f"{where}: gives no reason")
@@ -59,7 +63,19 @@ def accepts(entry: Entry, difference: Difference) -> bool:
         fnmatchcase(difference.case, entry["case"])
         and fnmatchcase(difference.scenario, entry["scenario"])
         and paths.covers(paths.parse(entry["path"]), difference.place)
+        and (entry.get("numbers", False) or not _numbers(difference.old) - _numbers(difference.new))
     )
+
+
+def _numbers(value: Json) -> Counter[str]:
+    """Count the numbers in a value, also those in its texts."""
+    made: Counter[str] = Counter()
+    for _, each in paths.walk(value) if value is not ABSENT else ():
+        if isinstance(each, str):
+            made.update(_NUMBER.findall(each))
+        elif isinstance(each, int | float) and not isinstance(each, bool):
+            made[repr(each)] += 1
+    return made
 
 
 def listed(
@@ -113,11 +129,13 @@ def settled(entry: Entry, found: Sequence[Difference]) -> Entry:
     sides = {"old": first.old, "new": first.new}
     example = {
         "at": f"{first.case}/{first.scenario}: {paths.text(first.place)}",
-        **{name: _short(value) for name, value in sides.items() if value is not ABSENT},
+        **{name: short(value) for name, value in sides.items() if value is not ABSENT},
     }
-    return {name: entry[name] for name in _NEEDED} | {"n_values": len(found), "example": example}
+    kept = {name: entry[name] for name in (*_NEEDED, "numbers") if name in entry}
+    return kept | {"n_values": len(found), "example": example}
 
 
-def _short(value: Json) -> Json:
+def short(value: Json) -> Json:
+    """Return a value as an example shows it."""
     text = files.dumps(value).strip()
     return value if len(text) <= 200 else f"{text[:200]} ..."

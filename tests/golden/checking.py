@@ -118,7 +118,7 @@ def _value(value: Json) -> str:
 def selected(target: str, found: Sequence[Difference], pattern: str) -> list[Difference]:
     """Return the differences of CASE or CASE/SCENARIO whose places the pattern names."""
     case, _, scenario = target.partition("/")
-    entry = {"case": case, "scenario": scenario or "*", "path": pattern}
+    entry = {"case": case, "scenario": scenario or "*", "path": pattern, "numbers": True}
     return [each for each in found if accepted.accepts(entry, each)]
 
 

@@ -7,7 +7,7 @@ import math
 import re
 from pathlib import Path
 
-from tests.golden import paths
+from tests.golden import folding, paths
 from tests.golden.paths import Json, Place
 
 FOLDER = Path(__file__).parent
@@ -76,16 +76,21 @@ def loads(text: str) -> Json:
 def read(case: str, root: Path = RECORDS) -> dict[str, Json]:
     """Return the recorded scenarios of a case by name."""
     return {
-        path.stem: loads(path.read_text(encoding="utf-8"))
-        for path in sorted((root / case).glob("*.json"))
+        path.stem: read_one(case, path.stem, root) for path in sorted((root / case).glob("*.json"))
     }
 
 
+def read_one(case: str, scenario: str, root: Path = RECORDS) -> Json:
+    """Return the record of one scenario."""
+    text = (root / case / f"{scenario}.json").read_text(encoding="utf-8")
+    return folding.unfolded(loads(text))
+
+
 def write(case: str, scenario: str, value: Json, root: Path = RECORDS) -> None:
-    """Write one scenario's record."""
+    """Write one scenario's record; long values that repeat stand in it once."""
     path = root / case / f"{scenario}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(dumps(value), encoding="utf-8")
+    path.write_text(dumps(folding.folded(value)), encoding="utf-8")
 
 
 def delete(case: str, scenario: str, root: Path = RECORDS) -> None:

@@ -1,6 +1,6 @@
 """Draw mutants, and let goldens and parity tests hunt them.
 
-    python -m tests.golden.mutants --n 150 --seed 1 --work DIR [--workers 2] [--limit-s 300]
+    python -m tests.golden.mutants --n 150 --seed 1 --work DIR [--workers 2] [--limit-s 900]
                                   [--hunters PATTERN...]
 
 A mutant runs in a copy of the sources below DIR. It is asked of the golden cases that run its line,
@@ -16,11 +16,14 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from queue import SimpleQueue
@@ -32,6 +35,8 @@ from tests.golden.mutation import Mutant
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "toolmark"
 PARITY = ROOT / "tests" / "parity"
+SLACK_S, SLOWER = 20.0, 5.0  # CPU time that a case may take: seconds, and times its usual ones
+_TOO_LONG = (-signal.SIGKILL, -signal.SIGPROF)
 Map = dict[str, dict[str, Any]]  # by hunter: how long it takes, the lines that it runs
 
 
@@ -42,7 +47,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work", type=Path, required=True, help="a folder for copies and results")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--limit-s", type=float, default=300.0, help="of one case on one mutant")
+    parser.add_argument("--limit-s", type=float, default=900.0, help="of all cases, or of one test")
     parser.add_argument("--hunters", nargs="*", default=["*"], help="patterns of cases and files")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
@@ -106,14 +111,13 @@ def hunted(n: int, mutant: Mutant, tree: Path, known: Map, limit_s: float) -> di
     path = tree / "src" / "toolmark" / mutant.file
     source = path.read_text(encoding="utf-8")
     hunters = hunters_of(mutant, known)
+    cases = [name for name in hunters if "/" not in name]
     caught = ""
     try:
         _put(path, mutant.applied(source))
-        for hunter in hunters:
-            how = _hunt(hunter, tree, limit_s)
-            if how:
-                caught = f"{hunter} ({how})"
-                break
+        caught = _hunt_by_cases({name: known[name]["seconds"] for name in cases}, tree, limit_s)
+        for test in hunters[len(cases) :]:
+            caught = caught or _hunt_by_test(test, tree, limit_s)
     finally:
         _put(path, source)
     lines = range(mutant.line, mutant.end_line + 1)
@@ -137,21 +141,42 @@ def hunters_of(mutant: Mutant, known: Map) -> list[str]:
     return sorted(found, key=lambda name: ("/" in name, known[name]["seconds"]))
 
 
-def _hunt(hunter: str, tree: Path, limit_s: float) -> str:
-    """Return how a case or a test file caught the mutant, "" where it did not."""
-    words = (
-        ["-m", "pytest", hunter, "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
-        if "/" in hunter
-        else ["-m", "tests.golden.mutants_check", hunter]
-    )
-    try:
-        done = subprocess.run(
-            [sys.executable, *words], cwd=tree, env=_environment(tree), timeout=limit_s,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return "did not end"
-    return "" if done.returncode == 0 else "differs" if done.returncode == 1 else "fails"
+def _hunt_by_cases(cases: dict[str, float], tree: Path, limit_s: float) -> str:
+    """Return which case caught the mutant and how, "" where none did."""
+    if not cases:
+        return ""
+    words = [f"{name}={SLACK_S + SLOWER * seconds:.0f}" for name, seconds in cases.items()]
+    said, code = _run(["-m", "tests.golden.mutants_check", *words], tree, limit_s)
+    last = said.split()[-1] if said.split() else "loading"
+    return f"{last} ({_how(code)})" if code else ""
+
+
+def _hunt_by_test(test: str, tree: Path, limit_s: float) -> str:
+    """Return how a file of tests caught the mutant, "" where it did not."""
+    words = ["-m", "pytest", test, "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    _, code = _run(words, tree, limit_s)
+    return f"{test} ({_how(code)})" if code else ""
+
+
+def _how(code: int) -> str:
+    return "differs" if code == 1 else "did not end" if code in _TOO_LONG else "fails"
+
+
+def _run(words: list[str], tree: Path, limit_s: float) -> tuple[str, int]:
+    """Run Python on the mutated sources; return what it printed and how it ended."""
+    with subprocess.Popen(
+        [sys.executable, *words], cwd=tree, env=_environment(tree), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True,
+    ) as started:  # fmt: skip
+        timer = threading.Timer(limit_s, os.killpg, (started.pid, signal.SIGKILL))
+        timer.start()
+        try:
+            said, _ = started.communicate()
+        finally:
+            timer.cancel()
+            with suppress(ProcessLookupError):  # what it started ends with it
+                os.killpg(started.pid, signal.SIGKILL)
+    return said, started.returncode
 
 
 def _environment(tree: Path) -> dict[str, str]:

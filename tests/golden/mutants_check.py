@@ -1,12 +1,23 @@
-"""Compare one golden case with its record: exit 1 where anything differs, accepted or not."""
+"""Compare golden cases with their records, in this process and in this order, up to a difference.
+
+    python -m tests.golden.mutants_check CASE=SECONDS...
+
+Each case's name is printed before it runs. Exit 1 where anything differs, accepted or not. A case
+that takes more CPU time than its seconds ends the process by SIGPROF.
+"""
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from tests.golden import checking, recording
 
 if __name__ == "__main__":
-    name = sys.argv[1]
-    found, _ = checking.compare(name, recording.record(recording.load(name)))
-    sys.exit(1 if found else 0)
+    for word in sys.argv[1:]:
+        name, limit_s = word.split("=")
+        print(name, flush=True)
+        signal.setitimer(signal.ITIMER_PROF, float(limit_s))
+        differing, _ = checking.compare(name, recording.record(recording.load(name)))
+        if differing:
+            sys.exit(1)

@@ -21,6 +21,7 @@ _RULES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"\b(127\.0\.0\.1|localhost|\[::1\]):\d+"), r"\1:<port>"),
     (re.compile(r"(?<=-127\.0\.0\.1-)\d+(?=-)"), "<port>"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z| UTC)?"), "<time>"),
+    (re.compile(r'(day_of_week\\*": \\*")\w+'), r"\1<day>"),  # of a server that tells the time
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "<address>"),
     (re.compile(r"((?:\.py\"?|\.py, )[, ]*line )\d+"), r"\1<n>"),
     (re.compile(r"\btoolmark \d+\.\d+\.\d+\S*"), "toolmark <version>"),

@@ -192,7 +192,8 @@ def test_the_stored_maps_can_be_read() -> None:
 
 
 def entry(**more: object) -> accepted.Entry:
-    return {"case": "case", "scenario": "*", "path": "**.value", "reason": "because", **more}
+    return {"case": "case", "scenario": "*", "path": "**.value", "reason": "because",
+            "numbers": True, **more}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -219,6 +220,21 @@ def test_a_pending_entry_lists_its_places_and_nothing_else() -> None:
     ours, rest = accepted.listed(found(new), [entry()])
     assert [paths.text(each.place) for each in ours] == ["scores[0].value"]
     assert [paths.text(each.place) for each in rest] == ["text"]
+
+
+def test_a_number_changes_only_where_the_entry_says_so() -> None:
+    words = "n=6, 39.0 % of it"
+    changed = {"value": 0.2, "text": words.replace("39.0", "38.0"), "other": words.upper(), "n": 2}
+    every = differences.compare(
+        "case", "one", {"value": 0.1, "text": words, "other": words}, changed
+    )
+    ours, rest = accepted.listed(every, [entry(path="**", numbers=False)])
+    assert [paths.text(each.place) for each in ours] == ["n", "other"]
+    assert [paths.text(each.place) for each in rest] == ["text", "value"]
+    gone = differences.compare("case", "one", {"a": [{"b": 5}], "c": "x"}, {})
+    ours, rest = accepted.listed(gone, [entry(path="**", numbers=False)])
+    assert [paths.text(each.place) for each in (*ours, *rest)] == ["c", "a"]
+    assert accepted.listed(every, [entry(path="**")])[1] == []
 
 
 def test_a_settled_entry_excuses_nothing() -> None:
@@ -317,7 +333,8 @@ def test_the_command_goes_from_a_record_over_a_difference_to_its_acceptance(
     assert command.main(["record"]) == 0 and command.main([]) == 1  # it changes no record
     assert command.main(["accept", "planted"]) == 2  # no reason
     assert command.main(["accept", "planted/one", "--reason", "better", "--path", "text"]) == 2
-    assert command.main(["accept", "planted/one", "--reason", "better"]) == 0
+    assert command.main(["accept", "planted/one", "--reason", "better"]) == 2
+    assert command.main(["accept", "planted/one", "--reason", "better", "--numbers"]) == 0
     assert command.main([]) == 0
     (done,) = accepted.read()
     assert (done["reason"], done["n_values"]) == ("better", 1)

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from tests.golden.mutation import PACKAGES
@@ -27,21 +27,29 @@ _HEADS = tuple(f"{_ROOT / each}{os.sep}" for each in PACKAGES)
 
 @contextmanager
 def tracing() -> Iterator[dict[str, set[int]]]:
-    """Note every line of the mutated packages that runs in this block, in any thread."""
+    """Note every line of the mutated packages that runs in this block, in any thread.
+
+    A function all of whose lines have run is not followed any more.
+    """
     seen: dict[str, set[int]] = {}
+    left: dict[CodeType, set[int]] = {}
 
     def entered(frame: FrameType, event: str, argument: Any) -> Any:
-        name = frame.f_code.co_filename
-        if not name.startswith(_HEADS):
+        code = frame.f_code
+        if code not in left:
+            mine = code.co_filename.startswith(_HEADS)
+            left[code] = {n for _, _, n in code.co_lines() if n} if mine else set()
+        waiting = left[code]
+        if not waiting:
             return None
-        lines = seen.setdefault(name[len(str(_ROOT)) + 1 :], set())
-        lines.add(frame.f_lineno)
+        lines = seen.setdefault(code.co_filename[len(str(_ROOT)) + 1 :], set())
 
         def line(frame: FrameType, event: str, argument: Any) -> Any:
             lines.add(frame.f_lineno)
+            waiting.discard(frame.f_lineno)
             return line
 
-        return line
+        return line(frame, event, argument)
 
     before = sys.gettrace()
     threading.settrace(entered)

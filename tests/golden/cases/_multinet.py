@@ -36,15 +36,15 @@ def record(folder: Path, names: Sequence[str]) -> dict[str, Json]:
         plays = {
             "oracle": Play("test/oracle", {"items": 6}, tasks=True, requests=True),
             "null": Play("test/null", {"items": 6, **blind}),
-            "damaged": Play(DAMAGED, {"items": 40, **BOTH, **blind}),
+            "damaged": Play(DAMAGED, {"items": 28, **BOTH, **blind}),
             "wire": Play(WIRE, {"items": 5}),
             **{
-                f"baseline-{each}": Play(f"baseline/{each}", {"items": 20, **blind}, episodes=0)
+                f"baseline-{each}": Play(f"baseline/{each}", {"items": 14, **blind}, episodes=0)
                 for each in known[name]
             },
             **{
                 f"faulty-{kind}": Play(
-                    f"test/faulty?class={kind}&rate=0.5", {"items": 16, **BOTH, **blind}, episodes=1
+                    f"test/faulty?class={kind}&rate=0.5", {"items": 12, **BOTH, **blind}, episodes=1
                 )
                 for kind in classes
             },
