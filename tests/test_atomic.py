@@ -98,7 +98,7 @@ def test_whatever_writes_a_file_whole_does_it_in_one_way() -> None:
         str(path.relative_to(source))
         for path in source.rglob("*.py")
         if re.search(
-            r"with_(name|suffix)\(.*getpid|mkstemp|os\.(replace|rename)\(|\bdraft\.replace\(",
+            r"with_(name|suffix)\(.*getpid|mkstemp|os\.(replace|rename)\((?!.*_dir_fd=)|\bdraft\.replace\(",
             path.read_text(),
         )
     }
