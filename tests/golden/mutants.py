@@ -30,11 +30,14 @@ from queue import SimpleQueue
 from typing import Any
 
 from tests.golden import mutation, recording
+from tests.golden.mutants_check import CASE
 from tests.golden.mutation import Mutant
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "toolmark"
 PARITY = ROOT / "tests" / "parity"
+NO_TESTS = 5  # pytest's exit code: all of a file are long
+SHOWN = 600  # characters of what differs
 SLACK_S, SLOWER = 20.0, 5.0  # CPU time that a case may take: seconds, and times its usual ones
 _TOO_LONG = (-signal.SIGKILL, -signal.SIGPROF)
 Map = dict[str, dict[str, Any]]  # by hunter: how long it takes, the lines that it runs
@@ -111,11 +114,13 @@ def hunted(n: int, mutant: Mutant, tree: Path, known: Map, limit_s: float) -> di
     path = tree / "src" / "toolmark" / mutant.file
     source = path.read_text(encoding="utf-8")
     hunters = hunters_of(mutant, known)
-    cases = [name for name in hunters if "/" not in name]
-    caught = ""
+    cases = {name: known[name]["seconds"] for name in hunters if "/" not in name}
+    caught = shown = ""
     try:
         _put(path, mutant.applied(source))
-        caught = _hunt_by_cases({name: known[name]["seconds"] for name in cases}, tree, limit_s)
+        caught, shown = _hunt_by_cases(
+            {name: known[name]["seconds"] for name in cases}, tree, limit_s
+        )
         for test in hunters[len(cases) :]:
             caught = caught or _hunt_by_test(test, tree, limit_s)
     finally:
@@ -124,7 +129,8 @@ def hunted(n: int, mutant: Mutant, tree: Path, known: Map, limit_s: float) -> di
     return {
         "n": n, "file": mutant.file, "line": mutant.line, "kind": mutant.kind, "old": mutant.old,
         "new": mutant.new, "verdict": "caught" if caught else "survived" if hunters else
-        "no case runs it", "caught_by": caught, "hunters": hunters, "n_lines": len(lines),
+        "no case runs it", "caught_by": caught, "shown": shown, "hunters": hunters,
+        "n_lines": len(lines),
         "seconds": round(time.monotonic() - began, 1),
     }  # fmt: skip
 
@@ -141,14 +147,17 @@ def hunters_of(mutant: Mutant, known: Map) -> list[str]:
     return sorted(found, key=lambda name: ("/" in name, known[name]["seconds"]))
 
 
-def _hunt_by_cases(cases: dict[str, float], tree: Path, limit_s: float) -> str:
-    """Return which case caught the mutant and how, "" where none did."""
+def _hunt_by_cases(cases: dict[str, float], tree: Path, limit_s: float) -> tuple[str, str]:
+    """Return which case caught the mutant and how, and a difference; "" where none did."""
     if not cases:
-        return ""
+        return "", ""
     words = [f"{name}={SLACK_S + SLOWER * seconds:.0f}" for name, seconds in cases.items()]
     said, code = _run(["-m", "tests.golden.mutants_check", *words], tree, limit_s)
-    last = said.split()[-1] if said.split() else "loading"
-    return f"{last} ({_how(code)})" if code else ""
+    if not code:
+        return "", ""
+    before, _, shown = said.rpartition(CASE)
+    name, _, shown = shown.partition("\n") if before or shown else ("loading", "", "")
+    return f"{name} ({_how(code)})", shown[:SHOWN]
 
 
 def _hunt_by_test(test: str, tree: Path, limit_s: float) -> str:
@@ -227,32 +236,39 @@ def touched(work: Path, workers: int, *, patterns: Sequence[str]) -> Map:
 
 
 def _traced(hunter: str, folder: Path) -> dict[str, Any]:
-    """Return what one hunter runs, out of the folder where that is known already."""
+    """Return what one hunter runs, out of the folder where that is known already.
+
+    Raises RuntimeError where it differs or fails without any mutant.
+    """
     path = folder / f"{Path(hunter).stem}.json"
     if path.exists():
         found: dict[str, Any] = json.loads(path.read_text())
         return found
     draft = path.with_suffix(".draft")
-    tests = "/" in hunter
-    words = (
-        ["-m", "pytest", hunter, "-q", "-n", "0", "-p", "tests.golden.touched", "-p",
-         "no:cacheprovider", "-p", "no:timeout"]
-        if tests
-        else ["-m", "tests.golden.touched", hunter, str(draft)]
-    )  # fmt: skip
-    environment = _environment(ROOT) | ({"TOUCHED": str(draft)} if tests else {})
     began = time.monotonic()
-    subprocess.run(
-        [sys.executable, *words], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, check=False,
-    )  # fmt: skip
+    if "/" in hunter:
+        words = ["pytest", hunter, "-q", "-n", "0", "-p", "tests.golden.touched", "--timeout", "0"]
+        _sound(hunter, [*words, "-p", "no:cacheprovider"], TOUCHED=str(draft))
+    else:
+        _sound(hunter, ["tests.golden.mutants_check", f"{hunter}=900"])
+    seconds = round(time.monotonic() - began, 1)
+    if "/" not in hunter:
+        _sound(hunter, ["tests.golden.touched", hunter, str(draft)])
     lines = json.loads(draft.read_text()) if draft.exists() else {}
-    made = {"seconds": round(time.monotonic() - began, 1), "lines": lines}
+    made = {"seconds": seconds, "lines": lines}
     path.write_text(json.dumps(made))
-    print(
-        f"traced {hunter}: {made['seconds']} s, {sum(map(len, lines.values()))} lines", flush=True
-    )
+    print(f"traced {hunter}: {seconds} s, {sum(map(len, lines.values()))} lines", flush=True)
     return made
+
+
+def _sound(hunter: str, words: Sequence[str], **more: str) -> None:
+    """Run a module on the sources as they are. Raises RuntimeError where that fails."""
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=ROOT, env=_environment(ROOT) | more, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+    )  # fmt: skip
+    if done.returncode not in (0, NO_TESTS):
+        raise RuntimeError(f"{hunter}, without a mutant: {done.stdout[-2_000:]}")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python -m tests.golden.mutants_check CASE=SECONDS...
 
-Each case's name is printed before it runs. Exit 1 where anything differs, accepted or not. A case
-that takes more CPU time than its seconds ends the process by SIGPROF.
+Each case's name is printed before it runs, then what differs. Exit 1 where anything differs,
+accepted or not. A case that takes more CPU time than its seconds ends the process by SIGPROF.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import sys
 
 from tests.golden import checking, recording
 
+CASE = "case "
+
 if __name__ == "__main__":
     for word in sys.argv[1:]:
         name, limit_s = word.split("=")
-        print(name, flush=True)
+        print(f"{CASE}{name}", flush=True)
         signal.setitimer(signal.ITIMER_PROF, float(limit_s))
         differing, _ = checking.compare(name, recording.record(recording.load(name)))
         if differing:
+            print(*checking.shown(differing), sep="\n")
             sys.exit(1)

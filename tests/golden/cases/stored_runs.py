@@ -102,7 +102,8 @@ DAMAGES: dict[str, Change] = {
         "tasks.jsonl", lambda text: text.replace("funcbench-c3", "funcbench-c4", 1)),
     "tasks torn": _text("tasks.jsonl", lambda text: text[:-50]),
     "tasks are no text": _bytes("tasks.jsonl", lambda data: data[:80] + b"\xff" + data[81:]),
-    "no run": _gone("run.json"), "run damaged": _text("run.json", lambda text: text[:-5]),
+    "no run": _gone("run.json"), "run damaged": _text(
+        "run.json", lambda text: text.partition('"plan"')[0]),
     "run of no text": _bytes("run.json", lambda data: b"\xff" + data),
     "run of another format": _text(
         "run.json", lambda text: re.sub(r'"format": \d+', '"format": 99', text)),
