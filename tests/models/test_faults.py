@@ -89,7 +89,7 @@ asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 """
 
 
-@pytest.mark.parametrize("framed", ["length", "chunks"])
+@pytest.mark.parametrize("framed", [pytest.param("length", marks=pytest.mark.long), "chunks"])
 def test_sixteen_large_bodies_at_once_share_the_budget(framed: str) -> None:
     """Each is read whole; three at a time, the others wait."""
     text = b"x" * (60 * 2**20)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CHILD = """
 import re, sys
 from tests.runs import mini
@@ -19,6 +21,7 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) /
 LIMIT_MB = 300
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_tasks_stay_under_300_mb(tmp_path: Path) -> None:
     paths = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(

@@ -72,6 +72,7 @@ def _loud(snr_db: float) -> tuple[Effect, ...]:
     return (effect("environment", "bed", (0, 3), 2, {"snr_db": snr_db}),)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("preset", PRESETS)
 def test_error_rates_are_the_targets(preset: str, sentences: list[str]) -> None:
     """Within three standard errors of 900 draws, at each target and at all of them together."""

@@ -58,6 +58,7 @@ def stoi(heard: list[Uttered]) -> list[float]:
     return [each.stoi or 0.0 for each in heard]
 
 
+@pytest.mark.long
 def test_only_the_acoustics_differ(told: Told) -> None:
     for name, heard in told.items():
         for one, clean in zip(heard, told["clean"], strict=True):
@@ -67,10 +68,12 @@ def test_only_the_acoustics_differ(told: Told) -> None:
             assert bool(one.timeline) == (name != "clean")
 
 
+@pytest.mark.long
 def test_clean_speech_is_wholly_intelligible(told: Told) -> None:
     assert min(stoi(told["clean"])) > 0.999
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LADDERS)
 def test_what_is_stronger_is_less_intelligible(told: Told, name: str) -> None:
     steps = ("clean", *LADDERS[name])
@@ -83,6 +86,7 @@ def test_what_is_stronger_is_less_intelligible(told: Told, name: str) -> None:
             assert all(after <= before + 0.01 for before, after in pairwise(one))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LADDERS)
 def test_simulated_recognisers_err_more_where_it_is_harder(told: Told, name: str) -> None:
     """Draws are those of the clean clip, so that an error more is the condition's doing."""

@@ -133,6 +133,7 @@ def test_the_model_gets_sound_and_no_transcript(made: dict[str, Path]) -> None:
                 assert all(isinstance(part, Audio) for part in message.parts)
 
 
+@pytest.mark.long
 def test_the_same_request_makes_the_same_set_elsewhere(
     made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def _plans(seed: int) -> Iterator[Plan]:
                 continue
 
 
+@pytest.mark.long
 def test_no_words_of_question_and_picture_are_the_answer(plans: list[list[Plan]]) -> None:
     for plan in plans[0]:
         asked = wording.question(plan.asked)
@@ -124,6 +125,7 @@ def _right(plan: Plan, model: Model, media: Media) -> bool:
     return answer.paper(answer.read(done.answer).answer, plan.answers)
 
 
+@pytest.mark.long
 def test_the_question_alone_is_not_enough(plans: list[list[Plan]], tmp_path: Path) -> None:
     right = sum(_right(plan, Blind(), Media(tmp_path)) for plan in plans[0])
     assert right <= BAR * len(plans[0])
@@ -139,6 +141,7 @@ def test_the_picture_without_a_search_is_not_enough(
     assert sum(right) <= BAR * len(right)
 
 
+@pytest.mark.long
 def test_who_reads_the_clue_and_searches_is_right_mostly(
     plans: list[list[Plan]], tmp_path: Path
 ) -> None:
@@ -153,6 +156,7 @@ def test_who_reads_the_clue_and_searches_is_right_mostly(
 # --- with a real recogniser ---------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_edges_cost_the_reader_its_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(workers, "cores", lambda: 1)  # the world is drawn once, in this process

@@ -178,6 +178,7 @@ def _rows() -> list[Row]:
     return found
 
 
+@pytest.mark.long
 def test_most_settings_can_be_drawn() -> None:
     assert len(_rows()) >= 0.85 * SETTINGS
 
@@ -347,6 +348,7 @@ def _read(image: Image.Image, box: Box, folder: Any) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not shutil.which("tesseract"),
     reason="tesseract is not installed: apt-get install tesseract-ocr",
