@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 from tests.golden import files
 from tests.golden.paths import Json
@@ -88,7 +89,9 @@ def _quiet(folder: Path) -> Iterator[None]:
     argv = sys.argv
     sys.argv = ["toolmark"]
     try:
-        yield
+        # usage lines name the package of a program that was started by `python -m`
+        with mock.patch.object(sys.modules["__main__"], "__package__", None, create=True):
+            yield
     finally:
         sys.argv = argv
         os.chdir(here)
