@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolmark import brackets
@@ -18,6 +18,7 @@ parts = st.recursive(
 )
 
 
+@example(["a < b", "new A<B, C>()"], "()", "")
 @given(st.lists(parts, min_size=1, max_size=4), st.sampled_from(["()", "[]", "{}"]), st.text())
 def test_pieces_are_what_the_commas_part(pieces: list[str], pair: str, rest: str) -> None:
     text = f"f{pair[0]}{','.join(pieces)}{pair[1]}"

@@ -24,11 +24,11 @@ def split(text: str, start: int, quotes: str) -> tuple[list[str], int]:
     at = begin = start
     while at < len(text):
         char = text[at]
-        generic = _GENERIC.match(text, at) if char == "<" else None
+        generic = _generic(text, at) if char == "<" else None
         if char in quotes:
             at = _closing(text, at)
         elif generic:
-            at = generic.end() - 1
+            at = generic - 1
         elif char in "([{":
             opened.append(char)
         elif char in _PAIRS and opened.pop() != _PAIRS[char]:
@@ -40,6 +40,12 @@ def split(text: str, start: int, quotes: str) -> tuple[list[str], int]:
         if not opened:
             return pieces, at
     raise Unbalanced("a bracket is not closed")
+
+
+def _generic(text: str, start: int) -> int | None:
+    """Return where type arguments that begin at `start` end; None where it is a comparison."""
+    found = _GENERIC.match(text, start)
+    return found.end() if found and found[0].count("<") == found[0].count(">") else None
 
 
 def _closing(text: str, start: int) -> int:
