@@ -188,9 +188,20 @@ SETS: dict[str, Change] = {
     "another file": lambda path: (path / "notes.txt").write_text("mine"),
     "of a run": lambda path: (path / "run.json").write_text("{}"),
     "a stranger's folder": lambda path: _strange(path),
+    "a make died at the start": lambda path: _making(path, done=False),
+    "a make died at the end": lambda path: _making(path, done=True),
     "card changed": lambda path: [file.write_text(file.read_text() + "x")
                                   for file in path.glob("*.md")],
 }  # fmt: skip
+
+
+def _making(path: Path, *, done: bool) -> None:
+    """Leave a folder as a make that died does; `done`: all was written, and not moved yet."""
+    (path / dataset._STAGE).mkdir()
+    if done:
+        shutil.copy(path / "manifest.json", path / dataset._STAGE / "manifest.json")
+    else:
+        (path / "tasks.jsonl").unlink()
 
 
 def _set(parent: Path, name: str, made: Path, change: Change) -> dict[str, Any]:
