@@ -75,7 +75,7 @@ TOOLS = (
         odd="no schema", tilde={"$ref": "#/$defs/a~1b~0c"},
     ) | {"$defs": {"thing": {"properties": {"n": {"default": "d"}}},
                    "a/b~c": {"properties": {"t": {"default": []}}}}}),
-    Tool(name="bare"),
+    Tool(name="bare"), Tool(name="x", parameters=_schema(a={"default": 5})),
 )  # fmt: skip
 CALLS: tuple[dict[str, Any], ...] = (
     {}, {"name": "f"}, {"name": " f ", "arguments": None}, {"name": "f", "arguments": {}},
@@ -451,6 +451,7 @@ def _brier() -> Iterator[tuple[str, Any]]:
     wrongs = {"range": [0, 4], "below": [-1, 0], "floats": [0.0, 1.0], "lengths": [0]}
     for name, wrong in wrongs.items():
         yield f"truth {name}", tried(brier.rows, wrong, drawn[:2], 4)
+    yield "defaults", plain(brier.brier([0, 1, 2], [[0.2, 0.5, 0.4], [0.0, 1.0, 0.0], None], 3))
     yield "none", plain(brier.Brier().found())
     square = np.arange(9.0).reshape(1, 9)
     yield "marginals", plain(brier.marginals(square, 3))
@@ -469,6 +470,8 @@ def _control() -> Iterator[tuple[str, Any]]:
         "range": {"low": (-1.0, -1.0, 0.0), "high": (1.0, 2.0, 1.0)},
     }  # fmt: skip
     extra["both"] = extra["baseline"] | extra["range"]
+    yield "row by default", plain(control.row((0.25, 1.0, -2.0), (0.5, -1.0, 2.0)))
+    yield "row by default, invalid", tried(control.row, (0.25, 1.0, -2.0), None)
     for name, given in extra.items():
         for reading in READINGS:
             for made in ((0.5, -1.0, 2.0), None):

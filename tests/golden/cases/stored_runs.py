@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from tests.golden.plain import plain, tried
 from tests.golden.screens import Screen
 
 import toolmark as tm
-from toolmark.runs import card, dataset, jsonl, plan, request
+from toolmark.runs import card, dataset, jsonl, lifecycle, plan, request
 from toolmark.runs.store import Run
 from toolmark.types import Record, Sampling, Task
 
@@ -38,6 +40,7 @@ def record(folder: Path) -> dict[str, Any]:
         "selection": _selection(),
         "requests": _requests(folder),
         "cards": _cards(),
+        "signs": _signs(),
     }  # fmt: skip
 
 
@@ -107,6 +110,8 @@ DAMAGES: dict[str, Change] = {
     "run of no text": _bytes("run.json", lambda data: b"\xff" + data),
     "run of another format": _text(
         "run.json", lambda text: re.sub(r'"format": \d+', '"format": 99', text)),
+    "run of an older format": _text("run.json", lambda text: re.sub(
+        r'"format": \d+', '"format": 0, "command": "toolmark run funcbench -m test/null"', text)),
     "run of another suite": _text(
         "run.json", lambda text: text.replace('"suite": "funcbench"', '"suite": "nobody"')),
     "a folder for a file": _folder_for("trajectories.jsonl"),
@@ -183,9 +188,20 @@ SETS: dict[str, Change] = {
     "another file": lambda path: (path / "notes.txt").write_text("mine"),
     "of a run": lambda path: (path / "run.json").write_text("{}"),
     "a stranger's folder": lambda path: _strange(path),
+    "a make died at the start": lambda path: _making(path, done=False),
+    "a make died at the end": lambda path: _making(path, done=True),
     "card changed": lambda path: [file.write_text(file.read_text() + "x")
                                   for file in path.glob("*.md")],
 }  # fmt: skip
+
+
+def _making(path: Path, *, done: bool) -> None:
+    """Leave a folder as a make that died does; `done`: all was written, and not moved yet."""
+    (path / dataset._STAGE).mkdir()
+    if done:
+        shutil.copy(path / "manifest.json", path / dataset._STAGE / "manifest.json")
+    else:
+        (path / "tasks.jsonl").unlink()
 
 
 def _set(parent: Path, name: str, made: Path, change: Change) -> dict[str, Any]:
@@ -214,7 +230,33 @@ def _files(manifest: Any) -> list[str]:
 def _cards() -> dict[str, Any]:
     """Return how a card tells of knobs that hold places of the machine."""
     knobs: Mapping[str, Any] = {"a": "/home/me/x.json", "b": ["/tmp/y", "z"], "c": 5, "d": "plain"}
-    return {"placeless": plain(card.placeless(knobs))}
+    blocks = [card._block(text) for text in ("a", "a `b` c", "``` x ````", "````", "")]
+    return {"placeless": plain(card.placeless(knobs)), "blocks": blocks}
+
+
+def _signs() -> dict[str, Any]:
+    """Return which signs of life, of this machine and of others, are those of a living process."""
+    now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    ages = ("2026-01-02T03:04:05+00:00", "2026-01-02T03:03:06+00:00", "2026-01-02T03:03:05+00:00",
+            "2026-01-02T02:04:05+00:00", "2026-01-02T04:04:06+01:00", "2026-01-02T03:04:05",
+            "soon", "")  # fmt: skip
+    found = {
+        f"{state} {pid} {at}": lifecycle.is_alive(
+            lifecycle.Sign(state=state, machine="another", pid=pid, born="1", at=at), now
+        )
+        for state in get_args(lifecycle.State) for pid in (0, 5) for at in ages
+    }  # fmt: skip
+    here = lifecycle._machine()
+    own: dict[str, dict[str, Any]] = {
+        "": {}, "another process": {"born": "1"}, "no birth": {"born": ""},
+        "no process": {"pid": 2**22 + 1}, "ended": {"state": "finished"},
+        "old": {"at": "2000-01-01T00:00:00+00:00"},
+    }  # fmt: skip
+    for name, given in own.items():
+        sign = {"state": "running", "machine": here, "pid": os.getpid(),
+                "born": lifecycle._born(os.getpid()), "at": "soon"} | given  # fmt: skip
+        found[f"own {name}"] = lifecycle.is_alive(lifecycle.Sign(**sign))
+    return found
 
 
 # --- lines ------------------------------------------------------------------------------

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.golden import observe, scripted, suites
 from tests.golden.normalise import Normaliser
@@ -15,6 +18,7 @@ from tests.servers import mcp_fault
 from tests.suites.m3 import bench
 
 import toolmark as tm
+from toolmark.runs import judging
 from toolmark.runs.store import Run
 
 FAULT = str(Path(mcp_fault.__file__))
@@ -91,6 +95,22 @@ def _says(completion: str, grounding: str) -> bench.Answer:
     return lambda body: grounding if bench.grounding(body) else completion
 
 
+@contextmanager
+def _watched() -> Iterator[list[Json]]:
+    """Note the progress of judging after each answer."""
+    noted: list[Json] = []
+    collect = judging.collect
+
+    async def watched(*given: Any, **more: Any) -> Any:
+        def note(seen: Any) -> None:
+            noted.append([seen.n_run, seen.n_not_run, seen.input_tokens, seen.output_tokens])
+
+        return await collect(*given, **more | {"watch": note})
+
+    with mock.patch.object(judging, "collect", watched):
+        yield noted
+
+
 def _judged(folder: Path, knobs: dict[str, Any]) -> Json:
     """Have four judges rate a run, one of which talks nonsense and one of which fails."""
     tidy = Normaliser(folder)
@@ -106,7 +126,9 @@ def _judged(folder: Path, knobs: dict[str, Any]) -> Json:
                       "f": _says(r"\boxed{11}", r"\boxed{1}"), "g": lambda body: 401},
     }  # fmt: skip
     for name, models in panels.items():
-        with bench.serving(**models) as served, scripted.hurried() as waits:
+        with (
+            bench.serving(**models) as served, scripted.hurried() as waits, _watched() as counts,
+        ):  # fmt: skip
             judges = [word for model in models for word in ("-j", served[model])]
             told = observe.command(
                 ["judge", str(run.path), *judges, "--max-retries", "1", "--max-connections", "1"],
@@ -117,6 +139,7 @@ def _judged(folder: Path, knobs: dict[str, Any]) -> Json:
         made[name] = {
             "command": told,
             "waits_s": waits,
+            "progress": {"n": len(counts), "last": counts[-1]},
             "asked": tidy.value(asked),
             "run": observe.run(found, tidy, tasks=False),
             "report": observe.report([found], tidy, episodes=2),
