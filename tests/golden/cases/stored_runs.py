@@ -253,7 +253,7 @@ def _signs() -> dict[str, Any]:
         "old": {"at": "2000-01-01T00:00:00+00:00"},
     }  # fmt: skip
     for name, given in own.items():
-        sign = {"state": "running", "machine": here, "pid": os.getpid(),
+        sign: dict[str, Any] = {"state": "running", "machine": here, "pid": os.getpid(),
                 "born": lifecycle._born(os.getpid()), "at": "soon"} | given  # fmt: skip
         found[f"own {name}"] = lifecycle.is_alive(lifecycle.Sign(**sign))
     return found

@@ -8,11 +8,20 @@ from unittest import mock
 
 from tests.golden import observe
 from tests.golden.normalise import Normaliser
+from tests.golden.plain import tried
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.runs import finishing
+from toolmark.runs import finishing, jsonl
 from toolmark.runs.store import Run
+from toolmark.types import Record
+
+
+class Key(Record, frozen=True, kw_only=True):
+    """A line of a file."""
+
+    task: str
+
 
 SCORED = ("scores.jsonl", "summary.json", "scorer.json", "presentation.json", "views.jsonl")
 
@@ -22,6 +31,7 @@ def record(folder: Path) -> dict[str, Any]:
         "unscored-failures": _unscored(folder / "dead"),
         "chain-without-scores": _continued(folder / "chain"),
         "died-while-replaced": _died(folder / "died"),
+        "disk-fails": _fails(folder / "fails"),
     }
 
 
@@ -55,6 +65,20 @@ def _died(folder: Path) -> Any:
         except KeyboardInterrupt:
             return sorted(each.name for each in made.path.iterdir())
     return "it did not die"
+
+
+def _fails(folder: Path) -> Any:
+    """Return what is said of a disk that does not take what was appended, at once and later."""
+    folder.mkdir()
+    path = folder / "lines.jsonl"
+    file = jsonl.Lines(path)
+    line = Key(task="a")
+    said = [tried(file.append, line), tried(file.sync)]
+    said.append(tried(file.append, line))
+    with mock.patch.object(jsonl, "sync", side_effect=OSError(5, "Input/output error")):
+        said.append(tried(file.sync))
+    said += [tried(file.append, line), tried(file.flush)]
+    return Normaliser(folder).value({"said": said, "stored": path.read_text(encoding="utf-8")})
 
 
 def _forget(path: Path) -> None:
