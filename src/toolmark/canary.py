@@ -66,10 +66,12 @@ def guarded(model: Model, known: tuple[Tool, ...] = ()) -> Model:
 def _marked(messages: Iterable[Message]) -> bool:
     for message in messages:
         for part in message.parts:
-            if isinstance(part, Text) and seen(part.text):
+            if isinstance(part, Text) and _BEGIN in part.text and seen(part.text):
                 return True
         for call in message.calls:
-            if seen(call.arguments) or seen(call.name):
+            if _BEGIN in call.arguments and seen(call.arguments):
+                return True
+            if _BEGIN in call.name and seen(call.name):
                 return True
     return False
 

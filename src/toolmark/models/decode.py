@@ -169,7 +169,12 @@ def _usage(usage: _Usage | None) -> tuple[Usage, tuple[str, ...]]:
 
 def _counts(sent: int, said: int, thought: int, kept: int) -> tuple[Usage, tuple[str, ...]]:
     """Return the counts; one that cannot be is 0, and is marked."""
-    if min(sent, said, thought, kept) >= 0 and max(sent, said, thought, kept) <= MAX_TOKENS:
+    if (
+        0 <= sent <= MAX_TOKENS
+        and 0 <= said <= MAX_TOKENS
+        and 0 <= thought <= MAX_TOKENS
+        and 0 <= kept <= MAX_TOKENS
+    ):
         return Usage(input=sent, output=said, reasoning=thought, cached=kept), ()
     counts = (sent, said, thought, kept)
     names = ("input", "output", "reasoning", "cached")

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyreqwest import exceptions
 from pyreqwest.client import ClientBuilder
@@ -87,13 +87,13 @@ class Client:
             # the text of the error may hold the value of a header, so it is not repeated
             raise UsageError("a header or the key holds characters that HTTP forbids") from None
 
-    async def post(self, url: str, body: bytes) -> Answer:
+    def post(self, url: str, body: bytes) -> Coroutine[Any, Any, Answer]:
         """Send a body and read the whole answer. Raises EndpointError."""
-        return await self._send(self._client.post(_known(url)).body_bytes(body))
+        return self._send(self._client.post(_known(url)).body_bytes(body))
 
-    async def get(self, url: str) -> Answer:
+    def get(self, url: str) -> Coroutine[Any, Any, Answer]:
         """Read the whole answer. Raises EndpointError."""
-        return await self._send(self._client.get(_parsed(url)))
+        return self._send(self._client.get(_parsed(url)))
 
     async def close(self) -> None:
         """Close all connections."""

@@ -66,10 +66,12 @@ class Limit:
         trace: TracebackType | None,
     ) -> None:
         """Raise Overdue where the time was over before the body was done."""
+        if self.limit_s is None or self._due is None:
+            return
         left = kind is None or issubclass(kind, Exception)  # None: cancelled, it ended as if done
         try:
             await self._stack.__aexit__(kind, error, trace)
         except TimeoutError:
             left = True
-        if left and self.limit_s is not None and self._due is not None and self._due.expired():
+        if left and self._due.expired():
             raise Overdue(self.limit_s, self.stage) from None

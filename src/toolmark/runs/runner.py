@@ -251,13 +251,16 @@ class _Crew:
 
     def tell(self) -> None:
         """Let the watcher know."""
-        self.progress.waits = self.waiting()
         if self.watch is not None:
+            self.progress.waits = self.waiting()
             self.watch(self.progress)
 
 
 async def _work(crew: _Crew, site: Site, n_workers: int, stop: asyncio.Event | None) -> None:
-    workers = [asyncio.create_task(_worker(crew, site)) for _ in range(max(1, n_workers))]
+    sampling = crew.folder.run.info.plan.sampling
+    assert crew.model is not None  # there is something to ask
+    cast = Cast(crew.suite, site, crew.model, crew.dialect, sampling, crew.time_limit_s)
+    workers = [asyncio.create_task(_worker(crew, cast)) for _ in range(max(1, n_workers))]
     beat = asyncio.create_task(_live(crew))
     halt = asyncio.create_task(stop.wait()) if stop is not None else None
     try:
@@ -305,20 +308,17 @@ def waiting(models: Iterable[object], waits: Mapping[object, str]) -> list[str]:
     return [*(why for each in models for why in getattr(each, "waits", ())), *waits.values()]
 
 
-async def _worker(crew: _Crew, site: Site) -> None:
+async def _worker(crew: _Crew, cast: Cast) -> None:
     for task, repeat in crew.todo:
         if crew.door.shut:
             crew.progress.stopped = crew.door.shut
             crew.lose(Episode(task, repeat, failure=_stopped(crew.door.shut)))
             continue
-        await _episode(crew, site, task, repeat)
+        await _episode(crew, cast, task, repeat)
 
 
-async def _episode(crew: _Crew, site: Site, task: Task, repeat: int) -> None:
+async def _episode(crew: _Crew, cast: Cast, task: Task, repeat: int) -> None:
     episode = Episode(task, repeat)
-    sampling = crew.folder.run.info.plan.sampling
-    assert crew.model is not None  # there is something to ask
-    cast = Cast(crew.suite, site, crew.model, crew.dialect, sampling, crew.time_limit_s)
     try:
         needed = await crew.setups.take(task, repeat) if task.needs else {}
         if await play(episode, cast, partial(crew.keep, task), needed):
