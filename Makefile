@@ -6,6 +6,8 @@
 
 .PHONY: demo test long golden bench clean
 PY := .venv/bin/python
+# the tests start many processes: what is compiled once is kept
+unexport PYTHONDONTWRITEBYTECODE
 
 demo: .venv/ready-base
 	.venv/bin/toolmark demo

@@ -36,10 +36,13 @@ class Use(NamedTuple):
 
 def files() -> list[Path]:
     """Return the files of the package that use regular expressions."""
-    return [path for path in sorted(ROOT.rglob("*.py")) if _mentions(ast.parse(path.read_text()))]
+    return [path for path in sorted(ROOT.rglob("*.py")) if _mentions(path.read_text())]
 
 
-def _mentions(tree: ast.AST) -> bool:
+def _mentions(source: str) -> bool:
+    if not re.search(r"\bre\b", source):  # reading a file's grammar takes a hundred times longer
+        return False
+    tree = ast.parse(source)
     return any(isinstance(node, ast.Name) and node.id == "re" for node in ast.walk(tree))
 
 

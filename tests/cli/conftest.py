@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import threading
 from asyncio import StreamWriter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +19,6 @@ from toolmark.cli import app
 @pytest.fixture
 def mind() -> Iterator[Mind]:
     found = Mind()
-    ready, over = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
 
     async def behave(asked: fake.Asked, writer: StreamWriter) -> None:
         found.asked.append(asked)
@@ -40,22 +37,9 @@ def mind() -> Iterator[Mind]:
         writer.write(fake.raw(found.status, data))
         await writer.drain()
 
-    async def main() -> None:
-        async with fake.serve(behave) as server:
-            found.url = server.url
-            ready.set()
-            await over.wait()
-
-    def serve() -> None:  # a runner ends what still waits to answer
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(main())
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    ready.wait(5)
-    yield found
-    loop.call_soon_threadsafe(over.set)
-    thread.join(5)
+    with fake.in_thread(behave) as server:
+        found.url = server.url
+        yield found
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 from asyncio import StreamWriter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,8 +37,6 @@ class Endpoint:
 def serving(answer: Answer) -> Iterator[Endpoint]:
     """Serve on a free port of 127.0.0.1 until the end of the block."""
     found = Endpoint()
-    ready, over = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
 
     async def behave(asked: fake.Asked, writer: StreamWriter) -> bool | None:
         found.asked.append(asked)
@@ -51,24 +47,9 @@ def serving(answer: Answer) -> Iterator[Endpoint]:
         await writer.drain()
         return None
 
-    async def main() -> None:
-        async with fake.serve(behave) as server:
-            found.url = server.url
-            ready.set()
-            await over.wait()
-
-    def serve() -> None:  # a runner ends what still waits to answer
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(main())
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    ready.wait(30)
-    try:
+    with fake.in_thread(behave) as server:
+        found.url = server.url
         yield found
-    finally:
-        loop.call_soon_threadsafe(over.set)
-        thread.join(30)
 
 
 def completion(reply: Reply) -> bytes:

@@ -260,7 +260,7 @@ def test_an_untrusted_certificate_is_unavailable_and_nothing_is_sent(tmp_path: P
 def test_tls_towards_a_plain_server_is_unavailable() -> None:
     async def go() -> None:
         async with fake.serve(fake.answer(200, b"")) as server:
-            await once(server.url.replace("http:", "https:"))
+            await once(server.url.replace("http:", "https:"), timeout_s=1)
 
     with pytest.raises((Unavailable, Timeout)):
         asyncio.run(go())

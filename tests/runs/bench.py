@@ -9,7 +9,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -58,8 +57,6 @@ def _reply(body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def counting(wait_s: float = 0.005) -> Iterator[Counting]:
     """Serve such an endpoint in a thread."""
     found = Counting()
-    ready, over = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
 
     async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
         said, reply = _reply(asked.json)
@@ -69,24 +66,9 @@ def counting(wait_s: float = 0.005) -> Iterator[Counting]:
         writer.write(fake.raw(200, json.dumps(reply).encode()))
         await writer.drain()
 
-    async def main() -> None:
-        async with fake.serve(behave) as server:
-            found.url = server.url
-            ready.set()
-            await over.wait()
-
-    def serve() -> None:
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(main())
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    ready.wait(30)
-    try:
+    with fake.in_thread(behave) as server:
+        found.url = server.url
         yield found
-    finally:
-        loop.call_soon_threadsafe(over.set)
-        thread.join(30)
 
 
 def words(suite: str, folder: Path, url: str) -> list[str]:

@@ -7,10 +7,13 @@ import json
 import socket
 import ssl as tls
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
+
+_SOON_S = 60.0
 
 
 @dataclass
@@ -73,6 +76,33 @@ async def serve(
         for writer in open_writers:
             writer.transport.abort()
         await asyncio.sleep(0)
+
+
+@contextmanager
+def in_thread(behaviour: Behaviour) -> Iterator[Server]:
+    """Serve from a thread of its own, for what runs a loop itself, until the end of the block."""
+    found: list[Server] = []
+    ready, over = threading.Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def main() -> None:
+        async with serve(behaviour) as server:
+            found.append(server)
+            ready.set()
+            await over.wait()
+
+    def run() -> None:  # a runner ends what still waits to answer
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(main())
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert ready.wait(_SOON_S)
+    try:
+        yield found[0]
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(_SOON_S)
 
 
 async def read(reader: asyncio.StreamReader) -> Asked:

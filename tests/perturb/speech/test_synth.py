@@ -277,6 +277,7 @@ def test_leaving_early_stops_the_rest(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(said) < 50
 
 
+@pytest.mark.long
 def test_every_voice_of_the_default_pool_speaks(tmp_path: Path) -> None:
     voices = voice.available(missing="skip")
     clips = list(synth.many([("yes, good morning", one) for one in voices], folder=tmp_path))

@@ -193,7 +193,8 @@ bfcl.export_("bfcl", [run.path], Path(sys.argv[3]))
 """
 
 
-@pytest.mark.parametrize("form", ["native", pytest.param("prompt", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("form", ["native", "prompt"])
 def test_a_hostile_result_file_is_scored_without_running_hanging_or_writing(
     form: str, tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ from toolmark.worlds.dag import Graph, Truth
 from toolmark.worlds.dag import graph as read
 
 Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
-MANY = settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

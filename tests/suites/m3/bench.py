@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 from asyncio import StreamWriter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -81,28 +79,14 @@ class Endpoint:
 @contextmanager
 def serving(**models: Answer) -> Iterator[Endpoint]:
     found = Endpoint(models=models)
-    ready, over = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
 
     async def behave(asked: fake.Asked, writer: StreamWriter) -> None:
         writer.write(found.answer(asked.json))
         await writer.drain()
 
-    async def main() -> None:
-        async with fake.serve(behave) as server:
-            found.url = server.url
-            ready.set()
-            await over.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(main(),))
-    thread.start()
-    ready.wait(5)
-    try:
+    with fake.in_thread(behave) as server:
+        found.url = server.url
         yield found
-    finally:
-        loop.call_soon_threadsafe(over.set)
-        thread.join(5)
-        loop.close()
 
 
 def grounding(body: dict[str, Any]) -> bool:

@@ -28,6 +28,12 @@ CASES = [
     for family, templates in FAMILIES.items()
     for template in templates
 ]
+PLAYED = [  # one of each family at once; the others take longer
+    pytest.param(family, template, id=f"{family}-{template.__name__}",
+                 marks=[pytest.mark.long] if place else [])
+    for family, templates in FAMILIES.items()
+    for place, template in enumerate(templates)
+]  # fmt: skip
 CONFIG = config.parse(servers.CONFIG, "m3-local")
 PINS = environment.pins()
 
@@ -82,7 +88,7 @@ def differences(task: Task, found: Mapping[str, Any]) -> list[str]:
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize(("family", "template"), CASES)
+@pytest.mark.parametrize(("family", "template"), PLAYED)
 def test_a_reference_works_twice_from_a_clean_start_and_not_without_one_of_its_calls(
     family: str, template: Template, tmp_path: Path
 ) -> None:

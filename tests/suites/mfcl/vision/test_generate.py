@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -37,8 +38,18 @@ from toolmark.suites.mfcl.vision.templates import SHOWN, TEMPLATES, Template
 from toolmark.worlds import page
 
 SEED = 11
-HELD = generate.setup(SEED, 1)
-PAGES = {found.href: page.bare(found.html) for found in HELD.world.pages}
+
+
+@cache
+def held() -> generate.Setup:
+    """Return the world and its corpus; making it takes seconds."""
+    return generate.setup(SEED, 1)
+
+
+@cache
+def pages() -> dict[str, str]:
+    """Return the text of each page, by its address."""
+    return {found.href: page.bare(found.html) for found in held().world.pages}
 
 
 def plans(template: Template, knobs: Knobs, n: int = 1) -> Iterator[Plan]:
@@ -49,7 +60,7 @@ def plans(template: Template, knobs: Knobs, n: int = 1) -> Iterator[Plan]:
         attempt += 1
         assert attempt < 200, f"{template.name}: no plan keeps the laws"
         try:
-            yield generate.planned(HELD, template, knobs, rng, f"{template.name}/{n}")
+            yield generate.planned(held(), template, knobs, rng, f"{template.name}/{n}")
         except ValueError:
             continue
         n -= 1
@@ -79,8 +90,8 @@ def test_who_reads_the_clue_and_searches_finds_the_answer(template: Template) ->
     for n, hop in enumerate(plan.hops):
         known = " ".join((*clue.lines, clue.symbol)) if n == 0 else text
         assert set(_plain(hop.query).split()) <= set(_plain(known).split())
-        assert hop.href in laws.found(HELD.corpus, hop.query)
-        text = PAGES[hop.href]
+        assert hop.href in laws.found(held().corpus, hop.query)
+        text = pages()[hop.href]
         assert told(text, hop.finds)
     assert plan.hops[-1].finds == plan.answers[0] == clue.answer
     assert (plan.template, plan.domain, plan.kind) == (
@@ -100,7 +111,7 @@ def test_question_and_picture_tell_no_answer(template: Template) -> None:
         sign.answer for sign in plan.setting.signs if sign.role in ("lookalike", "foreground")
     ]
     assert len(others) >= 3 and not set(others) & set(plan.answers)
-    assert not any(told(PAGES[hop.href], plan.answers[0]) for hop in plan.hops[:-1])
+    assert not any(told(pages()[hop.href], plan.answers[0]) for hop in plan.hops[:-1])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -172,7 +183,7 @@ def test_knobs_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
 def _plan() -> Plan:
     template = next(t for t in TEMPLATES if t.name == "media-temporal-film")
     (plan,) = plans(template, Knobs(hops=(2,), lookalikes=(1,), depth=(0,), clue=("text",)))
-    assert laws.broken(plan, HELD.corpus) == ""
+    assert laws.broken(plan, held().corpus) == ""
     return plan
 
 
@@ -182,7 +193,7 @@ def _asking(plan: Plan, more: str) -> Plan:
 
 def test_an_answer_in_the_question_is_a_breach() -> None:
     plan = _plan()
-    broken = laws.broken(_asking(plan, f"It was {plan.answers[0].upper()}!"), HELD.corpus)
+    broken = laws.broken(_asking(plan, f"It was {plan.answers[0].upper()}!"), held().corpus)
     assert "is told" in broken
 
 
@@ -190,46 +201,46 @@ def test_an_answer_on_a_sign_is_a_breach() -> None:
     plan = _plan()
     sign = Sign(role="clutter", lines=(plan.answers[0],))
     setting = replace(plan.setting, signs=(*plan.setting.signs, sign))
-    assert "is told" in laws.broken(replace(plan, setting=setting), HELD.corpus)
+    assert "is told" in laws.broken(replace(plan, setting=setting), held().corpus)
 
 
 def test_a_clue_in_the_question_is_a_breach() -> None:
     plan = _plan()
     named = _asking(plan, plan.setting.signs[0].lines[0].lower())
-    assert "the question names" in laws.broken(named, HELD.corpus)
+    assert "the question names" in laws.broken(named, held().corpus)
 
 
 def test_a_look_alike_with_the_same_answer_is_a_breach() -> None:
     plan = _plan()
     clue, alike, *rest = plan.setting.signs
     setting = replace(plan.setting, signs=(clue, replace(alike, answer=plan.answers[0]), *rest))
-    assert "as well" in laws.broken(replace(plan, setting=setting), HELD.corpus)
+    assert "as well" in laws.broken(replace(plan, setting=setting), held().corpus)
 
 
 def test_a_step_that_a_search_does_not_find_is_a_breach() -> None:
     plan = _plan()
     lost = replace(plan.hops[0], query="xyzzy plugh")
-    broken = laws.broken(replace(plan, hops=(lost, *plan.hops[1:])), HELD.corpus)
+    broken = laws.broken(replace(plan, hops=(lost, *plan.hops[1:])), held().corpus)
     assert "does not find" in broken
 
 
 def test_a_page_without_what_the_step_finds_is_a_breach() -> None:
     plan = _plan()
     empty = replace(plan.hops[0], finds="xyzzy")
-    broken = laws.broken(replace(plan, hops=(empty, *plan.hops[1:])), HELD.corpus)
+    broken = laws.broken(replace(plan, hops=(empty, *plan.hops[1:])), held().corpus)
     assert "does not hold" in broken
 
 
 def test_an_answer_on_an_earlier_page_is_a_breach() -> None:
     plan = _plan()
     hops = (plan.hops[1], plan.hops[1])
-    assert "too early" in laws.broken(replace(plan, hops=hops), HELD.corpus)
+    assert "too early" in laws.broken(replace(plan, hops=hops), held().corpus)
 
 
 def test_a_question_that_finds_the_page_alone_is_a_breach() -> None:
     plan = _plan()
     words = plan.hops[1].query
-    broken = laws.broken(_asking(plan, words), HELD.corpus)
+    broken = laws.broken(_asking(plan, words), held().corpus)
     assert "question alone" in broken
 
 
@@ -334,7 +345,7 @@ def test_items_are_the_same_in_another_process(items: list[Item]) -> None:
 
 def test_seeds_make_other_items(items: list[Item]) -> None:
     assert len({_digest(made) for made in items}) == len(items)
-    assert generate.setup(SEED + 1, 1).world.pages[0] != HELD.world.pages[0]
+    assert generate.setup(SEED + 1, 1).world.pages[0] != held().world.pages[0]
 
 
 @pytest.mark.parametrize("name", ["base", "crop-16:9", "crop-4:3", "resize-4:3", "gray", "edges"])
@@ -371,9 +382,9 @@ def test_knobs_that_no_scene_can_hold_are_named(monkeypatch: pytest.MonkeyPatch)
 
 def test_steps_name_pages_of_the_world(items: list[Item]) -> None:
     hops: list[Hop] = [hop for made in items for hop in made.plan.hops]
-    assert {hop.href for hop in hops} <= set(PAGES)
+    assert {hop.href for hop in hops} <= set(pages())
     hrefs = {href for made in items for mark in made.marks for href in mark.hrefs}
-    assert hrefs <= set(PAGES)
+    assert hrefs <= set(pages())
 
 
 def _digest(made: Item) -> str:

@@ -183,6 +183,7 @@ def test_most_settings_can_be_drawn() -> None:
     assert len(_rows()) >= 0.85 * SETTINGS
 
 
+@pytest.mark.long
 def test_size_does_not_tell_the_clue() -> None:
     tallest, least, chance = 0, 0, 0.0
     for row in _rows():
@@ -195,6 +196,7 @@ def test_size_does_not_tell_the_clue() -> None:
     assert abs(least - chance) <= 10
 
 
+@pytest.mark.long
 def test_a_row_is_of_one_size_not_much_less_than_asked() -> None:
     for row in _rows():
         clue, *others = row.of("clue", "lookalike")
@@ -203,6 +205,7 @@ def test_a_row_is_of_one_size_not_much_less_than_asked() -> None:
         assert clue >= 0.75 * row.setting.clue_share * row.height
 
 
+@pytest.mark.long
 def test_what_stands_nearer_is_larger_than_all_of_the_row() -> None:
     found = [(near, row) for row in _rows() for near in row.of("foreground")]
     assert len(found) >= 40
