@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from msgspec import structs
 from tests.golden import observe, scripted
@@ -30,6 +31,7 @@ from toolmark.errors import (
     UsageError,
 )
 from toolmark.report import spent
+from toolmark.runs import door
 from toolmark.runs.runner import Progress
 from toolmark.runs.spent import Spent, fields
 from toolmark.runs.store import Run
@@ -130,6 +132,14 @@ def record(folder: Path) -> dict[str, Json]:
     note("bad-limit", mini.Adder(), limit=0)
     note("bad-ids", mini.Adder(), ids=("sum-99",))
     note("time-limit", mini.Adder(wait_s=5), n=2, time_limit_s=0.05)
+    with patch.object(door, "BREAKER", 3):  # each costs its time limit
+        note("time-limit-breaker", mini.Adder(wait_s=5), n=5, time_limit_s=0.5)
+    told = replace(mini.SCORER, caution=lambda columns: "these sums are made up")
+    for name, suite in (("", mini.load(n=2)), ("told", replace(mini.load(n=2), scorer=told))):
+        for sandbox in ("off", "required"):
+            loose = replace(suite, sandboxed=sandbox == "off")
+            note(f"cautions-{name}-{sandbox}", mini.Adder(), suite=loose, sandbox=sandbox)
+            note(f"cautions-{name}-{sandbox}-full", _Full(), suite=loose, sandbox=sandbox)
     made |= {f"verdict-{name}": value for name, value in _verdicts(folder).items()}
     made |= {f"own-{name}": value for name, value in _own(folder).items()}
     made |= _continued(folder)
@@ -232,6 +242,13 @@ def _stopped(folder: Path) -> Json:
         )  # fmt: skip
 
     return outcome(folder, lambda: asyncio.run(main()))
+
+
+class _Full(mini.Adder):
+    """Takes no request: each is too long for it."""
+
+    async def __call__(self, request: Request, /) -> Reply:
+        return Reply(stop="over_long")
 
 
 class _Slow(mini.Adder):

@@ -16,8 +16,10 @@ from tests.golden.screens import Screen
 
 import toolmark as tm
 from toolmark.runs import card, dataset, jsonl, lifecycle, plan, request
+from toolmark.runs.episodes import Episodes
+from toolmark.runs.jsonl import Place
 from toolmark.runs.store import Run
-from toolmark.types import Record, Sampling, Task
+from toolmark.types import Record, Sampling, Score, Task
 
 SMALL = {"core": 3, "depth": 2, "connected": 2, "graphs": 4, "seed": 5}
 MODEL = "test/faulty?class=incorrect&rate=0.6"
@@ -37,6 +39,7 @@ def record(folder: Path) -> dict[str, Any]:
                     for name, change in DAMAGES.items()},
         "sets": {name: _set(folder / "sets", name, made, change) for name, change in SETS.items()},
         "lines": _lines(folder),
+        "places": _places(base),
         "selection": _selection(),
         "requests": _requests(folder),
         "cards": _cards(),
@@ -137,6 +140,25 @@ def _folder(parent: Path, name: str, base: Path, change: Change) -> dict[str, An
     found["folders"] = sorted(screen.tidy.text(path.name) for path in place.parent.iterdir())
     found["files"] = sorted(path.name for path in place.iterdir())
     return found
+
+
+def _places(base: Path) -> dict[str, Any]:
+    """Return what is read at places: those of the records, and others."""
+    episodes = Episodes(base)
+    places = episodes.places("scores")
+    first = next(iter(places.values()))
+    wrong = {
+        "late": Place(first.offset + 1, first.length), "short": Place(first.offset, 9),
+        "beyond": Place(10**9, 5), "of nothing": Place(0, 0), "two": Place(0, 2 * first.length),
+    }  # fmt: skip
+    tidy = Screen(base.parent).tidy
+    return {
+        "n": len(places),
+        "each": [tried(lambda: episodes.record_at("scores", each, Score).task)  # noqa: B023
+                 == task for (task, _), each in places.items()],
+        **{name: tidy.value(tried(lambda: episodes.record_at("scores", each, Score)))  # noqa: B023
+           for name, each in wrong.items()},
+    }  # fmt: skip
 
 
 def _said(said: Any) -> Any:
