@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,13 +31,26 @@ from toolmark.errors import (
     Torn,
     Unavailable,
     UsageError,
+    UserError,
 )
 from toolmark.report import spent
 from toolmark.runs import door
 from toolmark.runs.runner import Progress
 from toolmark.runs.spent import Spent, fields
 from toolmark.runs.store import Run
-from toolmark.types import Reply, Request, Sampling, Task, Trajectory, Usage, Verdict
+from toolmark.types import (
+    Message,
+    Reply,
+    Request,
+    Ruling,
+    Sampling,
+    Step,
+    Task,
+    Text,
+    Trajectory,
+    Usage,
+    Verdict,
+)
 
 TROUBLES: dict[str, ToolmarkError] = {
     "timeout": Timeout("slow"),
@@ -140,6 +155,8 @@ def record(folder: Path) -> dict[str, Json]:
             loose = replace(suite, sandboxed=sandbox == "off")
             note(f"cautions-{name}-{sandbox}", mini.Adder(), suite=loose, sandbox=sandbox)
             note(f"cautions-{name}-{sandbox}-full", _Full(), suite=loose, sandbox=sandbox)
+    spoken = replace(mini.load(n=5), site=_spoken)
+    note("user", _Asking(), suite=spoken, max_retries=0, report=True)
     made |= {f"verdict-{name}": value for name, value in _verdicts(folder).items()}
     made |= {f"own-{name}": value for name, value in _own(folder).items()}
     made |= _continued(folder)
@@ -249,6 +266,47 @@ class _Full(mini.Adder):
 
     async def __call__(self, request: Request, /) -> Reply:
         return Reply(stop="over_long")
+
+
+class _Asking(mini.Adder):
+    """Asks back; at the second sum it fails once it was answered."""
+
+    async def __call__(self, request: Request, /) -> Reply:
+        item = int(re.findall(r"\d+", request.messages[0].text)[0])
+        used = Usage(input=100 + item, output=10)
+        if request.messages[-1].text.startswith("What"):
+            return Reply(text="Which?", usage=used)
+        if item == 1:
+            raise Timeout("slow")
+        return Reply(text=str(item + 1), usage=used)
+
+
+class _Speaker:
+    """Answers one question, for tokens; the third sum's is not reached, the fourth's is silent."""
+
+    async def answer(
+        self, task: Task, turn: int, steps: Sequence[Step], text: str, /
+    ) -> tuple[Ruling, Message | None]:
+        if task.id == "sum-2":
+            raise UserError("the judge: refused")
+        asks = text == "Which?" and task.id != "sum-3"
+        used = Usage(input=1000, output=20 + turn, reasoning=3, cached=5)
+        ruling = Ruling(allowed=asks, reply="That one." if asks else "", judge="j", usage=used)
+        return ruling, Message(role="user", parts=(Text("That one."),)) if asks else None
+
+
+class _Spoken(mini.World):
+    user = _Speaker()
+
+
+@asynccontextmanager
+async def _spoken(media: Any) -> AsyncIterator[Any]:
+    class Site:
+        @asynccontextmanager
+        async def world(self, task: Task, needed: Any, /) -> AsyncIterator[mini.World]:
+            yield _Spoken(needed)
+
+    yield Site()
 
 
 class _Slow(mini.Adder):
