@@ -395,10 +395,12 @@ def _lacking(scorer: Scorer) -> Scorer:
 
 
 def _only(run: Run, *categories: str) -> Run:
-    """Leave a stored run the scores of these categories alone."""
+    """Leave a stored run the scores of these categories alone, as if no other had been asked."""
     lines = (run.path / "scores.jsonl").read_bytes().splitlines(keepends=True)
     kept = [line for line in lines if json.loads(line)["category"] in categories]
     (run.path / "scores.jsonl").write_bytes(b"".join(kept))
+    info = json.loads((run.path / "run.json").read_text())
+    (run.path / "run.json").write_text(json.dumps(info | {"n_tasks": len(kept)}))
     return Run(run.path)
 
 

@@ -708,3 +708,43 @@ def test_a_folder_that_never_became_a_run_says_so(tmp_path: Path) -> None:
     (tmp_path / "tasks.jsonl").write_text("{}\n")
     with pytest.raises(UsageError, match="never became a run: nothing was asked yet"):
         Run(tmp_path)
+
+
+def test_a_run_without_its_request_tells_that_its_answers_are_there(tmp_path: Path) -> None:
+    run = tm.run(mini.load(n=3), mini.Adder(), log_dir=tmp_path)
+    (run.path / "run.json").unlink()
+    with pytest.raises(DataError, match=r"run\.json: missing; what the run was asked is lost"):
+        Run(run.path)
+
+
+def test_scores_that_are_cut_are_no_scores(tmp_path: Path) -> None:
+    run = tm.run(mini.load(n=5), mini.Adder(), log_dir=tmp_path)
+    path = run.path / "scores.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:2]) + lines[2][:9])
+    with pytest.raises(DataError, match=r"scores\.jsonl: holds 2 of 5 scores; no answer is lost"):
+        list(Run(run.path).scores())
+    path.write_bytes(b"")
+    emptied = Run(run.path)
+    assert not emptied.finished
+    kinds = [score.failure.kind for score in emptied.scores() if score.failure]
+    assert kinds == ["not_reached"] * 5
+    tm.rescore(emptied, mini.SCORER)
+    assert path.read_bytes() == b"".join(lines)
+
+
+def test_answers_that_are_gone_are_missed_before_the_rest_is_scored(tmp_path: Path) -> None:
+    run = tm.run(mini.load(n=5), mini.Adder(), log_dir=tmp_path)
+    path = run.path / "trajectories.jsonl"
+    scores = (run.path / "scores.jsonl").read_bytes()
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:2]))
+    with pytest.raises(DataError, match=r"trajectories\.jsonl: holds 2 of 5 answers"):
+        tm.rescore(Run(run.path), mini.SCORER)
+    assert (run.path / "scores.jsonl").read_bytes() == scores
+    model = mini.Adder()
+    again = tm.run(mini.load(n=5), model, log_dir=tmp_path)
+    assert again.path == run.path and len(model.asked) == 3
+    path.write_bytes(b"".join(lines[:2]))
+    (run.path / "state.json").unlink()
+    assert tm.rescore(Run(run.path), mini.SCORER).summary()["n_run"] == 2

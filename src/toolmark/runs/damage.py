@@ -59,6 +59,11 @@ def lost(path: Path, *, line: bool = True) -> str:
     return (of_line if line else of_file).format(score=score)
 
 
+def holds(path: Path) -> bool:
+    """Tell whether there is a file that is not empty, or something else that its reader refuses."""
+    return os.path.lexists(path) and not (path.is_file() and not path.stat().st_size)
+
+
 def check_files(folder: Path, names: Iterable[str]) -> None:
     """Raise DataError where something else than a file stands in the place of one.
 

@@ -18,7 +18,7 @@ from toolmark.runs.damage import check_files
 from toolmark.runs.episodes import Episodes, Key
 from toolmark.runs.identity import ScorerId
 from toolmark.runs.jsonl import locked, remove, write
-from toolmark.runs.lifecycle import Heart
+from toolmark.runs.lifecycle import STATE, Heart
 from toolmark.runs.store import FILES, SCORER, Run, absent_score
 from toolmark.runs.suite import Scorer
 from toolmark.types import Record, Score, Trajectory
@@ -110,8 +110,20 @@ def rescore(run: Run, scorer: Scorer) -> dict[str, Any]:
     with locked(run.path):
         run.verify()
         check_files(run.path, FILES)
+        _check_answers(run)
         scores = _unless_all_fail(run, _all_scores(run, scorer))
         return _replace(run, Episodes(run.path), scorer, Heart(run.path), scores)
+
+
+def _check_answers(run: Run) -> None:
+    """Raise DataError where answers are gone: scores of the rest would pass for those of all."""
+    n_done, n_stored = len(run.done()), run.sign().n_stored
+    if n_done < n_stored:
+        raise DataError(
+            f"{run.episodes.path('trajectories')}: holds {n_done:,} of {n_stored:,} answers that "
+            "were stored; nothing was changed; next: put the file back, or give the command of the "
+            f"run again, which asks for the others; to score what is left, delete {STATE}"
+        )
 
 
 def score_locked(run: Run, scorer: Scorer) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
@@ -19,7 +18,7 @@ import msgspec
 from toolmark import codec
 from toolmark.errors import DataError, UsageError, traced
 from toolmark.files import head
-from toolmark.runs.damage import lost
+from toolmark.runs.damage import holds, lost
 from toolmark.runs.jsonl import at, placed
 from toolmark.runs.lifecycle import finishing_command, is_alive
 from toolmark.runs.store import Run
@@ -90,11 +89,8 @@ def read_presentation(run: Run) -> Presentation | None:
     is not in the list (`stats.formulas.Formula`).
     """
     path = run.path / FILE
-    if not run.finished or not all(map(_holds, (run.path / FILE, run.path / "scores.jsonl"))):
+    if not run.finished or not holds(path):
         return None  # what is stored is of other scores
-    scores = run.path / "scores.jsonl"
-    if run.info.n_planned > 0 and not head(scores, 1):
-        raise DataError(f"{scores}: empty; {lost(scores, line=False)}")
     text = head(path, LARGEST + 1)
     if len(text) > LARGEST:
         raise DataError(f"{path}: larger than {LARGEST:,} bytes; {lost(path, line=False)}")
@@ -162,8 +158,3 @@ class Views:
         if place.length > LARGEST_VIEWS:
             return (left_out("Views", place.length),)
         return at(self._path, place, EpisodeViews).views
-
-
-def _holds(path: Path) -> bool:
-    """Tell whether there is a file that is not empty, or something else that its reader refuses."""
-    return os.path.lexists(path) and not (path.is_file() and not path.stat().st_size)

@@ -22,7 +22,7 @@ from toolmark import private
 from toolmark.errors import DataError, UsageError
 from toolmark.failure import NOT_REACHED, Failure
 from toolmark.media import Media
-from toolmark.runs.damage import check_files, lost
+from toolmark.runs.damage import check_files, holds, lost
 from toolmark.runs.episodes import Episodes, Key
 from toolmark.runs.identity import ScorerId
 from toolmark.runs.jsonl import clear_drafts, document, locked, records, sync_folder, write
@@ -210,8 +210,11 @@ def _lacks_keys(words: Sequence[str]) -> bool:
     return any(each in ("...", "--header=...") or private.is_masked(each) for each in words)
 
 
-def _no_run(path: Path) -> UsageError:
+def _no_run(path: Path) -> UsageError | DataError:
     """Say why a folder is no run."""
+    answers = path / "trajectories.jsonl"
+    if holds(answers):
+        return DataError(f"{path / INFO}: missing; {lost(path / INFO, line=False)}")
     if (path / "tasks.jsonl").exists():
         return UsageError(
             f"{path}: {INFO} is missing, so it never became a run: nothing was asked yet; "
@@ -264,7 +267,14 @@ class Run:
         Where the run is not finished, the episodes that have no score yet come last, as not run.
         """
         if self.finished:
-            yield from self.stored_scores()
+            n = 0
+            for n, score in enumerate(self.stored_scores(), 1):  # noqa: B007 - it counts
+                yield score
+            if n < self.info.n_planned:
+                path = self.episodes.path("scores")
+                raise DataError(
+                    f"{path}: holds {n:,} of {self.info.n_planned:,} scores; {lost(path)}"
+                )
             return
         scored: set[Key] = set()
         for score in self.stored_scores():
@@ -313,7 +323,7 @@ class Run:
     @property
     def finished(self) -> bool:
         """Whether all that is stored is scored and summarised. Episodes may be missing."""
-        return (self.path / SUMMARY).is_file()
+        return (self.path / SUMMARY).is_file() and holds(self.episodes.path("scores"))
 
     def task(self, id: str) -> Task:
         """Return one task by id, read from its place in the file."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from tests.worlds.mcp.escapes import ATTACKS, BEGIN, Attack
-from tests.worlds.mcp.stage import ask, gone, site, soon, task
+from tests.worlds.mcp.stage import ask, gone, play, site, soon, task
 
 from toolmark.errors import SandboxError, UsageError, WorldError
 from toolmark.worlds.mcp import sandbox
@@ -344,3 +344,42 @@ def test_a_failed_server_says_what_it_was_not_let(tmp_path: Path) -> None:
     with pytest.raises(WorldError) as caught:
         asyncio.run(scene())
     assert f'add to mcpServers.own: "paths": ["{secret}"]' in str(caught.value)
+
+
+SILENT = """
+from mcp.server import MCPServer
+
+app = MCPServer("own")
+
+
+@app.tool()
+def read(path: str) -> str:
+    return open(path).read()
+
+
+app.run()
+"""
+
+
+@needs_sandbox
+def test_a_tool_that_fails_without_a_word_is_told_by_what_it_was_asked(tmp_path: Path) -> None:
+    """Such a server tells a model that the tool failed, and nothing more."""
+    script, wanted, answers = (
+        tmp_path / name for name in ("server.py", "notes.txt", "truths.json")
+    )
+    script.write_text(SILENT)
+    wanted.write_text("x")
+    answers.write_text("x")
+    entry = {"own": {"command": sys.executable, "args": [str(script)]}}
+
+    def told(path: Path) -> dict[str, tuple[str, ...]]:
+        async def scene(world: Hosted) -> None:
+            assert (await ask(world, "own/read", path=str(path))).is_error
+
+        with sandbox.hiding(answers):
+            return play(entry, tmp_path, scene).notes()
+
+    (note,) = told(wanted)["own"]
+    assert f'add to mcpServers.own: "paths": ["{wanted}"] (the model chose this path' in note
+    assert told(answers) == {}
+    assert told(tmp_path / "absent.txt") == {}

@@ -311,10 +311,13 @@ class Session:
         hint = denials.advice(self.server.name, box, told, argv)
         return f"\n{hint or denials.declared(box)}"
 
-    def denied(self, told: str) -> str:
-        """Return what to add to the entry for what the server seems to complain of, or ""."""
+    def denied(self, told: str, asked: str) -> str:
+        """Return what to add to the entry for what the server seems to complain of, or "".
+
+        `asked` are the arguments of the call that failed.
+        """
         box = self.launch.box
-        return "" if box is None else denials.advice(self.server.name, box, told)
+        return "" if box is None else denials.advice(self.server.name, box, told, asked=asked)
 
     def _short(self, text: str) -> str:
         return escape(self.launch.clean(text)[:_ABOUT_CHARS])

@@ -256,7 +256,7 @@ class Hosted:
             result = content.result(said, self.site.media)
         except Refused as refused:
             result = content.failed(str(refused))
-        if result.is_error and (told := session.denied(result.text)):
+        if result.is_error and (told := session.denied(result.text, call.arguments)):
             keeper.ledger.note(session.launch.clean(told))
         return self._outward(result, session.launch.clean)
 
