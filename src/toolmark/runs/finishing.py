@@ -21,7 +21,7 @@ from toolmark.runs.jsonl import locked, remove, write
 from toolmark.runs.lifecycle import STATE, Heart
 from toolmark.runs.store import FILES, SCORER, Run, absent_score
 from toolmark.runs.suite import Scorer
-from toolmark.types import Record, Score, Trajectory
+from toolmark.types import Record, Score
 
 
 class _Brief(Record, frozen=True, kw_only=True):
@@ -74,13 +74,11 @@ def finish(
     heart: Heart,
     *,
     judged: ScorerId,
-    n_judged: int = 0,
 ) -> dict[str, Any]:
-    """Score what has no score yet, write the summary, and return it: the run is finished.
+    """Add what was not run to the scores, write the summary, and return it: the run is finished.
 
-    All scores that are there are of the scorer that `judged` tells (`keep_scores`). One that judges
-    the run as a whole scores all of it. `n_judged` of the stored episodes are known to need no
-    score any more: where that is all, the scores are not read for it. The caller has locked the
+    Every stored episode has its score by the scorer that `judged` tells (`keep_scores`), unless
+    that one judges the run as a whole: then all of it is scored here. The caller has locked the
     folder.
     """
     done = run.done()
@@ -88,11 +86,6 @@ def finish(
     episodes.flush()
     if judged.whole or scoring.never_fits(run):
         return _replace(run, episodes, scorer, heart, _all_scores(run, scorer))
-    todo = done.difference(run.episodes.keys("scores")) if n_judged < len(done) else set()
-    if run.info.n_setup:
-        todo = {key for key in todo if run.task(key[0]).kind == "scored"}
-    for trajectory in run.episodes.those("trajectories", todo, Trajectory):
-        episodes.append(scoring.judge(scorer, run.task(trajectory.task), trajectory))
     for score in _absent(run, scorer, done):
         episodes.append(score)
     episodes.flush()

@@ -113,9 +113,7 @@ async def execute(
         await _ask(crew, done, max_connections, stop)
     crew.tell()
     with interruptible():
-        finish(
-            run, folder.episodes, suite.scorer, folder.heart, judged=judged, n_judged=crew.n_judged
-        )
+        finish(run, folder.episodes, suite.scorer, folder.heart, judged=judged)
     if (refusal := crew.door.rejected) is not None:
         raise Rejected(refusal.message, refusal.status, kind=refusal.kind, subject=refusal.subject)
     return progress
@@ -174,7 +172,6 @@ class _Crew:
         self.door = Door(passed=progress.n_done_before > 0)
         self.served: set[str] = set()
         self.setups = SetupStates(())
-        self.n_judged = 0
         self.waits: Mapping[object, str] = {}
         self.halted = ""
         self.time_limit_s: float | None = None
@@ -183,7 +180,6 @@ class _Crew:
         """Count in what is stored: what has a score keeps it, what has none is judged."""
         run = self.folder.run
         kept = keep_scores(run, self.folder.episodes, self.judged, done)
-        self.n_judged = len(kept)
         for score in run.stored_scores() if kept else ():
             self.add(score)
         if run.info.n_setup:
@@ -194,7 +190,6 @@ class _Crew:
 
     def count(self, task: Task, trajectory: Trajectory) -> None:
         """Judge an episode and count it in; a set-up task's state goes to those who need it."""
-        self.n_judged += 1
         if task.kind == "setup":
             self.setups.give((task.id, trajectory.repeat), trajectory.state)
             return

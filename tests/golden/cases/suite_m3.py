@@ -124,17 +124,23 @@ def _judged(folder: Path, knobs: dict[str, Any]) -> Json:
                  "c": _says("six of ten: 6", r"\boxed{0.6}"), "d": _says(r"\boxed{10}", "0.8")},
         "some-fail": {"a": _says("no idea", "none"), "e": lambda body: 503,
                       "f": _says(r"\boxed{11}", r"\boxed{1}"), "g": lambda body: 401},
+        "twice": {"h": _says(r"\boxed{1}", "0.2")},
     }  # fmt: skip
     for name, models in panels.items():
         with (
             bench.serving(**models) as served, scripted.hurried() as waits, _watched() as counts,
         ):  # fmt: skip
             judges = [word for model in models for word in ("-j", served[model])]
-            told = observe.command(
-                ["judge", str(run.path), *judges, "--max-retries", "1", "--max-connections", "1"],
-                tidy,
-            )
+            words = ["judge", str(run.path), *judges, "--max-retries", "1"]
+            words += ["--max-connections", "1"]
+            told = observe.command(words, tidy)
             asked = {model: served.asked.get(model, [])[:2] for model in models}
+            if name == "twice":  # all of it is answered
+                before = sum(map(len, served.asked.values()))
+                made["again"] = {
+                    "command": observe.command(words, tidy),
+                    "n_asked": sum(map(len, served.asked.values())) - before,
+                }
         found = Run(run.path)
         made[name] = {
             "command": told,
