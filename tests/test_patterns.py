@@ -86,7 +86,7 @@ FOREIGN = (
 )  # fmt: skip
 SHORT = {
     "models/status.py": "the first 4,000 characters of a complaint",
-    "suites/mfcl/phrases.py": "the first 8,000 characters of a message",
+    "suites/mfcl/phrases.py": "8,000 characters of a sentence",
 }
 """Files whose patterns see no more than a few thousand characters: their work is bounded by that,
 and only growth beyond the square of the text is refused."""

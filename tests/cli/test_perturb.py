@@ -45,6 +45,16 @@ def test_all_stages_are_kept_and_the_same_for_a_seed(toolmark: Command, tmp_path
     assert {effect["name"] for effect in made["timeline"]} <= {"loss", "gap"}
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_each_line_of_a_file_is_a_request_however_it_ends(
+    end: str, toolmark: Command, tmp_path: Path
+) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_bytes(end.join((TEXT, "", "Play\u2028jazz", "")).encode())
+    said = toolmark("perturb", "speech", str(texts), "--stages", "rewrite", "--json")
+    assert [made["name"] for made in json.loads(said.out)] == ["0000", "0001"]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -388,6 +388,19 @@ def test_the_knob_that_makes_the_tasks_others_is_named(make_run: Maker) -> None:
     )
 
 
+@pytest.mark.parametrize("names", [("summary.json",), ("presentation.json", "summary.json")])
+def test_what_is_missing_beside_the_scores_is_named(make_run: Maker, names: Any) -> None:
+    a, b = make_run(n=6, model="a"), make_run(n=6, model="b")
+    for name in names:
+        (b.path / name).unlink()
+    told = rf"scores, but no {' and no '.join(names)}; next: toolmark score "
+    with pytest.raises(UsageError, match=told):
+        compare(a, Run(b.path))
+    (b.path / "scores.jsonl").unlink()
+    with pytest.raises(UsageError, match=r"no scores; next: toolmark score "):
+        compare(a, Run(b.path))
+
+
 def _lacking(scorer: Scorer) -> Scorer:
     """Return a scorer whose headline is partial where a category has no answer that ran."""
     formula = Stratified(group=Even(name="success", members=CATEGORIES))

@@ -176,6 +176,21 @@ def test_an_overview_outside_the_list_is_refused(name: str, tmp_path: Path) -> N
         tm.write_report(*runs)
 
 
+def test_a_stored_truth_that_is_no_class_is_one_line(tmp_path: Path) -> None:
+    run = shown.make(tmp_path, "overcooked", 12)
+    path = run.path / "scores.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for verdict in lines[3]["readings"].values():
+        verdict["parts"]["truth"] = 99
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told = (
+        r"\Athe scores.*|.*do not fit together: .*1 of 12 truths are not in 0\.\.\d+, first in row"
+    )
+    with pytest.raises(DataError, match=told) as caught:
+        tm.write_report(Run(run.path))
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", suites.OVERVIEWS)
 def test_scores_that_an_overview_does_not_fit_are_one_line_at_most(
     name: str, tmp_path: Path

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from email.message import Message
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from toolmark import private
 from toolmark.errors import (
@@ -33,7 +33,10 @@ _FIRST_S, _LONGEST_S = 0.5, 60.0
 
 
 class Service(NamedTuple):
-    """Who is asked: the name that errors show, the base address, the key and where it is set."""
+    """Who is asked: the name that errors show, the base address, the key and where it is set.
+
+    The name holds no address but a masked one.
+    """
 
     name: str
     url: str
@@ -46,7 +49,9 @@ class Service(NamedTuple):
 def checked(url: str, *, named: str = "the address", key_name: str = "") -> str:
     """Return the base of an address, without a slash at its end; `named` is what holds it.
 
-    Raises UsageError for anything but a plain http:// or https:// address.
+    What only looks like a key, such as the number of an account or a voice, stays: whoever stores
+    or shows the address masks it (`private.address`). Raises UsageError for anything but a plain
+    http:// or https:// address, and for one that holds what begins as the keys of services do.
     """
     step = f": use {key_name}" if key_name else ""
     try:
@@ -64,8 +69,8 @@ def checked(url: str, *, named: str = "the address", key_name: str = "") -> str:
     ):
         raise UsageError(f"{named} is no address; it looks like http://HOST:PORT/v1")
     found = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
-    if private.address(found) != found:  # names of services are stored
-        raise UsageError(f"{named} looks as if it held a key{step}")
+    if private.is_marked(unquote(found)):
+        raise UsageError(f"{named} holds a key{step}")
     return found
 
 
@@ -150,7 +155,10 @@ def _refused(error: urllib.error.HTTPError, service: Service) -> EndpointError:
 
 
 def _without(text: str, service: Service) -> str:
-    """Return a text with the key masked: servers repeat what they were sent."""
+    """Return a text with what is secret masked: servers repeat what they were sent."""
+    for part in sorted(set(private.in_address(service.url)), key=len, reverse=True):
+        for form in (part, unquote(part)):
+            text = text.replace(form, private.stands_for(part))
     return text.replace(service.key or "\0", "[key]")
 
 

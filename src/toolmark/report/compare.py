@@ -10,7 +10,13 @@ from msgspec.structs import replace
 
 from toolmark.errors import UsageError, near
 from toolmark.report import names, spent, tables, unlike
-from toolmark.runs.presentation import Presentation, finishing, fitting, read_presentation
+from toolmark.runs.presentation import (
+    Presentation,
+    finishing,
+    fitting,
+    lacking,
+    read_presentation,
+)
 from toolmark.runs.spent import Spent, known
 from toolmark.runs.store import Run
 from toolmark.stats import figures
@@ -415,7 +421,7 @@ def _split(by: str, parts: Sequence[Paired], over: str = "") -> Iterator[Table]:
 def _stored(run: Run) -> Presentation:
     found = read_presentation(run)
     if found is None:
-        raise UsageError(f"{run.path}: no scores; next: {finishing(run)}")
+        raise UsageError(f"{run.path}: {lacking(run)}; next: {finishing(run)}")
     return found
 
 

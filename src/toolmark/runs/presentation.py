@@ -20,7 +20,7 @@ from toolmark.errors import DataError, UsageError, traced
 from toolmark.files import head
 from toolmark.runs.damage import holds, lost
 from toolmark.runs.jsonl import at, placed
-from toolmark.runs.lifecycle import finishing_command, is_alive
+from toolmark.runs.lifecycle import SUMMARY, finishing_command, is_alive
 from toolmark.runs.store import Run
 from toolmark.stats.formulas import Metric
 from toolmark.types import Audio, Chart, Drawing, Record, Table
@@ -134,6 +134,14 @@ def unfinished(run: Run) -> str:
         f"Process {sign.pid} on {sign.host} works on it; when that has ended, " if working else ""
     )
     return f"This run is not finished: what is stored is shown. {when}next: {finishing(run)}"
+
+
+def lacking(run: Run) -> str:
+    """Say what a run lacks for `read_presentation`: the scores, or a file made of them."""
+    if not _holds(run.path / "scores.jsonl"):
+        return "no scores"
+    there = {FILE: _holds(run.path / FILE), SUMMARY: run.finished}
+    return f"scores, but no {' and no '.join(name for name in there if not there[name])}"
 
 
 def finishing(run: Run) -> str:

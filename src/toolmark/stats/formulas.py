@@ -17,6 +17,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from toolmark.errors import UsageError
 from toolmark.stats import figures, strata
 from toolmark.stats.columns import Columns, Mask, Names, Numbers, valued
 from toolmark.stats.interval import bootstrap, ratio
@@ -400,16 +401,33 @@ class MacroF1(Record, frozen=True, kw_only=True, tag="macro_f1"):
         return Estimate(name="", value=value, n=len(ran), partial=partial)
 
     def _f1(self, columns: Columns) -> float:
-        """Return the mean over classes of 2 right / (there + answered), 0 for 0 / 0."""
+        """Return the mean over classes of 2 right / (there + answered), 0 for 0 / 0.
+
+        Raises UsageError for a row whose truth is none of the classes.
+        """
         numbers = columns.part("classes")
         found = self.otherwise if np.isnan(numbers).all() else float(np.nanmax(numbers))
         n = int(min(max(found, 1), MOST_CLASSES))
         answers = columns.part("said")
         answers = np.where(answers < 0, columns.part("raw"), answers)
-        truth, said = _indices(columns.part("truth"), n), _indices(answers, n)
+        truth, said = _truths(columns.part("truth"), n), _indices(answers, n)
         there, answered = (np.bincount(each[each >= 0], minlength=n) for each in (truth, said))
-        right = np.bincount(truth[(truth >= 0) & (truth == said)], minlength=n)
+        right = np.bincount(truth[truth == said], minlength=n)
         return float(np.mean(2 * right / np.maximum(there + answered, 1)))
+
+
+def _truths(values: Numbers, n: int) -> NDArray[np.int64]:
+    """Return the indices of the right classes. Raises UsageError for one that is none of the n."""
+    found = _indices(values, n)
+    outside = found < 0
+    if outside.any():
+        row = int(outside.argmax())
+        told = "none" if np.isnan(values[row]) else f"{values[row]:g}"
+        raise UsageError(
+            f"{np.count_nonzero(outside)} of {len(found)} truths are not in 0..{n - 1}, first in "
+            f"row {row}: {told}"
+        )
+    return found
 
 
 def _indices(values: Numbers, n: int) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from toolmark import errors
 from toolmark.perturb.hear import recogniser, remote
 from toolmark.perturb.hear.recogniser import Context, Word
 from toolmark.perturb.speech.clip import Clip
+from toolmark.suites.mfcl import asked
 
 CLIP = Clip(np.linspace(-0.5, 0.5, 1600, dtype=np.float32), 16_000)
 KEY = "sk-very-secret"
@@ -176,6 +177,33 @@ def test_a_server_that_is_not_there_is_unavailable(server: Server) -> None:
 def test_odd_addresses_are_refused(address: str) -> None:
     with pytest.raises(errors.UsageError, match="address"):
         remote.load("openai", f"m@{address}")
+
+
+NUMBERS = (
+    "0123456789abcdef0123456789abcdef", "21m00Tcm4TlvDq8ikWAM",
+    "7d444840-9dc0-11d1-b245-5ffdce74fad2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers_in_an_address_are_asked_and_not_named(server: Server, number: str) -> None:
+    server.answers = [_reply(200, b'{"text": "yes"}'), _reply(404, f"no {number}".encode())]
+    ours = recogniser.by_name(f"openai:m@{server.url}/{number}")
+    heard = ours.hear(CLIP, Context())
+    assert server.asked[0][0] == f"/v1/{number}/audio/transcriptions"
+    assert number not in heard.recogniser + ours.name and "[key-" in ours.name
+    with pytest.raises(errors.Rejected) as caught:
+        ours.hear(CLIP, Context())
+    assert number not in str(caught.value)
+    with pytest.raises(errors.UsageError, match="recognisers holds what looks like a key"):
+        asked._ears("transcript", [f"openai:m@{server.url}/{number}"])
+
+
+@pytest.mark.parametrize("step", ["sk-abcdefghijkl", "sk%2Dabcdefghijkl"])
+def test_a_key_in_an_address_is_refused_with_where_to_put_it(step: str) -> None:
+    with pytest.raises(errors.UsageError, match="holds a key: use TOOLMARK_API_KEY") as caught:
+        remote.load("openai", f"m@http://host/{step}/v1")
+    assert "abcdefghijkl" not in str(caught.value)
 
 
 def test_a_provider_without_key_is_refused_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

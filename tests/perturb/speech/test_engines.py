@@ -391,6 +391,19 @@ def test_only_plain_web_addresses_are_asked(url: str, monkeypatch: pytest.Monkey
         cloud.version()
 
 
+def test_a_number_in_the_address_is_asked_and_not_named(
+    server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = "0123456789abcdef0123456789abcdef"
+    monkeypatch.setenv("TOOLMARK_SPEECH_URL", f"http://127.0.0.1:{server.server_port}/{number}")
+    assert _speak(tmp_path) == server.body
+    assert server.asked[-1][0] == f"/{number}/audio/speech"
+    server.status = 404
+    with pytest.raises(Rejected) as caught:
+        _speak(tmp_path)
+    assert number not in str(caught.value) and "[key-" in str(caught.value)
+
+
 def test_a_key_that_no_head_can_carry_is_not_shown(
     server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from toolmark.suites.bfcl import data
 from toolmark.suites.mfcl import whitelist, words
 from toolmark.suites.mfcl.answer import aloud, told
 from toolmark.suites.mfcl.clarify import LONGEST, rule
-from toolmark.suites.mfcl.phrases import sentences
+from toolmark.suites.mfcl.phrases import sentences, slots, sort
 from toolmark.suites.mfcl.whitelist import Value
 from toolmark.types import Ruling
 
@@ -268,6 +268,18 @@ def test_a_mixed_request_passes_only_where_the_spelling_stands_alone() -> None:
 def test_a_bare_confirmation_belongs_to_what_stands_before_it() -> None:
     assert sentences("I heard Boston. Is that right?") == ["i heard boston, is that right?"]
     assert rule("I heard Boston. Is that right?", {"city": "Austin"}, "").reply == "Austin"
+
+
+def test_blanks_in_a_row_are_one() -> None:
+    [said] = sentences("Austin,     was it      right?")
+    assert slots(said, whole=True) == [["austin"]]
+    assert sentences("Boston.\tIs  that\tright?") == ["boston, is that right?"]
+
+
+def test_a_sentence_without_end_is_read_at_its_ends() -> None:
+    [said] = sentences("Boston " + "and so on " * 2000 + "right?")
+    kind, head = sort(said)
+    assert kind == "check" and head.startswith("boston") and len(head) < 9000
 
 
 @pytest.mark.parametrize(

@@ -310,3 +310,11 @@ def test_only_questions_count_as_asked() -> None:
     for steps, asked in (((right, done), 0), ((right, wish), 1), ((right,), 0)):
         parts = score.score(task("Austin", "The Merrion", 15), played(*steps))["official"].parts
         assert (parts["asked"], parts["answered"]) == (asked, 0)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_question_anywhere_in_a_long_reply_is_asked(place: int) -> None:
+    parts = ["That is a long story. " * 430] * 2
+    parts.insert(place, "Could you repeat the name? ")
+    assert modes.asks(says("".join(parts)), Ruling(allowed=False, reason="too long"))
+    assert not modes.asks(says("".join(parts).replace("?", ".")), Ruling(allowed=False))

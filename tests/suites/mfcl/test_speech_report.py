@@ -104,6 +104,30 @@ def test_overall_is_the_mean_of_four_groups_with_the_community_weighted() -> Non
     assert line["expert simple"].startswith("40.0 ") and line["n"] == len(scores)
 
 
+def _bounded(lost: Mapping[str, int], put: str) -> Columns:
+    """Ten answers of each category, the first so many not run, or put as right or wrong."""
+    made = [
+        answer(f"{name}{i}", name, "clean", put == "right" if i < lost.get(name, 0) else i % 2 == 0)
+        for name in TOLD for i in range(10)
+    ]  # fmt: skip
+    if put == "not run":
+        gone = {f"{name}{i}" for name, n in lost.items() for i in range(n)}
+        made = [replace(x, readings={}, failure=NOT_REACHED) if x.item in gone else x for x in made]
+    return rows(made)
+
+
+def test_bounds_count_what_was_not_run_as_right_and_as_wrong_in_every_category() -> None:
+    lost = {"simple_python": 10, "parallel": 3, "multi_turn_base": 10, "irrelevance": 9}
+    for group in (speech_columns.OVERALL, *speech_columns.GROUPS):
+        found, worst, best = (
+            speech_columns.measure(group, _bounded(lost, put))
+            for put in ("not run", "wrong", "right")
+        )
+        assert found.worst is not None and found.best is not None
+        assert math.isclose(found.worst, worst.value or 0.0)
+        assert math.isclose(found.best, best.value or 0.0)
+
+
 def test_a_missing_column_leaves_no_overall_and_no_paper() -> None:
     found = rows([answer(f"{i}", "multiple", "clean", i % 2 == 0) for i in range(10)])
     assert "overall" not in first(found, "clean")

@@ -16,10 +16,12 @@ from tests.suites.multinet import scores as hand
 from tests.suites.multinet import shown
 from tests.suites.multinet.scores import cells, titled
 
+from toolmark.errors import UsageError
 from toolmark.failure import NOT_REACHED
 from toolmark.score import labels
 from toolmark.stats import figures
 from toolmark.stats.columns import Columns, columns
+from toolmark.stats.formulas import MacroF1
 from toolmark.suites.multinet import paper, report
 from toolmark.suites.multinet.frame import Form
 from toolmark.suites.multinet.suite import SCORER
@@ -311,3 +313,9 @@ def test_errors_are_drawn_for_every_row_and_the_worst_come_first() -> None:
         assert isinstance(table, Table)
         errors = [float(str(row[1])) for row in table.rows]
         assert errors == sorted(errors, reverse=True) and len(errors) == 10
+
+
+def test_a_truth_that_is_no_class_is_refused() -> None:
+    found = columns(hand.chosen([0, 1, 2, 1], [0, 1, 0, 1], 2), "paper")
+    with pytest.raises(UsageError, match=r"1 of 4 truths are not in 0\.\.1, first in row 2: 2"):
+        MacroF1(otherwise=2).measure(found)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from toolmark import private
 from toolmark.errors import Torn, UsageError
 from toolmark.perturb import web
 from toolmark.perturb.hear.recogniser import Context, Transcript, Word
@@ -52,7 +53,9 @@ class Remote:
         self._url = web.checked(base_url, key_name=_OWN_KEY) if base_url else self._kind.home
         self._model, self._timeout_s, self._tries = model, timeout_s, tries
         self._key_name = _OWN_KEY if base_url else self._kind.key_name
-        self.name = f"{kind}:{model}@{self._url}" if base_url else f"{kind}:{model}"
+        self.name = (
+            f"{kind}:{model}@{private.address(self._url)}" if base_url else f"{kind}:{model}"
+        )
         self.version = "1"
         if not base_url and not self._key():
             raise UsageError(f"no key for {self.name}: set {self._key_name}")

@@ -122,7 +122,7 @@ def _given(inputs: Sequence[str], text: str) -> list[Given]:
         elif path.suffix.lower() in SOUNDS:
             found.append(Given(f"{len(found):04}-{path.stem[:40]}", _beside(path), path))
         else:
-            lines = [line.rstrip("\r") for line in _read(path).split("\n") if line.strip()]
+            lines = [line for line in _lines(_read(path)) if line.strip()]
             if not lines:
                 raise UsageError(f"{path}: holds no text; write a request on each line")
             found += [Given(f"{len(found) + n:04}", line) for n, line in enumerate(lines)]
@@ -157,6 +157,11 @@ def _beside(sound: Path) -> str:
     """Return what is said in a sound, if a file beside it tells."""
     path = sound.with_suffix(".txt")
     return " ".join(_read(path).split()) if path.is_file() else ""
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines, however they end; other signs that Python breaks lines at are text."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _read(path: Path) -> str:

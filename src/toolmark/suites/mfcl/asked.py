@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from toolmark import private
 from toolmark.dialects.native import NATIVE
 from toolmark.dialects.prompt import Prompt
 from toolmark.errors import UsageError
@@ -108,6 +109,8 @@ def _reopened(site: Opening, made: Mapping[str, Any], asked: Mapping[str, Any]) 
 def _ears(form: making.Form, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the recognisers by which models are asked, and those that only write along."""
     ears = tuple(dict.fromkeys(names))
+    for ear in ears:  # tasks are stored with the names
+        private.check_stored("recognisers", ear)
     if form == "sound":
         return (), ears
     if not ears:

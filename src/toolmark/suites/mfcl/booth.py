@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from toolmark import __version__, fetch, seeds
+from toolmark import __version__, fetch, private, seeds
 from toolmark.errors import DataError, EndpointError, ToolmarkError, UsageError
 from toolmark.files import write_atomically
 from toolmark.media import Media
@@ -342,7 +342,7 @@ class Booth:
             stoi=gate.stoi,
             gate=gate.reason,
             audio=self.media.audio(wav(sent), "audio/wav"),
-            heard={name: self._heard(job, name, heard, text) for name in job.ears},
+            heard={private.address(name): self._heard(job, name, heard, text) for name in job.ears},
         )
 
     def _drawn(

@@ -75,7 +75,7 @@ _MANNER = re.compile(
     r"\b(?:letter|digit|character|number|word) by \w+|\bat a time\b|\bslowly\b|\bonce more\b|"
     r"\bone more time\b|\bagain\b|\bspelling\b|\bspelled\b"
 )
-_READ = 8000  # characters of a message that are read; some patterns look ahead to its end
+_READ = 8000  # characters of a sentence that are read; some patterns look ahead to its end
 _CALL = 12  # words of an order without a verb: `The ticker, letter by letter.`
 # why it is asked: a clause that asks nothing, so long as it puts no question and names nobody
 _WHY = re.compile(
@@ -92,18 +92,27 @@ _FRONT = re.compile(r"[^,:]{1,80}(?:, | - |: )(?=.*\w)")
 
 def sentences(message: str) -> list[str]:
     """Return the sentences, plain; `Is that right?` belongs to what stands before it."""
-    out: list[str] = []
-    text = re.sub(r"\b([ap])\.m\.?", r"\1m", words.plain(message[:_READ])).replace("\u2026", "...")
+    out: list[list[str]] = []  # in parts, as a reply may ask a thousand times whether it is right
+    text = re.sub(r"\b([ap])\.m\.?", r"\1m", words.plain(message)).replace("\u2026", "...")
     for piece in _PAUSE.split(text):
+        piece = " ".join(piece.split())
         if out and _BARE.match(piece):
-            out[-1] = f"{out[-1].rstrip('. ')}, is that right?"
-        elif piece.strip(" .!?-\n"):
-            out.append(piece.strip())
-    return out
+            out[-1][-1] = out[-1][-1].rstrip(". ")
+            out[-1].append("is that right?")
+        elif piece.strip(" .!?-"):
+            out.append([piece])
+    return [", ".join(parts) for parts in out]
+
+
+def _ends(sentence: str) -> str:
+    """Return a sentence; of a very long one its head and its tail."""
+    half = _READ // 2
+    return sentence if len(sentence) <= _READ else f"{sentence[:half]} {sentence[-half:]}"
 
 
 def sort(sentence: str) -> tuple[Kind, str]:
     """Tell what a sentence does, and return what of it is to be understood."""
+    sentence = _ends(sentence)
     sentence = _SAID.sub(r"\1", re.sub(r"\byou (?:want(?:ed)?|need(?:ed)?) to\b", "you0", sentence))
     sentence = sentence.replace("did you say you0", "did you say").replace("you0", "you want to")
     sentence = sentence.replace("did you want ", "did you say ")
@@ -141,6 +150,7 @@ def slots(sentence: str, *, whole: bool = False) -> list[list[str]]:
 
     `whole`: it has no verb of asking, so all of it may be one.
     """
+    sentence = _ends(sentence)
     body = _TAIL.sub("", sentence.rstrip("?!. "))
     found = _HEARD.search(body)
     plain = body == sentence.rstrip("?!. ") and " or " not in sentence

@@ -357,3 +357,28 @@ def test_no_page_is_beyond_reading(text: str) -> None:
 )
 def test_titles_are_known_through_misread_letters(words: str, title: str, like: bool) -> None:
     assert (hunt.likeness(words, title) >= hunt.NAMED) is like
+
+
+@pytest.mark.parametrize("n", [590, 601, 900, 1900])
+def test_a_link_leads_where_it_says_or_nowhere(n: int) -> None:
+    href = f"https://web.example/{'a' * n}"
+    for title in ("", ' "Torvel"'):
+        page = sheet.read(
+            f"# Varnholt\n\n* City: [Torvel]({href}{title})\n", "https://web.example/"
+        )
+        assert [fact.href for fact in page.facts] == [href]
+    far = sheet.read(f"* City: [Torvel]({href}{'a' * 2000})\n", "https://web.example/")
+    assert [fact.href for fact in far.facts] == [""]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t", "\xa0"])
+def test_a_rule_between_rows_is_no_fact(blank: str) -> None:
+    rows = (("City", "Torvel"), ("---", ":---"), ("Opened", "1987"))
+    text = "\n".join(f"|{blank}{one}{blank}|{blank}{two}{blank}|" for one, two in rows)
+    assert [fact[:2] for fact in sheet.read(text, "").facts][:2] == [rows[0], rows[2]]
+
+
+def test_a_label_may_be_one_letter() -> None:
+    assert sheet.read("* b: blue\n* c : red\n", "").facts[:2] == (
+        sheet.Fact("b", "blue"), sheet.Fact("c", "red"),
+    )  # fmt: skip

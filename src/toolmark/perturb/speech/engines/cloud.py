@@ -11,6 +11,7 @@ import json
 import os
 from pathlib import Path
 
+from toolmark import private
 from toolmark.perturb import web
 from toolmark.perturb.speech.engines import process
 from toolmark.perturb.speech.voice import Voice
@@ -68,6 +69,7 @@ def speak(text: str, voice: Voice, folder: Path) -> bytes:
     if key:
         head["Authorization"] = f"Bearer {key}"
     url = _url()
-    service = web.Service(f"voices of {url}", url, key, f"${_KEY}", TIMEOUT_S, MOST_BYTES)
+    name = f"voices of {private.address(url)}"
+    service = web.Service(name, url, key, f"${_KEY}", TIMEOUT_S, MOST_BYTES)
     body = json.dumps(said).encode()
     return web.patient(lambda: web.post(service, "/audio/speech", head, body), TRIES)

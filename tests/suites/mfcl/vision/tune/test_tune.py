@@ -291,6 +291,21 @@ def test_what_is_said_of_an_item_without_a_version_is_refused_by_file_and_item(
         (tuning.path / name).write_bytes(lines)
 
 
+def test_attempts_of_an_older_format_are_refused_with_how_to_begin_anew(
+    tmp_path: Path, source: Path
+) -> None:
+    tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)}, rounds=0)
+    trials = tuning.path / "trials.jsonl"
+    lines = list(map(json.loads, trials.read_text().splitlines()))
+    for reason in ("", "no answer in 120 s"):
+        lines[-1] |= {"outcome": "not_run", "reason": reason}
+        trials.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        if not reason:
+            Tuning(tuning.path)
+    with pytest.raises(DataError, match=r"trials\.jsonl: written by an older version .* -o FOLDER"):
+        Tuning(tuning.path)
+
+
 @pytest.mark.parametrize("search", ["pages", "corpus:{}", "record:tape.jsonl@corpus:{}"])
 def test_pages_that_are_searched_are_the_corpus_behind_the_name(
     tmp_path: Path, search: str

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import urljoin
 
-_LINK = re.compile(r"!?\[([^\]]{0,300}+)\]\(([^)\s]{0,600}+)[^)]{0,300}+\)")
+_LINK = re.compile(r"!?\[([^\]]{0,300}+)\]\(([^)\s]{0,2000}+)(?=[\s)])[^)]{0,300}+\)")
 _HEADING = re.compile(r"^#+\s*(.+)$", re.MULTILINE)
 _LABELLED = re.compile(
-    r"^\s*+(?:[*+-]\s++)?\**+\s*+([^:|*]{2,40}?)\s*+:?\**+\s*+:\s*+\**+\s*+(.+)$"
+    r"^\s*+(?:[*+-]\s++)?\**+\s*+([^:|*]{2,40}?|(?<=\s)[^:|*\s])"
+    r"\s*+:?\**+\s*+:\s*+\**+\s*+(.+)$"
 )
 _ROW = re.compile(r"^\|([^|]++)\|([^|]++)\|\s*$")
 _SENTENCE = re.compile(r"(?<=[a-z\d)][.!?])\s+(?=[A-Z])")
@@ -54,7 +55,7 @@ def _facts(text: str, base: str) -> Iterator[Fact]:
     prose: list[str] = []
     for line in text.splitlines():
         found = _ROW.match(line) or _LABELLED.match(line)
-        if found and not set(found[1]) <= set(" -:"):
+        if found and not set(found[1].strip()) <= set(" -:"):
             rows.append(Fact(_plain(found[1]), _plain(found[2]), _href(found[2], base)))
         elif not line.startswith("#"):
             prose.append(line)

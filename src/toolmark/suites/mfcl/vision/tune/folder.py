@@ -29,7 +29,7 @@ from toolmark.runs import jsonl
 from toolmark.runs.jsonl import Lines, records
 from toolmark.runs.suite import Suite
 from toolmark.suites.mfcl.vision.tune.outcome import Ruling, failed, ruling
-from toolmark.suites.mfcl.vision.tune.records import Leaf, Mark, Request, Trial, Version
+from toolmark.suites.mfcl.vision.tune.records import Leaf, Mark, Old, Request, Trial, Version
 
 REQUEST, VERSIONS, TRIALS = "tune.json", "versions.jsonl", "trials.jsonl"
 PAGES, MARKS, SET = "pages.jsonl", "marks.jsonl", "set"
@@ -107,6 +107,7 @@ class Tuning:
         except FileNotFoundError:
             raise UsageError(f"{path}: no folder of `toolmark tune`") from None
         self.items: dict[str, Item] = {}
+        _check_format(path, self.request)
         for version in records(path / VERSIONS, Version, missing_ok=True):
             self.hold(version)
         kinds: Mapping[str, type[Trial | Leaf | Mark]] = {TRIALS: Trial, PAGES: Leaf, MARKS: Mark}
@@ -174,6 +175,16 @@ class Writer:
         """Push everything to the disk."""
         for lines in self._lines.values():
             lines.close()
+
+
+def _check_format(path: Path, request: Request) -> None:
+    """Raise DataError for a folder whose attempts are of an older format; say how to begin anew."""
+    trials = path / TRIALS
+    if any(old.reason for old in records(trials, Old, missing_ok=True)):
+        raise DataError(
+            f"{trials}: written by an older version of toolmark, whose reasons this one does not "
+            f"read; begin anew: toolmark tune {request.plan.suite} -o FOLDER, with another folder"
+        )
 
 
 def there(path: Path) -> bool:

@@ -70,6 +70,12 @@ class Trial(Record, frozen=True, kw_only=True):
     trajectory: Trajectory | None = None
 
 
+class Old(Record, frozen=True, kw_only=True):
+    """What a line of an attempt held before there was `failure`: why it was not run, as a text."""
+
+    reason: str = ""
+
+
 class Mark(Record, frozen=True, kw_only=True):
     """One person's word on whether a version can be solved. UTC. The last one counts."""
 
