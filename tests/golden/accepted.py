@@ -1,7 +1,8 @@
 """The differences that were accepted, each with its reason.
 
 `accepted.json` is a list of entries `{case, scenario, path, reason}`; the first three are patterns.
-Only an entry with `"numbers": true` accepts that a number changes, or goes, also one in a text.
+Only an entry with `"numbers": true` accepts that numbers change, also those in a text: that one
+comes or goes, stands at another place, or has another sign.
 An entry that was written by hand is pending: differences that it covers are listed, and `accept`
 writes their new values into the records. Then the entry is settled: it holds how many values it
 changed, with one example, and excuses nothing any more.
@@ -10,7 +11,6 @@ changed, with one example, and excuses nothing any more.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -23,7 +23,8 @@ from tests.golden.paths import Json
 ACCEPTED = files.FOLDER / "accepted.json"
 _NEEDED = ("case", "scenario", "path", "reason")
 _OPTIONAL = ("numbers", "n_values", "example")
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*")
+_MINUS = "\N{MINUS SIGN}"
+_NUMBER = re.compile(rf"(?<![\w.])[-{_MINUS}]?\d+(?:[.,]\d+)*")
 
 Entry: TypeAlias = dict[str, Any]
 
@@ -63,18 +64,18 @@ def accepts(entry: Entry, difference: Difference) -> bool:
         fnmatchcase(difference.case, entry["case"])
         and fnmatchcase(difference.scenario, entry["scenario"])
         and paths.covers(paths.parse(entry["path"]), difference.place)
-        and (entry.get("numbers", False) or not _numbers(difference.old) - _numbers(difference.new))
+        and (entry.get("numbers", False) or _numbers(difference.old) == _numbers(difference.new))
     )
 
 
-def _numbers(value: Json) -> Counter[str]:
-    """Count the numbers in a value, also those in its texts."""
-    made: Counter[str] = Counter()
+def _numbers(value: Json) -> list[str]:
+    """Return the numbers in a value in their order, also those in its texts, with their signs."""
+    made: list[str] = []
     for _, each in paths.walk(value) if value is not ABSENT else ():
         if isinstance(each, str):
-            made.update(_NUMBER.findall(each))
+            made += [number.replace(_MINUS, "-") for number in _NUMBER.findall(each)]
         elif isinstance(each, int | float) and not isinstance(each, bool):
-            made[repr(each)] += 1
+            made.append(repr(each))
     return made
 
 

@@ -37,6 +37,8 @@ def record(folder: Path) -> dict[str, Any]:
     return {
         "folders": {name: _folder(folder / "runs", name, base, change)
                     for name, change in DAMAGES.items()},
+        "attempts": _attempts(folder, base),
+        "frozen": _frozen(base),
         "sets": {name: _set(folder / "sets", name, made, change) for name, change in SETS.items()},
         "lines": _lines(folder),
         "places": _places(base),
@@ -140,6 +142,33 @@ def _folder(parent: Path, name: str, base: Path, change: Change) -> dict[str, An
     found["folders"] = sorted(screen.tidy.text(path.name) for path in place.parent.iterdir())
     found["files"] = sorted(path.name for path in place.iterdir())
     return found
+
+
+def _attempts(folder: Path, base: Path) -> dict[str, Any]:
+    """Return what becomes of a run with an attempt without a repeat, and what its summary says."""
+    found = _folder(folder / "runs", "unrepeated", base, _unrepeated)
+    scored = Run(folder / "runs" / "unrepeated" / base.name)
+    return found | {"failures": scored.summary()["failures"]}
+
+
+def _unrepeated(path: Path) -> None:
+    """Leave one episode out, with a line of why it was not run that does not say which repeat."""
+    for name in ("trajectories.jsonl", "scores.jsonl"):
+        lines = (path / name).read_text(encoding="utf-8").splitlines(keepends=True)
+        (path / name).write_text("".join(each for each in lines if "k2-m0-g2" not in each))
+    why = {"stage": "model", "kind": "timeout", "message": "slow"}
+    line = {"task": "funcbench-c3-d2-k2-m0-g2", "failure": why}
+    (path / "attempts.jsonl").write_text(json.dumps(line) + "\n")
+
+
+def _frozen(base: Path) -> str:
+    """Return what is said to someone who changes what a run was asked with."""
+    info: Any = Run(base).info
+    try:
+        info.seed = 5
+    except AttributeError as error:
+        return f"AttributeError: {error}"
+    return "it was changed"
 
 
 def _places(base: Path) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -13,8 +15,20 @@ from tests.runs import mini
 
 import toolmark as tm
 from toolmark.runs import finishing, jsonl
+from toolmark.runs.runner import Progress
 from toolmark.runs.store import Run
-from toolmark.types import Record
+from toolmark.types import Record, Reply, Request, Verdict
+
+
+class _Stuck(mini.Adder):
+    """Waits for ever at the fourth sum, as long as it is stuck."""
+
+    stuck = True
+
+    async def __call__(self, request: Request, /) -> Reply:
+        if self.stuck and "What is 3" in request.messages[0].text:
+            await asyncio.Event().wait()
+        return await super().__call__(request)
 
 
 class Key(Record, frozen=True, kw_only=True):
@@ -32,6 +46,7 @@ def record(folder: Path) -> dict[str, Any]:
         "chain-without-scores": _continued(folder / "chain"),
         "died-while-replaced": _died(folder / "died"),
         "disk-fails": _fails(folder / "fails"),
+        "scores-of-whole-numbers": _whole(folder / "whole"),
     }
 
 
@@ -79,6 +94,39 @@ def _fails(folder: Path) -> Any:
         said.append(tried(file.sync))
     said += [tried(file.append, line), tried(file.flush)]
     return Normaliser(folder).value({"said": said, "stored": path.read_text(encoding="utf-8")})
+
+
+def _whole(folder: Path) -> Any:
+    """Return the lines of scores before and after a run went on that was killed before its end.
+
+    The verdicts hold a whole number: a line that was read and written again shows a fraction.
+    """
+    one = {"exact": Verdict(outcome="correct", value=1)}
+    suite = replace(mini.load(n=4), scorer=replace(mini.SCORER, score=lambda task, t: one))
+
+    adder = _Stuck()
+
+    async def main() -> Run:
+        stop = asyncio.Event()
+
+        def watch(progress: Progress) -> None:
+            if progress.n_run == 3:
+                stop.set()
+
+        return await tm.arun(
+            suite, adder, log_dir=folder, stop=stop, watch=watch, max_connections=1
+        )
+
+    path = asyncio.run(main()).path
+    lines = (path / "scores.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    asked = [line for line in lines if "not_reached" not in line]
+    for name in ("summary.json", "presentation.json", "views.jsonl"):
+        (path / name).unlink(missing_ok=True)
+    (path / "scores.jsonl").write_text("".join(asked), encoding="utf-8")  # as a killed one does
+    adder.stuck = False
+    again = tm.run(suite, adder, log_dir=folder)
+    after = (again.path / "scores.jsonl").read_text(encoding="utf-8")
+    return {"killed": asked, "went on": [after.splitlines(keepends=True), again.path == path]}
 
 
 def _forget(path: Path) -> None:
