@@ -135,6 +135,7 @@ def _shorten(run: Path) -> None:
     """Take the last episode away, so that the run would be continued, and let one be not run."""
     lines = (run / "trajectories.jsonl").read_bytes().splitlines(keepends=True)
     (run / "trajectories.jsonl").write_bytes(b"".join(lines[:-1]))
+    (run / "state.json").unlink()  # which tells how many were stored
     key = {name: json.loads(lines[-1]).get(name, 0) for name in ("task", "repeat")}
     attempt = key | {"failure": {"stage": "model", "kind": "timeout", "message": "x"}}
     (run / "attempts.jsonl").write_text(json.dumps(attempt) + "\n")

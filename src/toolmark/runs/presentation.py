@@ -138,9 +138,9 @@ def unfinished(run: Run) -> str:
 
 def lacking(run: Run) -> str:
     """Say what a run lacks for `read_presentation`: the scores, or a file made of them."""
-    if not _holds(run.path / "scores.jsonl"):
+    if not holds(run.path / "scores.jsonl"):
         return "no scores"
-    there = {FILE: _holds(run.path / FILE), SUMMARY: run.finished}
+    there = {FILE: holds(run.path / FILE), SUMMARY: run.finished}
     return f"scores, but no {' and no '.join(name for name in there if not there[name])}"
 
 

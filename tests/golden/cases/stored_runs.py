@@ -153,9 +153,11 @@ def _attempts(folder: Path, base: Path) -> dict[str, Any]:
 
 def _unrepeated(path: Path) -> None:
     """Leave one episode out, with a line of why it was not run that does not say which repeat."""
-    for name in ("trajectories.jsonl", "scores.jsonl"):
-        lines = (path / name).read_text(encoding="utf-8").splitlines(keepends=True)
-        (path / name).write_text("".join(each for each in lines if "k2-m0-g2" not in each))
+    lines = (path / "trajectories.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = "".join(each for each in lines if "k2-m0-g2" not in each)
+    (path / "trajectories.jsonl").write_text(kept)
+    for name in ("scores.jsonl", "summary.json", "state.json"):
+        (path / name).unlink()
     why = {"stage": "model", "kind": "timeout", "message": "slow"}
     line = {"task": "funcbench-c3-d2-k2-m0-g2", "failure": why}
     (path / "attempts.jsonl").write_text(json.dumps(line) + "\n")
