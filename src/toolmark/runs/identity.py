@@ -241,6 +241,8 @@ def _names(tree: ast.Module, package: str) -> Iterator[str]:
                 yield from _parents(each.name)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
+            if node.level and not package:  # of a file alone Python follows none either
+                continue
             if node.level:
                 upper = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*upper, *filter(None, [base])])

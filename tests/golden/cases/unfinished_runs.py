@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from tests.golden.plain import tried
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.runs import finishing, jsonl
+from toolmark.runs import finishing, identity, jsonl, tasks
 from toolmark.runs.runner import Progress
 from toolmark.runs.store import Run
 from toolmark.types import Record, Reply, Request, Verdict
@@ -37,6 +39,7 @@ class Key(Record, frozen=True, kw_only=True):
     task: str
 
 
+_DRAFT = re.compile(r"^\.(.+\.\w+)\..+$")
 SCORED = ("scores.jsonl", "summary.json", "scorer.json", "presentation.json", "views.jsonl")
 
 
@@ -46,6 +49,8 @@ def record(folder: Path) -> dict[str, Any]:
         "chain-without-scores": _continued(folder / "chain"),
         "died-while-replaced": _died(folder / "died"),
         "disk-fails": _fails(folder / "fails"),
+        "pushed-to-disk": _pushed(folder / "pushed"),
+        "hashes-of-a-file": _hashed(folder / "hashed"),
         "scores-of-whole-numbers": _whole(folder / "whole"),
     }
 
@@ -127,6 +132,35 @@ def _whole(folder: Path) -> Any:
     again = tm.run(suite, adder, log_dir=folder)
     after = (again.path / "scores.jsonl").read_text(encoding="utf-8")
     return {"killed": asked, "went on": [after.splitlines(keepends=True), again.path == path]}
+
+
+def _pushed(folder: Path) -> Any:
+    """Return which files and folders of a run are pushed to the disk itself, and when at first."""
+    met: list[str] = []
+
+    def note(fd: int) -> None:
+        name = Path(os.readlink(f"/proc/self/fd/{fd}")).name
+        name = _DRAFT.sub(r"\1", name)
+        met.extend([name] if name not in met else [])
+
+    with mock.patch.object(jsonl, "sync", note), mock.patch.object(tasks, "sync", note):
+        run = tm.run(mini.load(n=3), mini.Adder(), log_dir=folder)
+        finishing.rescore(run, mini.SCORER)
+        jsonl.write(folder / "durable.json", Key(task="a"))
+        jsonl.write(folder / "brief.json", Key(task="a"), durable=False)
+    tidy = Normaliser(folder)
+    return [tidy.text(name) for name in met]
+
+
+def _hashed(folder: Path) -> Any:
+    """Return which modules count for a suite of a file: what it imports, by any name it gives."""
+    (folder / "x").mkdir(parents=True)
+    for name in ("helper", "other", "x/__init__", "x/helper", "x/other"):
+        (folder / f"{name}.py").write_text("y = 1\n")
+    (folder / "mine.py").write_text(
+        "import other\ntry:\n    from .helper import y\nexcept ImportError:\n    y = 2\n"
+    )
+    return sorted(identity.spec_hashes(f"{folder / 'mine.py'}:load"))
 
 
 def _forget(path: Path) -> None:
