@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -41,6 +42,7 @@ _INSTALL = (
 )
 _UNBOUNDED = "nothing bounds how many processes root has (no control groups, Linux before 6.14)"
 _PROBE_S = 20
+_TOLD_S = 5.0  # that bubblewrap has to say which process it began
 _ALONE = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
     "--cap-drop", "ALL", "--new-session", "--die-with-parent", "--hostname", "sandbox",
@@ -290,17 +292,50 @@ async def opened(
                 pass_fds=[*pass_fds, *(fd for _, fd, _ in given)], start_new_session=True, **pipes,
             )  # fmt: skip
         watched: Watched | None = None
+        first = _Fd(ours)
         try:
             if pid := await _child(news.fd):
+                first.fd = _handle(pid)
                 watched = await _limited(pid, box)
             go.close()
             yield process, watched
         finally:
-            if process.returncode is None:  # also before it had its limits
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
+            if first.fd < 0 and process.returncode is None:
+                first.fd = _handle(_told(news.fd))
+            _end(process, first.fd)
             if watched is not None:
                 WATCH.drop(watched)
+
+
+def _handle(pid: int) -> int:
+    """Return a file descriptor that stands for a process, -1 where there is none any more."""
+    with suppress(ProcessLookupError, ValueError):
+        return os.pidfd_open(pid) if pid else -1
+    return -1
+
+
+def _told(fd: int) -> int:
+    """Return the first process of a box that is left before it was asked for; 0 where none came."""
+    said = b""
+    while select.select([fd], [], [], _TOLD_S)[0] and (block := os.read(fd, 4096)):
+        said += block
+        if found := _CHILD.search(said):
+            return int(found[1])
+    return 0
+
+
+def _end(process: asyncio.subprocess.Process, first: int) -> None:
+    """Kill a box: its first process, of which `first` is the handle, and bubblewrap.
+
+    The first process ends with bubblewrap only from when it is set up. One that still waited for
+    its limits would go on without them.
+    """
+    if first >= 0:
+        with suppress(ProcessLookupError, PermissionError):
+            signal.pidfd_send_signal(first, signal.SIGKILL)
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 async def _limited(pid: int, box: Box) -> Watched | None:
