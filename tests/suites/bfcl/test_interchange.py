@@ -555,7 +555,8 @@ def test_a_category_of_which_nothing_was_judged_has_results_and_no_score_file(
     assert 0 < len(kept) < len(lines)
     (played.path / "scores.jsonl").write_text("".join(kept))
     info = json.loads((played.path / "run.json").read_text())
-    (played.path / "run.json").write_text(json.dumps(info | {"n_tasks": len(kept)}))
+    n_tasks = len(kept) // played.info.plan.repeats
+    (played.path / "run.json").write_text(json.dumps(info | {"n_tasks": n_tasks}))
     bfcl.export_("bfcl", [played.path], tmp_path, model="some/model")
     assert list(tmp_path.rglob("BFCL_v4_parallel_result.json"))
     assert not list(tmp_path.rglob("BFCL_v4_parallel_score.json"))
