@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.worlds.mcp.stage import FAULT, ask, fault, gone, play, site, soon, ta
 
 from toolmark.errors import WorldError
 from toolmark.types import Call, Image, Result, Text
+from toolmark.worlds.mcp import sandbox
 from toolmark.worlds.mcp.config import parse
 from toolmark.worlds.mcp.site import Hosted, unable
 
@@ -402,6 +404,56 @@ def test_no_process_outlives_a_cancelled_run(tmp_path: Path, moment: str) -> Non
     asyncio.run(scene())
     for pid in map(int, note.read_text().split()):
         assert asyncio.run(soon(lambda pid=pid: gone(pid)))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("moment", ["_child", "_limited"])
+def test_no_process_outlives_a_start_that_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """The first process of a box ends with bubblewrap only once it is set up: it is killed too."""
+    if sandbox.lacking():
+        pytest.skip("no bubblewrap here")
+    note = tmp_path / "pids"
+
+    def boxes() -> list[int]:
+        own = [each for each in Path("/proc").iterdir() if each.name.isdecimal()]
+        return [int(each.name) for each in own if f"{note}".encode() in _words(each)]
+
+    async def scene() -> None:
+        begun = asyncio.Event()
+
+        async def never(*given: object) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        async def episode() -> None:
+            entry = fault("--hang", "--child", str(note))
+            async with site({"a": entry}, tmp_path) as servers, servers.world(task(), {}):
+                pass
+
+        monkeypatch.setattr(sandbox, moment, never)
+        running = asyncio.create_task(episode())
+        await asyncio.wait_for(begun.wait(), 60)
+        monkeypatch.setattr(os, "killpg", lambda *given: None)  # bubblewrap itself is left alone
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert await soon(lambda: not boxes())
+
+    try:
+        with sandbox.setting("required"):
+            asyncio.run(scene())
+    finally:
+        for pid in boxes():
+            os.kill(pid, signal.SIGKILL)
+    assert not note.exists()
+
+
+def _words(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def test_no_process_outlives_a_program_that_just_ends(tmp_path: Path) -> None:
