@@ -1,16 +1,34 @@
 # make demo   set up, then generate, run, score, compare and report; no key, no GPU
+# make quick  set up, then core, goldens of funcbench and bfcl, a small run of every suite (a minute)
+# make check  set up, then lint, format, types and the rules of the house, without running a test
 # make test   set up, then the test suite (under 13 minutes on two cores)
 # make long   set up, then what takes longer: kills, fuzzing, attacks (under 45 minutes)
 # make golden set up, then run the golden cases and show what differs (GOLDEN=NAME for some)
 # make bench  set up, then the benchmarks (minutes; prints ratios)
 
-.PHONY: demo test long golden bench clean
+.PHONY: demo quick check test long golden bench clean
 PY := .venv/bin/python
 # the tests start many processes: what is compiled once is kept
 unexport PYTHONDONTWRITEBYTECODE
 
 demo: .venv/ready-base
 	.venv/bin/toolmark demo
+
+QUICK := tests/test_smoke.py tests/test_brackets.py tests/test_codec.py tests/test_files.py \
+  tests/test_media.py tests/test_seeds.py tests/test_svg.py tests/formats tests/scoring \
+  tests/statistics tests/agents tests/runs/test_plan.py tests/runs/test_runner.py \
+  tests/runs/test_store.py tests/suites/test_registry.py tests/test_new_suite.py
+
+quick: .venv/ready-dev
+	$(PY) -m pytest --numprocesses auto --dist worksteal $(QUICK) \
+	  "tests/golden/test_golden.py::test_nothing_differs_that_is_not_accepted[suite_bfcl_single]" \
+	  "tests/golden/test_golden.py::test_nothing_differs_that_is_not_accepted[suite_funcbench]"
+
+check: .venv/ready-dev
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) scripts/check_rules.py
+	$(PY) -m mypy
 
 test: .venv/ready-dev
 	$(PY) -m pytest --numprocesses auto --dist worksteal

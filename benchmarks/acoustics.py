@@ -19,14 +19,14 @@ from shutil import which
 
 import numpy as np
 
-from toolmark import seeds
-from toolmark.perturb.speech import chain, clip, room, wire
-from toolmark.perturb.speech.clip import RATE, Clip
-from toolmark.perturb.speech.talkers import Talk
+from toolmark.core import seeds
+from toolmark.perturb.speech import acoustic_chain, audio_clip, audio_codecs, room_responses
+from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
+from toolmark.perturb.speech.double_talk import Talk
 
 BAR = 25.0
 SECONDS = 3.0
-EFFECTS = [name for names in chain.OF.values() for name in names]
+EFFECTS = [name for names in acoustic_chain.MODULE_EFFECTS.values() for name in names]
 FULL = "+".join(EFFECTS)
 TEXTS = (
     "book a table for five people at the harbour cafe tomorrow at seven please",
@@ -47,16 +47,16 @@ def main() -> None:
     print(f"{'effect':12s} {'ms per clip of 3 s':>18s}")
     for name in (*EFFECTS, *(f"snr=20:{kind}" for kind in ("white", "cafe", "street", "babble"))):
         print(f"{name:12s} {1000 * _cost(name, voices, bank, many // 2):18.2f}")
-    for name in wire.CODECS:
+    for name in audio_codecs.CODECS:
         print(f"{name:12s} {1000 * _cost(name, voices, bank, 6):18.2f}")
-    for name in chain.PRESETS:
+    for name in acoustic_chain.PRESET_SEVERITIES:
         print(f"{name:12s} {1 / _cost(name, voices, bank, many):18.1f} clips/s/core")
     speed = 1 / _cost(FULL, voices, bank, many)
     print(f"{'everything':12s} {speed:18.1f} clips/s/core (bar {BAR:.0f})")
     sys.exit(speed < BAR)
 
 
-def _cost(condition: str, voices: list[Clip], bank: chain.Bank, many: int) -> float:
+def _cost(condition: str, voices: list[Clip], bank: acoustic_chain.SoundBank, many: int) -> float:
     """Return CPU seconds per clip, the first few left out; the best of three rounds."""
     for k in range(3):
         _one(condition, voices, bank, k)
@@ -69,30 +69,36 @@ def _cost(condition: str, voices: list[Clip], bank: chain.Bank, many: int) -> fl
     return best
 
 
-def _one(condition: str, voices: list[Clip], bank: chain.Bank, k: int) -> bytes:
-    settings = chain.draw(condition, seeds.of(0, f"item{k}", 0, "acoustics"), bank)
-    return clip.wav(chain.apply(voices[k % len(voices)], settings, bank).clip)
+def _one(condition: str, voices: list[Clip], bank: acoustic_chain.SoundBank, k: int) -> bytes:
+    settings = acoustic_chain.draw_settings(
+        condition, seeds.make_rng(0, f"item{k}", 0, "acoustics"), bank
+    )
+    return audio_clip.encode_wav(
+        acoustic_chain.apply_settings(voices[k % len(voices)], settings, bank).clip
+    )
 
 
-def _bank(voices: list[Clip], folder: Path) -> chain.Bank:
+def _bank(voices: list[Clip], folder: Path) -> acoustic_chain.SoundBank:
     talks = [
         Talk(f"t{k}", one, text) for k, (one, text) in enumerate(zip(voices, TEXTS, strict=True))
     ]
-    return chain.Bank(tuple(voices), tuple(talks), room.bank(folder))
+    return acoustic_chain.SoundBank(
+        tuple(voices), tuple(talks), room_responses.load_or_compute_rooms(folder)
+    )
 
 
 def _said(text: str, folder: Path) -> Clip:
     """Return 3 s of speech, levelled."""
     if not which("flite"):
         gen = np.random.Generator(np.random.PCG64(len(text)))
-        t = np.arange(round(SECONDS * RATE)) / RATE
+        t = np.arange(round(SECONDS * RATE_HZ)) / RATE_HZ
         sound = gen.standard_normal(len(t)) * (np.sin(2 * np.pi * 3 * t) > -0.3) * 0.1
-        return clip.levelled(Clip(sound.astype(np.float32), RATE))
+        return audio_clip.level_clip(Clip(sound.astype(np.float32), RATE_HZ))
     path = folder / "said.wav"
     subprocess.run(["flite", "-voice", "rms", "-t", text, "-o", path], check=True)
-    said = clip.resampled(clip.read(path.read_bytes()))
-    samples = np.resize(said.samples, round(SECONDS * RATE))
-    return clip.levelled(Clip(samples, RATE))
+    said = audio_clip.resample_clip(audio_clip.decode_clip(path.read_bytes()))
+    samples = np.resize(said.samples, round(SECONDS * RATE_HZ))
+    return audio_clip.level_clip(Clip(samples, RATE_HZ))
 
 
 if __name__ == "__main__":

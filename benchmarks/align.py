@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from toolmark.encoder import Cached, Shelf
-from toolmark.score import align
+from toolmark.core.sentence_encoder import CachingEncoder, VectorStore
+from toolmark.scoring import alignment
 
-READINGS: tuple[align.Reading, ...] = get_args(align.Reading)
+READINGS: tuple[alignment.GradingRule, ...] = get_args(alignment.GradingRule)
 TRUTHS = Path(__file__).parents[2] / "shared/data/m3/test_mcp_GT.json"
 WIDTH = 384
 CORE_BAR, GROWTH_BAR, TRUTHS_BAR_S = 3.0, 20.0, 1.0
@@ -50,12 +50,12 @@ def main() -> None:
     sys.exit(0 if all(met) else 1)
 
 
-def sizes(reading: align.Reading, tools: int, rounds: int) -> bool:
+def sizes(reading: alignment.GradingRule, tools: int, rounds: int) -> bool:
     """Print cost and ratio at 100 and 1,000 calls."""
     times, ratios = [], []
     for n in (100, 1000):
         truth, made, left, right = case(n, tools)
-        table = align.cosine(left, right)
+        table = alignment.cosine_matrix(left, right)
         blocks = buckets(truth, made)
 
         def core(
@@ -65,10 +65,12 @@ def sizes(reading: align.Reading, tools: int, rounds: int) -> bool:
             return [linear_sum_assignment(1 - product[rows, columns]) for rows, columns in blocks]
 
         def metrics(truth: Any = truth, made: Any = made, table: Any = table) -> Any:
-            return align.trajectory(truth, made, table, reading=reading)
+            return alignment.align_trajectory(truth, made, table, rule=reading)
 
         def texts(sides: Any = (truth, made)) -> list[str]:
-            return [text for side in sides for step in side for text in align.texts(step)]
+            return [
+                text for side in sides for step in side for text in alignment.step_call_texts(step)
+            ]
 
         def multiplied(left: Any = left, right: Any = right) -> Any:
             return left @ right.T
@@ -143,7 +145,12 @@ def published() -> bool:
         print(f"published truths: left out, there is no {TRUTHS.name} in ../shared/data/m3")
         return True
     truths = {entry["id"]: entry["steps"] for entry in json.loads(TRUTHS.read_bytes())}
-    every = [text for steps in truths.values() for step in steps for text in align.texts(step)]
+    every = [
+        text
+        for steps in truths.values()
+        for step in steps
+        for text in alignment.step_call_texts(step)
+    ]
     encoded: list[str] = []
 
     def hashed(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -152,21 +159,21 @@ def published() -> bool:
         return np.stack([np.random.default_rng(seed).random(WIDTH, np.float32) for seed in seeds])
 
     with tempfile.TemporaryDirectory() as folder:
-        shelf = Shelf(Path(folder, "rows.sqlite"))
-        Cached(hashed, shelf)(every)
+        shelf = VectorStore(Path(folder, "rows.sqlite"))
+        CachingEncoder(hashed, shelf)(every)
         first = len(encoded)
         start = time.perf_counter()
-        encode = Cached(hashed, shelf)  # as another process has it
+        encode = CachingEncoder(hashed, shelf)  # as another process has it
         encode(every)
         read = time.perf_counter() - start
 
         def similar(one: Sequence[str], other: Sequence[str]) -> NDArray[np.float32]:
-            return align.cosine(encode(one), encode(other))
+            return alignment.cosine_matrix(encode(one), encode(other))
 
         start = time.perf_counter()
         for reading in READINGS:
-            align.aggregate(
-                align.trajectory(steps, steps, similar, reading=reading)
+            alignment.aggregate_alignments(
+                alignment.align_trajectory(steps, steps, similar, rule=reading)
                 for steps in truths.values()
             )
         took = time.perf_counter() - start

@@ -25,17 +25,9 @@ from random import Random
 from rich.console import Console
 
 from toolmark import api
-from toolmark.cli import stored, terminal
-from toolmark.failure import Failure
-from toolmark.report import compare, page
-from toolmark.runs import finishing, folders
-from toolmark.runs.jsonl import Lines
-from toolmark.runs.plan import Plan
-from toolmark.runs.store import Run
-from toolmark.runs.suite import Scorer
-from toolmark.stats.columns import Columns, columns
-from toolmark.stats.formulas import Filter, Mean, Metric, Of
-from toolmark.types import (
+from toolmark.cli import console_output, stored_run_commands
+from toolmark.core.failure import Failure
+from toolmark.core.records import (
     Attempt,
     Label,
     Message,
@@ -48,6 +40,14 @@ from toolmark.types import (
     Usage,
     Verdict,
 )
+from toolmark.reports import html_report, run_comparison
+from toolmark.runs import run_finalization, run_folders
+from toolmark.runs.record_files import RecordAppender
+from toolmark.runs.run_plan import Plan
+from toolmark.runs.run_store import Run
+from toolmark.runs.suite import Scorer
+from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
+from toolmark.statistics.score_columns import Columns, gather_columns
 
 BAR = 1.6
 TIMEOUT = Failure(stage="model", kind="timeout", message="no answer")
@@ -70,7 +70,10 @@ def metrics(table: Columns) -> list[Metric]:
     """Return the headline and a number for each category."""
 
     def level(name: str) -> Metric:
-        return Metric(name, Of(rows=(Filter(column="category", values=(name,)),), formula=Mean()))
+        return Metric(
+            name,
+            FilteredFormula(rows=(RowFilter(column="category", values=(name,)),), formula=Mean()),
+        )
 
     return [Metric("success"), *map(level, CATEGORIES)]
 
@@ -100,11 +103,11 @@ def task(n: int) -> Task:
 def make(parent: Path, n: int, repeats: int, model: str, luck: float) -> Run:
     """Make a run of n items in which a share of `luck` is right, and score it."""
     plan = Plan(suite="made", model=model, dialect="native", repeats=repeats)
-    path = folders.claim(parent, plan)
-    folders.create(path, plan, map(task, range(n)), seed=1)
+    path = run_folders.claim_folder(parent, plan)
+    run_folders.write_run(path, plan, map(task, range(n)), seed=1)
     rng = Random(f"{model}{n}")
-    done = Lines(path / "trajectories.jsonl", hold_bytes=2**20)
-    missing = Lines(path / "attempts.jsonl", hold_bytes=2**20)
+    done = RecordAppender(path / "trajectories.jsonl", buffer_bytes=2**20)
+    missing = RecordAppender(path / "attempts.jsonl", buffer_bytes=2**20)
     for repeat in range(repeats):
         for number in range(n):
             id = f"item-{number}"
@@ -123,36 +126,38 @@ def steps(root: Path, n: int) -> dict[str, Callable[[], object]]:
     """Make the runs of a size; return what is timed, by name."""
     a, b = (make(root / f"{n}", n, 1, name, luck) for name, luck in (("a", 0.6), ("b", 0.5)))
     for run in (a, b):
-        finishing.rescore(run, SCORER)
+        run_finalization.rescore_run(run, SCORER)
     quiet = Console(file=io.StringIO(), width=100)
 
     def repeated() -> object:
         one, other = (make(root / f"{n}r", n // 2, 2, name, 0.5) for name in "ab")
         for run in (one, other):
-            finishing.rescore(run, SCORER)
+            run_finalization.rescore_run(run, SCORER)
         start = time.process_time()
-        str(compare.compare(one, other))
+        str(run_comparison.compare_runs(one, other))
         return time.process_time() - start
 
     def listed() -> None:
-        terminal.outcomes(quiet, a, stored._fitting(a, "incorrect", ["level=1"]))
+        console_output.print_outcomes(
+            quiet, a, stored_run_commands._episode_filter(a, "incorrect", ["level=1"])
+        )
 
     def numbers() -> None:
         found = api.open_run(a.path).summary()
-        terminal.summary(quiet, found)
-        terminal.failures(quiet, a, {})
-        terminal.not_run(quiet, a)
+        console_output.print_summary(quiet, found)
+        console_output.print_failures(quiet, a, {})
+        console_output.print_not_run(quiet, a)
 
     return {
-        "columns": lambda: columns(a.scores(), "exact"),
-        "compare": lambda: str(compare.compare(a, b)),
+        "columns": lambda: gather_columns(a.scores(), "exact"),
+        "compare": lambda: str(run_comparison.compare_runs(a, b)),
         "compare, repeats": repeated,
-        "score": lambda: finishing.rescore(a, SCORER),
+        "score": lambda: run_finalization.rescore_run(a, SCORER),
         "summary": numbers,
         "show, list": listed,
-        "show, one": lambda: list(stored._episodes(a, f"item-{n // 2}")),
-        "report": lambda: page.write([a], root / "page.html"),
-        "report, two": lambda: page.write([a, b], root / "page.html"),
+        "show, one": lambda: list(stored_run_commands._find_episodes(a, f"item-{n // 2}")),
+        "report": lambda: html_report.write_report([a], root / "page.html"),
+        "report, two": lambda: html_report.write_report([a, b], root / "page.html"),
     }
 
 

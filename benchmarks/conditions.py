@@ -32,18 +32,18 @@ from typing import Any
 import numpy as np
 
 import toolmark as tm
-from toolmark import seeds
-from toolmark.perturb.speech import pool
-from toolmark.perturb.text import survive
-from toolmark.perturb.text.disfluency import CLASSES
+from toolmark.core import seeds
+from toolmark.core.records import Estimate, Task
+from toolmark.language import value_survival
+from toolmark.perturb.speech import voice_pool
+from toolmark.perturb.text.disfluencies import CLASSES
 from toolmark.runs.suite import Suite
-from toolmark.stats.columns import Columns, columns
-from toolmark.stats.paired import paired
-from toolmark.stats.summary import mean
-from toolmark.suites.mfcl import items, making
-from toolmark.suites.mfcl.booth import Booth, Job, Recipe
-from toolmark.suites.mfcl.speech_marks import SATURATED, average
-from toolmark.types import Estimate, Task
+from toolmark.statistics.estimates import estimate_mean
+from toolmark.statistics.paired_comparison import compare_paired
+from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.suites.mfcl_speech import speech_items, speech_task_maker
+from toolmark.suites.mfcl_speech.condition_labels import SATURATED_WER, estimate_part_average
+from toolmark.suites.mfcl_speech.speech_pipeline import SpeechPipeline, SpeechRecipe, UtteranceJob
 
 CLEAN = "clean"
 LADDERS = {
@@ -71,8 +71,8 @@ def main() -> None:
     parser.add_argument("--drawn", type=int, default=70, help="entries per category, settings only")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    recipe = Recipe(seed=asked.seed)
-    kept = drawn(Booth(recipe), list(jobs(asked.drawn, recipe.seed)))
+    recipe = SpeechRecipe(seed=asked.seed)
+    kept = drawn(SpeechPipeline(recipe), list(jobs(asked.drawn, recipe.seed)))
     found = measured(asked.items, asked.heard, asked.seed)
     table(found)
     sys.exit(not (ordered(found) and kept))
@@ -81,34 +81,34 @@ def main() -> None:
 # --- what is drawn ----------------------------------------------------------------------
 
 
-def jobs(n: int, seed: int) -> Iterator[Job]:
+def jobs(n: int, seed: int) -> Iterator[UtteranceJob]:
     """Go through noisy utterances of n entries of each single-turn category, nothing made."""
-    names = items.named(("expert", "community"))
-    entries, _, _ = items.read(names, n, seed)
-    for task in items.Items(entries, "mfcl-speech", ("noisy",)):
-        yield from filter(None, making._jobs(task, "noisy", ()))
+    names = speech_items.select_categories(("expert", "community"))
+    entries, _, _ = speech_items.read_entries(names, n, seed)
+    for task in speech_items.ConditionTasks(entries, "mfcl-speech", ("noisy",)):
+        yield from filter(None, speech_task_maker._make_jobs(task, "noisy", ()))
 
 
-def drawn(booth: Booth, asked: Sequence[Job]) -> bool:
+def drawn(booth: SpeechPipeline, asked: Sequence[UtteranceJob]) -> bool:
     """Print how features, voices and settings are spread; tell whether all values survive."""
     lost = twice = 0
     features: Counter[str] = Counter()
     many: Counter[str] = Counter()
     for job in asked:
-        rewritten, said, *_ = booth.worded(job)
+        rewritten, said, *_ = booth.word_request(job)
         made = [change.feature for change in said.changes[len(rewritten.changes) :]]
         features.update(made or ["none"])
         many[str(len(made))] += 1
-        lost += bool(survive.accepts(job.written, said.text, job.facts))
+        lost += bool(value_survival.lost_facts(job.written, said.text, job.facts))
         twice += len({CLASS[feature] for feature in made}) < len(made)
-    stages = [stage for job in asked for stage in booth.settings(job).stages]
-    voices = [booth.who(job) for job in asked]
+    stages = [stage for job in asked for stage in booth.draw_settings(job).stages]
+    voices = [booth.choose_voice(job) for job in asked]
     print(f"{len(asked)} entries, seed {booth.recipe.seed}, condition noisy, first draw")
     print(f"utterances that lose an argument value: {lost}; with two features of a class: {twice}")
     spread("disfluencies", features)
     spread("disfluencies in one utterance", many)
     for factor in ("speaker", "engine", "accent", "sex"):
-        rows = [row for row in pool.balance(voices) if row.factor == factor]
+        rows = [row for row in voice_pool.voice_balance(voices) if row.factor == factor]
         spread(factor, Counter({row.level: row.draws for row in rows}))
     spread("effects", Counter(stage.name for stage in stages))
     for name in ("bed", "event", "talker", "rub"):
@@ -154,10 +154,10 @@ def measured(n: int, heard: int, seed: int) -> Columns:
 
 def known(n: int, seed: int) -> list[str]:
     """Draw n of the items that the baseline answers as they are written, before any is spoken."""
-    answers = answered(loaded(SIMULATED, (items.TEXT,), seed), ())
+    answers = answered(loaded(SIMULATED, (speech_items.TEXT,), seed), ())
     right = sorted(answers.item[answers.correct].tolist())
-    rng = seeds.of(seed, CATEGORY, 0, "conditions")
-    return [right[at] for at in seeds.sample(rng, len(right), min(n, len(right)))]
+    rng = seeds.make_rng(seed, CATEGORY, 0, "conditions")
+    return [right[at] for at in seeds.sample_indices(rng, len(right), min(n, len(right)))]
 
 
 def loaded(ear: str, conditions: tuple[str, ...], seed: int) -> Suite:
@@ -172,7 +172,7 @@ def answered(suite: Suite, ids: Sequence[str]) -> Columns:
     """Return how the baseline answers these items, all of them where none is named."""
     with tempfile.TemporaryDirectory() as folder:
         run = tm.run(suite, "baseline/lexical", ids=ids, log_dir=folder)
-        return columns(run.scores(), "official")
+        return gather_columns(run.scores(), "official")
 
 
 def turn(task: Task) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def numbers(part: str, found: Columns) -> Columns:
 def against(part: str, condition: str, base: str, found: Columns) -> Estimate:
     """Return how much a condition differs from another, paired by item."""
     rows = numbers(part, found)
-    return paired(heard_in(condition, rows), heard_in(base, rows)).difference
+    return compare_paired(heard_in(condition, rows), heard_in(base, rows)).difference
 
 
 def table(found: Columns) -> None:
@@ -220,13 +220,13 @@ def table(found: Columns) -> None:
         rows = heard_in(condition, found)
         cells = []
         for part in PARTS.values():
-            own = average(rows, part) if part else mean(rows, "accuracy")
+            own = estimate_part_average(rows, part) if part else estimate_mean(rows, "accuracy")
             cell = shown(own, part)
             if condition != CLEAN:
                 cell += f" ({shown(against(part, condition, CLEAN, found), part, sign='+')})"
             cells.append(cell)
-        real = average(rows, REAL).value
-        mark = "PocketSphinx saturated" if real is not None and real >= SATURATED else ""
+        real = estimate_part_average(rows, REAL).value
+        mark = "PocketSphinx saturated" if real is not None and real >= SATURATED_WER else ""
         print(f"{condition:12}", *(f"{cell:^27}" for cell in cells), mark)
 
 

@@ -14,19 +14,19 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from toolmark import codec
-from toolmark.suites.funcbench.data import Variant, tasks
-from toolmark.suites.funcbench.graph import Knobs
-from toolmark.types import Task
+from toolmark.core import json_codec
+from toolmark.core.records import Task
+from toolmark.suites.funcbench.graph_shape import GraphSize
+from toolmark.suites.funcbench.task_generation import Variant, make_tasks
 
 SIZES = (100, 1_000, 10_000, 100_000)
 ROUNDS = 5
 BOUND = 3.0
 
 
-def make(knobs: Knobs, number: int) -> Task:
+def make(knobs: GraphSize, number: int) -> Task:
     """Make one task."""
-    return next(tasks(knobs, number, (Variant(),), 0))
+    return next(make_tasks(knobs, number, (Variant(),), 0))
 
 
 def best(work: Callable[[int], object]) -> float:
@@ -41,10 +41,12 @@ def best(work: Callable[[int], object]) -> float:
 
 def rate() -> None:
     """Print tasks per second at the largest setting of the main experiment."""
-    knobs = Knobs(core=20, depth=10, connected=20, disconnected=20)
+    knobs = GraphSize(core=20, depth=10, connected=20, disconnected=20)
     batch = 200
     made = best(lambda at: [make(knobs, at * batch + n) for n in range(batch)])
-    written = best(lambda at: [codec.encode(make(knobs, at * batch + n)) for n in range(batch)])
+    written = best(
+        lambda at: [json_codec.encode_record(make(knobs, at * batch + n)) for n in range(batch)]
+    )
     print(f"core 20, depth 10, 40 irrelevant: {batch / made:,.0f} tasks/s")
     print(f"  the same, written as JSON:      {batch / written:,.0f} tasks/s")
 
@@ -55,7 +57,7 @@ def curve() -> float:
     print("\nnodes      us/node")
     for nodes in SIZES:
         core, rest = nodes // 2, nodes // 4
-        knobs = Knobs(core=core, depth=10, connected=rest, disconnected=rest)
+        knobs = GraphSize(core=core, depth=10, connected=rest, disconnected=rest)
         cost_us = 1e6 * best(partial(make, knobs)) / nodes
         costs.append(cost_us)
         print(f"{nodes:<9,}  {cost_us:.1f}")

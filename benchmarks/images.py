@@ -25,8 +25,8 @@ import cv2
 import numpy as np
 from PIL import Image, ImageChops, ImageDraw, ImageFont, ImageOps
 
-from toolmark import seeds
-from toolmark.perturb.image import box, colour, picture, variation
+from toolmark.core import seeds
+from toolmark.perturb.image import box_geometry, colour_changes, picture_file, picture_variations
 
 BAR = 1.10
 CLUE, OTHER = (590.0, 318.0, 930.0, 398.0), (1290.0, 352.0, 1570.0, 418.0)
@@ -44,14 +44,14 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.draw:
         street().crop(PART).save(asked.draw)
-        [clue] = box.shifted([CLUE], -PART[0], -PART[1])
+        [clue] = box_geometry.shift_boxes([CLUE], -PART[0], -PART[1])
         asked.draw.with_suffix(".json").write_text(json.dumps([clue]) + "\n")
         return
     cv2.setNumThreads(1)
-    data = picture.written(street(), picture.JPEG)
+    data = picture_file.encode_picture(street(), picture_file.JPEG)
     print(f"{'variation':14s} {'images/s/core':>14s} {'bare':>8s} {'CPU time to bare':>17s}")
     missed = False
-    for name in variation.names():
+    for name in picture_variations.variation_names():
         ours, bare, ratio = _compared(name, data, asked.pictures, asked.rounds)
         missed |= ratio > BAR
         print(f"{name:14s} {1 / ours:14.1f} {1 / bare:8.1f} {ratio:17.3f} (bar {BAR:.2f})")
@@ -128,13 +128,15 @@ def _cost(make: Callable[[], bytes], many: int) -> float:
 
 def _ours(name: str, data: bytes) -> bytes:
     made, _ = _varied(name, data)
-    return picture.encode(made.image, name)[0]
+    return picture_file.encode_variation(made.image, name)[0]
 
 
-def _varied(name: str, data: bytes) -> tuple[variation.Varied, Picture]:
-    image = picture.read(data, "street.jpg")
-    boxes = box.scaled([CLUE], image.width / 1920, image.height / 1080)
-    return variation.vary(image, name, seeds.of(0, "street", 0, name), boxes), image
+def _varied(name: str, data: bytes) -> tuple[picture_variations.VariedPicture, Picture]:
+    image = picture_file.decode_picture(data, "street.jpg")
+    boxes = box_geometry.scale_boxes([CLUE], image.width / 1920, image.height / 1080)
+    return picture_variations.vary_picture(
+        image, name, seeds.make_rng(0, "street", 0, name), boxes
+    ), image
 
 
 def _bare(name: str, data: bytes, change: Callable[[Picture], Picture]) -> bytes:
@@ -161,7 +163,7 @@ def _by_hand(name: str, data: bytes) -> Callable[[Picture], Picture]:
         return lambda image: image.resize(done.image.size, Image.Resampling.LANCZOS)
     if kind == "jitter":
         drawn = [float(done.settings[key]) for key in ("light", "contrast", "saturation", "hue")]
-        matrix = colour.matrix(*drawn)
+        matrix = colour_changes.colour_matrix(*drawn)
         return lambda image: image.convert("RGB", matrix)
     if kind == "occlusion":
         patch = ImageChops.difference(image, done.image).getbbox()

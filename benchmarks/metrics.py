@@ -27,8 +27,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark.score import brier, control, labels, similarity, turns
-from toolmark.score.spread import READINGS
+from toolmark.scoring import (
+    action_errors,
+    brier_errors,
+    classification,
+    conversation_matching,
+    text_similarity,
+)
+from toolmark.scoring.error_statistics import GRADING_RULES
 
 CLASSES, WIDTH = 36, 7
 CHUNK = 100_000
@@ -81,22 +87,33 @@ def cases(n: int) -> dict[str, tuple[Work, Work]]:
         ),
         "odds": (lambda: odds_bare(truth, table), lambda: odds_whole(truth, table)),
     }
-    for reading in READINGS:
+    for reading in GRADING_RULES:
         held: dict[str, Any] = {"baseline": mean, "low": low, "high": high, "reading": reading}
         made[f"vectors, {reading}"] = (
             lambda: vectors_bare(wanted, moved),
-            partial(control.errors, wanted, moved, **held),
+            partial(action_errors.measure_actions, wanted, moved, **held),
         )
-    made["texts"] = lambda: texts_bare(*texts), lambda: similarity.texts(*texts)
-    made["calls"] = lambda: calls_bare(talks, other), lambda: turns.conversations(talks, other)
+    made["texts"] = lambda: texts_bare(*texts), lambda: text_similarity.measure_texts(*texts)
+    made["calls"] = (
+        lambda: calls_bare(talks, other),
+        lambda: conversation_matching.measure_conversations(talks, other),
+    )
     return made
 
 
 def classes(truth: Numbers, said: Numbers) -> Any:
     """Tell everything of classes: as said, and clipped."""
-    table = labels.tally(truth, said, CLASSES)
-    whole = labels.rates(table), labels.classes(table), labels.confusion(table)
-    return whole, labels.measures(table), labels.measures(labels.clipped(table))
+    table = classification.tally_predictions(truth, said, CLASSES)
+    whole = (
+        classification.exact_match_rates(table),
+        classification.class_measures(table),
+        classification.confusion_matrix(table),
+    )
+    return (
+        whole,
+        classification.classification_measures(table),
+        classification.classification_measures(classification.clip_tally(table)),
+    )
 
 
 def odds_bare(truth: Numbers, table: Numbers) -> Any:
@@ -108,14 +125,21 @@ def odds_bare(truth: Numbers, table: Numbers) -> Any:
 
 def odds_whole(truth: Numbers, table: Numbers) -> Any:
     """Tell everything of the joint action, and of both players."""
-    made, valid = brier.table(table, CLASSES)
+    made, valid = brier_errors.parse_table(table, CLASSES)
     found = []
-    parts = zip(labels.players(truth), brier.marginals(made), strict=True)
+    parts = zip(
+        classification.split_joint_actions(truth), brier_errors.player_marginals(made), strict=True
+    )
     for own, part in ((truth, made), *parts):
-        rows = brier.scored(own, part, valid)
-        errors = brier.Brier()
+        rows = brier_errors.score_table(own, part, valid)
+        errors = brier_errors.BrierAccumulator()
         errors.feed(rows)
-        found.append((errors.found(), labels.classify(own, rows.said, part.shape[1])))
+        found.append(
+            (
+                errors.measures(),
+                classification.measure_labels(own, rows.predicted_classes, part.shape[1]),
+            )
+        )
     return found
 
 
@@ -188,26 +212,26 @@ def odds(rng: np.random.Generator, n: int) -> Numbers:
 
 def many_classes(rng: np.random.Generator, sizes: list[int]) -> Any:
     """Feed classes."""
-    table = labels.tally([], [], CLASSES)
+    table = classification.tally_predictions([], [], CLASSES)
     for n in sizes:
-        table += labels.tally(*chosen(rng, n), CLASSES)
-    return labels.measures(table)["micro_f1"]
+        table += classification.tally_predictions(*chosen(rng, n), CLASSES)
+    return classification.classification_measures(table)["micro_f1"]
 
 
 def many_vectors(rng: np.random.Generator, sizes: list[int]) -> Any:
     """Feed vectors, with a baseline."""
-    stream = control.Stream(baseline=np.zeros(WIDTH))
+    stream = action_errors.ErrorStream(baseline=np.zeros(WIDTH))
     for n in sizes:
         stream.feed(*vectors(rng, n)[:2])
-    return stream.found()["quantile_filtered_rel_mae_pairwise"]
+    return stream.measures()["quantile_filtered_rel_mae_pairwise"]
 
 
 def many_odds(rng: np.random.Generator, sizes: list[int]) -> Any:
     """Feed probabilities."""
-    errors = brier.Brier()
+    errors = brier_errors.BrierAccumulator()
     for n in sizes:
-        errors.feed(brier.rows(rng.integers(0, CLASSES, n), odds(rng, n), CLASSES))
-    return errors.found()["mae"]
+        errors.feed(brier_errors.score_rows(rng.integers(0, CLASSES, n), odds(rng, n), CLASSES))
+    return errors.measures()["mae"]
 
 
 CHILDREN: dict[str, Callable[[np.random.Generator, list[int]], Any]] = {

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolmark.suites.bfcl import data, multi_turn, turns
-from toolmark.types import Task, Trajectory
+from toolmark.core.records import Task, Trajectory
+from toolmark.official_bfcl import multi_turn_scoring, multi_turn_tasks, official_data
 
 OFFICIAL = Path(__file__).parents[1] / "tests/parity/official_turns.py"
 BAR = 5.0
@@ -35,9 +35,12 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     print(f"{'category':26}{'n':>5}{'official/s':>12}{'first/s':>10}{'toolmark/s':>12}{'ratio':>8}")
     ratios = []
-    for category in multi_turn.CATEGORIES:
-        tasks = list(multi_turn.read(data.fetch(), [category])[0])
-        played = [(task, multi_turn.trajectory(task, multi_turn.right(task))) for task in tasks]
+    for category in multi_turn_tasks.CATEGORIES:
+        tasks = list(multi_turn_tasks.read_tasks(official_data.fetch_wheel(), [category])[0])
+        played = [
+            (task, multi_turn_tasks.make_trajectory(task, multi_turn_tasks.expected_calls(task)))
+            for task in tasks
+        ]
         first, n = mine(played, 1), len(tasks)
         theirs, ours = official(played, rounds), mine(played, rounds)
         ratios.append(theirs / ours)
@@ -53,7 +56,7 @@ def mine(played: Played, rounds: int) -> float:
     for _ in range(rounds):
         start = time.process_time()
         for task, trajectory in played:
-            turns.score(task, trajectory)
+            multi_turn_scoring.score_episode(task, trajectory)
         best = min(best, time.process_time() - start)
     return best
 
@@ -65,7 +68,7 @@ def official(played: Played, rounds: int) -> float:
         for row, (task, trajectory) in enumerate(played)
     ]
     done = subprocess.run(
-        [sys.executable, str(OFFICIAL), str(data.fetch())],
+        [sys.executable, str(OFFICIAL), str(official_data.fetch_wheel())],
         input=json.dumps([["time", entries, rounds]]),
         capture_output=True,
         text=True,

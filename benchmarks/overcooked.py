@@ -17,13 +17,13 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark.stats import interval
-from toolmark.suites.multinet import guesses
-from toolmark.suites.multinet.families import BASELINES
-from toolmark.suites.multinet.frame import Answer, Frame
-from toolmark.suites.multinet.overcooked import rows
+from toolmark.statistics import confidence_intervals
+from toolmark.suites.multinet import baseline_answers
+from toolmark.suites.multinet.frame_records import Answer, Frame
+from toolmark.suites.multinet.multinet_families import BASELINES_BY_FAMILY
+from toolmark.suites.multinet.overcooked import overcooked_rows
 
-NAMES = BASELINES["overcooked"]
+NAMES = BASELINES_BY_FAMILY["overcooked"]
 Step = tuple[Frame, dict[str, Answer]]
 PUBLISHED = {"train": (46_729, 39, 0.349), "test": (44_373, 37, 0.329)}
 
@@ -33,10 +33,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="of the uniform draws")
     asked = parser.parse_args()
-    train, test = rows.rows(split="train"), rows.rows(split="test")
-    made = guesses.guessed(test, train, asked.seed)
-    steps = [(frame, made.answers(frame)) for frame in made.bare()]
-    known = described("train", list(train.bare())), described("test", [each for each, _ in steps])
+    train, test = overcooked_rows.rows(split="train"), overcooked_rows.rows(split="test")
+    made = baseline_answers.add_baseline_answers(test, train, asked.seed)
+    steps = [(frame, made.baseline_answers(frame)) for frame in made.partial_frames()]
+    known = (
+        described("train", list(train.partial_frames())),
+        described("test", [each for each, _ in steps]),
+    )
     layouts = sorted({frame.slices["layout"] for frame, _ in steps})
     parts = {"all": steps} | {
         layout: [step for step in steps if step[0].slices["layout"] == layout] for layout in layouts
@@ -53,7 +56,7 @@ def main() -> None:
 def described(split: str, frames: list[Frame]) -> bool:
     """Print what a split holds; tell whether it is what was published."""
     games = len({frame.group for frame in frames})
-    still = sum(frame.truth == guesses.STAY for frame in frames) / len(frames)
+    still = sum(frame.truth == baseline_answers.STAY_JOINT_ACTION for frame in frames) / len(frames)
     seen = len({frame.truth for frame in frames})
     print(f"{split}: {len(frames):,} rows, {games} games, {seen} of 36 joint actions, "
           f"STAY/STAY {still:.1%}")  # fmt: skip
@@ -64,7 +67,7 @@ def shown(steps: list[Step], name: str) -> str:
     """Return a baseline's exact match with its interval."""
     hits: NDArray[np.float64] = np.array([said[name] == f.truth for f, said in steps], dtype=float)
     groups = [frame.group for frame, _ in steps]
-    low, high = interval.ratio(hits, np.ones(len(hits)), groups)
+    low, high = confidence_intervals.ratio_interval(hits, np.ones(len(hits)), groups)
     return f"{100 * hits.mean():.2f} [{100 * low:.2f}, {100 * high:.2f}]"
 
 

@@ -30,12 +30,12 @@ from numpy.polynomial import Polynomial
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from toolmark.perturb.hear import errors, sphinx
-from toolmark.perturb.hear.recogniser import Context
-from toolmark.perturb.hear.simulated import calibration, channel
-from toolmark.perturb.hear.words import words
-from toolmark.perturb.speech import clip as clips
-from toolmark.suites.bfcl import data
+from toolmark.language.normalised_words import normalise_words
+from toolmark.official_bfcl import official_data
+from toolmark.perturb.hearing import pocketsphinx_recogniser, transcript_errors
+from toolmark.perturb.hearing.recogniser import HearingContext
+from toolmark.perturb.hearing.simulated import error_calibration, simulated_recogniser
+from toolmark.perturb.speech import audio_clip as clips
 
 TARGETS = (5.0, 10.0, 20.0, 40.0)
 CATEGORIES = (
@@ -46,7 +46,7 @@ VOICES = ("rms", "slt", "kal16", "awb")
 GRID = (0.006, 0.016, 0.04, 0.085, 0.16, 0.26, 0.38, 0.55, 1.0)
 STRATA = 3  # equal parts of the difficulty of clips: one draw from each, per sentence
 POINTS_BAR, WARM_BAR_S, OVERHEAD_BAR = 1.0, 0.020, 0.10
-STILL = clips.Clip(np.zeros(3 * clips.RATE, np.float32), clips.RATE)
+STILL = clips.Clip(np.zeros(3 * clips.RATE_HZ, np.float32), clips.RATE_HZ)
 
 
 def main() -> None:
@@ -69,12 +69,12 @@ def main() -> None:
 
 def sentences(half: int) -> list[str]:
     """Return the spoken forms of one half of the user turns, 4 to 30 plain words each."""
-    root = data.fetch()
+    root = official_data.fetch_wheel()
     found: dict[str, None] = {}
     for category in CATEGORIES:
-        for task in data.read(root, (category,))[0]:
+        for task in official_data.read_tasks(root, (category,))[0]:
             for message in (m for turn in task.turns for m in turn.messages if m.role == "user"):
-                plain = " ".join(words(message.text))
+                plain = " ".join(normalise_words(message.text))
                 odd = re.search(r"[{}<>\[\]|\\`\n]", message.text) or not plain.isascii()
                 if not odd and 4 <= len(plain.split()) <= 30:
                     found[plain] = None
@@ -82,10 +82,12 @@ def sentences(half: int) -> list[str]:
     return [text for text in order if hashlib.sha256(text.encode()).digest()[-1] % 2 == half]
 
 
-def heard(hears: channel.Simulated, texts: list[str], seed: int) -> list[tuple[str, str]]:
+def heard(
+    hears: simulated_recogniser.SimulatedRecogniser, texts: list[str], seed: int
+) -> list[tuple[str, str]]:
     """Return (said, heard) of all texts under one seed."""
     return [
-        (text, hears.hear(STILL, Context(text=text, seed_key=f"{seed}/{i}")).text)
+        (text, hears.hear(STILL, HearingContext(text=text, seed_key=f"{seed}/{i}")).text)
         for i, text in enumerate(texts)
     ]
 
@@ -93,10 +95,10 @@ def heard(hears: channel.Simulated, texts: list[str], seed: int) -> list[tuple[s
 def rate(job: tuple[str, float | None, float | None, list[str], int]) -> float:
     """Return the word error rate in per cent at a target, or at bare odds."""
     preset, target, odds, texts, seed = job
-    hears = channel.load(f"{preset}@{target or 1:g}")
+    hears = simulated_recogniser.load_simulated(f"{preset}@{target or 1:g}")
     if odds is not None:
         hears._odds = odds
-    return 100 * errors.corpus(heard(hears, texts, seed))
+    return 100 * transcript_errors.corpus_word_error_rate(heard(hears, texts, seed))
 
 
 def calibrate(texts: list[str]) -> None:
@@ -105,11 +107,11 @@ def calibrate(texts: list[str]) -> None:
     Each point of the grid has draws of its own, as many from easy clips as from hard ones; errors
     per odds follow a cubic in the chance, weighed by errors counted, which smooths over the rest.
     """
-    for preset in channel.PRESETS:
+    for preset in simulated_recogniser.PRESETS:
         found = np.array([stratified(preset, odds, texts, i) for i, odds in enumerate(GRID)])
         odds = np.array(GRID)
         curve = Polynomial.fit(odds / (1 + odds), np.log(found / odds), 3, w=np.sqrt(found))
-        targets = calibration.TARGETS[1:]
+        targets = error_calibration.TARGET_ERROR_RATES[1:]
         table = (0.0, *(brentq(beyond, 1e-6, GRID[-1], (curve, each)) for each in targets))
         print(f'    "{preset}": ({", ".join(f"{each:.5g}" for each in table)}),', flush=True)
         off = [beyond(o, curve, f) for o, f in zip(GRID, found, strict=True)]
@@ -124,20 +126,20 @@ def beyond(odds: float, curve: Polynomial, rate: float) -> float:
 
 def stratified(preset: str, odds: float, texts: list[str], point: int) -> float:
     """Return the error rate in per cent at bare odds, each sentence heard once per stratum."""
-    hears = channel.load(preset)
+    hears = simulated_recogniser.load_simulated(preset)
     hears._odds = odds
     pairs = []
     for i, text in enumerate(texts):
         for stratum in range(STRATA):
             tries = (f"{point}/{i}/{stratum}/{k}" for k in count())
             key = next(k for k in tries if int(ndtr(difficulty(k, preset)) * STRATA) == stratum)
-            pairs.append((text, hears.hear(STILL, Context(text=text, seed_key=key)).text))
-    return 100 * errors.corpus(pairs)
+            pairs.append((text, hears.hear(STILL, HearingContext(text=text, seed_key=key)).text))
+    return 100 * transcript_errors.corpus_word_error_rate(pairs)
 
 
 def difficulty(key: str, preset: str) -> float:
     """Return the difficulty that is drawn for a clip, standard normal."""
-    return channel._draws(key, preset, 0)[1]
+    return simulated_recogniser._draw_variates(key, preset, 0)[1]
 
 
 def rates(texts: list[str], n: int) -> bool:
@@ -145,7 +147,7 @@ def rates(texts: list[str], n: int) -> bool:
     print(f"{len(texts)} sentences, {n} seeds: mean word error rate ±deviation (furthest seed)")
     met = True
     with ProcessPoolExecutor(2) as pool:
-        for preset in channel.PRESETS:
+        for preset in simulated_recogniser.PRESETS:
             shown = []
             for target in TARGETS:
                 jobs = [(preset, target, None, texts, seed) for seed in range(n)]
@@ -159,8 +161,8 @@ def rates(texts: list[str], n: int) -> bool:
 
 def speed(texts: list[str]) -> bool:
     """Print the time per utterance, index loaded: fresh words, and once more when warm."""
-    hears = channel.load("b@20")
-    hears.hear(STILL, Context(text="warm"))
+    hears = simulated_recogniser.load_simulated("b@20")
+    hears.hear(STILL, HearingContext(text="warm"))
     took = []
     for seed in (0, 1):
         start = time.perf_counter()
@@ -173,25 +175,30 @@ def speed(texts: list[str]) -> bool:
 def real(texts: list[str], folder: Path) -> bool:
     """Print PocketSphinx's shape of errors and the presets' at the same rate; and its overhead."""
     said = [speak(text, VOICES[i % len(VOICES)], folder) for i, text in enumerate(texts)]
-    ours = sphinx.Sphinx()
+    ours = pocketsphinx_recogniser.PocketSphinx()
     pairs = [
-        (text, ours.hear(clip, Context()).text) for text, clip in zip(texts, said, strict=True)
+        (text, ours.hear(clip, HearingContext()).text)
+        for text, clip in zip(texts, said, strict=True)
     ]
-    found = errors.shape(pairs)
+    found = transcript_errors.error_profile(pairs)
     print(f"{len(texts)} sentences spoken by flite: {', '.join(VOICES)}")
     print("                       wer   sub   del   ins   run  distance  near  exact  spread")
     show("pocketsphinx", [found], spread(pairs))
-    target = min(100 * found.wer, calibration.TARGETS[-1])
-    for preset in channel.PRESETS:
-        hears = channel.load(f"{preset}@{target:.1f}")
+    target = min(100 * found.wer, error_calibration.TARGET_ERROR_RATES[-1])
+    for preset in simulated_recogniser.PRESETS:
+        hears = simulated_recogniser.load_simulated(f"{preset}@{target:.1f}")
         drawn = [heard(hears, texts, seed) for seed in range(10)]
-        show(hears.name, [errors.shape(each) for each in drawn], mean(map(spread, drawn)))
+        show(
+            hears.name,
+            [transcript_errors.error_profile(each) for each in drawn],
+            mean(map(spread, drawn)),
+        )
     extra = overhead(said[:16], ours)
     ours.close()
     return extra
 
 
-def show(name: str, found: list[errors.Shape], points: float) -> None:
+def show(name: str, found: list[transcript_errors.ErrorProfile], points: float) -> None:
     """Print the means of some shapes as one row."""
     rows = np.array([(s.wer, *s.kinds, s.run, s.distance, s.close, s.exact) for s in found])
     wer, sub, gone, more, run, far, near, exact = rows.mean(0)
@@ -203,8 +210,10 @@ def show(name: str, found: list[errors.Shape], points: float) -> None:
 
 def spread(pairs: list[tuple[str, str]]) -> float:
     """Return the standard deviation, in points, of the rate of 1,000 such sentences."""
-    counts = [errors.kinds(errors.align(*pair)) for pair in pairs]
-    wrong, said = np.array([(each.wrong, each.said) for each in counts]).T
+    counts = [
+        transcript_errors.count_errors(transcript_errors.align_texts(*pair)) for pair in pairs
+    ]
+    wrong, said = np.array([(each.n_errors, each.n_reference) for each in counts]).T
     off = wrong - said * wrong.sum() / said.sum()
     return float(100 * off.std() / said.mean() / 1000**0.5)
 
@@ -213,14 +222,14 @@ def speak(text: str, voice: str, folder: Path) -> clips.Clip:
     """Return a sentence said by flite, at the usual rate and level."""
     path = folder / "said.wav"
     subprocess.run(["flite", "-voice", voice, "-t", text, "-o", path], check=True)
-    return clips.levelled(clips.resampled(clips.read(path.read_bytes())))
+    return clips.level_clip(clips.resample_clip(clips.decode_clip(path.read_bytes())))
 
 
-def overhead(said: list[clips.Clip], ours: sphinx.Sphinx) -> bool:
+def overhead(said: list[clips.Clip], ours: pocketsphinx_recogniser.PocketSphinx) -> bool:
     """Print the median ratio of `hear` to the bare package, both with models loaded."""
     import pocketsphinx
 
-    bare = pocketsphinx.Decoder(**sphinx._SETTINGS)
+    bare = pocketsphinx.Decoder(**pocketsphinx_recogniser._SETTINGS)
     ratios = []
     for clip in said:
         times = []
@@ -228,11 +237,11 @@ def overhead(said: list[clips.Clip], ours: sphinx.Sphinx) -> bool:
             start = time.perf_counter()
             if direct:
                 bare.start_utt()
-                bare.process_raw(sphinx._pcm(clip), full_utt=True)
+                bare.process_raw(pocketsphinx_recogniser._padded_pcm(clip), full_utt=True)
                 bare.end_utt()
                 bare.hyp()
             else:
-                ours.hear(clip, Context())
+                ours.hear(clip, HearingContext())
             times.append(time.perf_counter() - start)
         ratios.append(times[1] / times[0])
     extra = median(ratios) - 1

@@ -30,11 +30,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.parity import synthetic
 
-from toolmark import suites
-from toolmark.runs.store import Run
+from toolmark.core.records import Task
+from toolmark.official_bfcl import official_data
+from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
-from toolmark.suites.bfcl import data, interchange
-from toolmark.types import Task
+from toolmark.studio.bfcl_interchange import result_files
+from toolmark.suites import suite_registry
 
 MODEL = "gpt-4.1-2025-04-14"
 BAR = 10.0
@@ -42,9 +43,10 @@ OFFICIAL = Path(__file__).parents[1] / "tests/parity/official_scores.py"
 IMPORT = """
 import sys
 from pathlib import Path
-from toolmark.cli import bfcl
-from toolmark.suites.bfcl import interchange
-bfcl.bring(interchange.sources(Path(sys.argv[1]))[0], Path(sys.argv[2]), lenient=False)
+from toolmark.cli import bfcl_import_export
+from toolmark.studio.bfcl_interchange import result_files
+found = result_files.find_models(Path(sys.argv[1]))[0]
+bfcl_import_export.create_scored_run(found, Path(sys.argv[2]), lenient=False)
 """
 SCORE = """
 import sys
@@ -62,7 +64,7 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
-        suite = suites.load("bfcl", category=interchange.CATEGORIES)
+        suite = suite_registry.load_suite("bfcl", category=result_files.CATEGORIES)
         synthetic.write(root, MODEL, rows(suite, bare=asked.bare))
         size = sum(path.stat().st_size for path in root.rglob("*.json"))
         print(f"{len(suite):,} rows, {size / 2**20:.1f} MB of official result files")
@@ -120,7 +122,13 @@ def measure(root: Path, sittings: int, command: str | None) -> dict[str, float]:
     for _ in range(sittings):
         shutil.rmtree(root / "runs", ignore_errors=True)
         shutil.rmtree(root / "score", ignore_errors=True)
-        official = [sys.executable, str(OFFICIAL), str(data.fetch()), str(root), json.dumps(fields)]
+        official = [
+            sys.executable,
+            str(OFFICIAL),
+            str(official_data.fetch_wheel()),
+            str(root),
+            json.dumps(fields),
+        ]
         official = [command, "evaluate", "--model", MODEL] if command else [*official, "whole"]
         own = [sys.executable, "-c"]
         times = {

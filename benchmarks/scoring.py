@@ -18,9 +18,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from toolmark.score import match
-from toolmark.score.kinds import PYTHON
-from toolmark.suites.bfcl import data, fair, instruments, schema, suite
+from toolmark.official_bfcl import bfcl_controls, fair_rule, official_data, tool_schemas
+from toolmark.scoring import call_matching
+from toolmark.scoring.value_conversion import PYTHON_CONVERTER
+from toolmark.suites.bfcl import bfcl_suite
 
 OFFICIAL = Path(__file__).parents[1] / "tests/parity/official.py"
 FAULTS = ("", "wrong_value", "wrong_type", "missing_argument", "unknown_tool")
@@ -76,16 +77,18 @@ def answers(fault: str) -> list[tuple[Any, int, list[Any], list[Any], list[Any]]
     """Return (category, row, docs, truth, calls) for every entry with a truth, in all languages."""
     rows: Counter[str] = Counter()
     made = []
-    for task in suite.load(category=("single_turn",)):
+    for task in bfcl_suite.load(category=("single_turn",)):
         row = rows[task.category]
         rows[task.category] += 1
         if task.reference is None:
             continue
-        calls = instruments.right(task)
-        broken = instruments.FAULTS[fault](task, calls) if fault else None
+        calls = bfcl_controls.expected_calls(task)
+        broken = bfcl_controls.FAULT_MAKERS[fault](task, calls) if fault else None
         if broken is not None:
             calls = [(call.name, json.loads(call.arguments)) for call in broken]
-        made.append((task.category, row, schema.docs(task), task.reference["truth"], calls))
+        made.append(
+            (task.category, row, tool_schemas.published_docs(task), task.reference["truth"], calls)
+        )
     return made
 
 
@@ -95,7 +98,13 @@ def mine(outputs: list[Any], rounds: int) -> float:
     for _ in range(rounds):
         start = time.process_time()
         for category, _, docs, truth, calls in outputs:
-            match.check(docs, calls, truth, category, kinds=fair.KINDS.get(category, PYTHON))
+            call_matching.check_calls(
+                docs,
+                calls,
+                truth,
+                category,
+                converter=fair_rule.VALUE_KINDS.get(category, PYTHON_CONVERTER),
+            )
         best = min(best, time.process_time() - start)
     return best
 
@@ -104,7 +113,7 @@ def official(parts: dict[str, list[Any]], rounds: int) -> list[float]:
     """Return the official checker's best time in seconds for each category's outputs."""
     jobs = [("time", [_sent(*output) for output in part], rounds) for part in parts.values()]
     done = subprocess.run(
-        [sys.executable, str(OFFICIAL), str(data.fetch())],
+        [sys.executable, str(OFFICIAL), str(official_data.fetch_wheel())],
         input=json.dumps(jobs),
         capture_output=True,
         text=True,

@@ -21,9 +21,9 @@ import numpy as np
 from bm25s import BM25
 from rank_bm25 import BM25Plus
 
-from toolmark import seeds
-from toolmark.worlds import corpus
-from toolmark.worlds.corpus import K1, MAX_HITS, B, Corpus, Page
+from toolmark.core import seeds
+from toolmark.environments import page_corpus
+from toolmark.environments.page_corpus import BM25_B, BM25_K1, MAX_HITS, MemoryPage, PageCorpus
 
 FIND_BAR_PER_S, RATIO_BAR = 2_000, 10.0
 N_WORDS = 4_000
@@ -36,11 +36,13 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3, help="the best of this many")
     asked = parser.parse_args()
-    draw = drawer(seeds.of(0, "search", 0, "words"))
+    draw = drawer(seeds.make_rng(0, "search", 0, "words"))
     texts = [draw(120) for _ in range(asked.pages)]
     queries = [draw(6) for _ in range(asked.queries)]
     start = time.process_time()
-    web = Corpus(Page(f"https://a.example/{i}", "", f"<p>{t}</p>") for i, t in enumerate(texts))
+    web = PageCorpus(
+        MemoryPage(f"https://a.example/{i}", "", f"<p>{t}</p>") for i, t in enumerate(texts)
+    )
     print(f"{asked.pages} pages of HTML read and indexed in {time.process_time() - start:.2f} s")
     sys.exit(0 if compare(web, texts, queries, asked.rounds) else 1)
 
@@ -48,19 +50,19 @@ def main() -> None:
 def drawer(rng: random.Random) -> Callable[[int], str]:
     """Return what draws texts of n words; the k-th word comes with a share of about 1 / k."""
     words = [
-        "".join(seeds.choice(rng, "bdfglmnprst") + seeds.choice(rng, "aeiou") for _ in range(4))
+        "".join(seeds.draw_one(rng, "bdfglmnprst") + seeds.draw_one(rng, "aeiou") for _ in range(4))
         for _ in range(N_WORDS)
     ]
     weights = [1 / k for k in range(1, N_WORDS + 1)]
     return lambda n: " ".join(rng.choices(words, weights, k=n))
 
 
-def compare(web: Corpus, texts: list[str], queries: list[str], rounds: int) -> bool:
+def compare(web: PageCorpus, texts: list[str], queries: list[str], rounds: int) -> bool:
     """Print queries per second; tell whether the bars are met and the libraries agree."""
     split = [text.split() for text in texts]
-    sparse = BM25(k1=K1, b=B, delta=0.0, method="bm25+", dtype="float64", backend="numpy")
+    sparse = BM25(k1=BM25_K1, b=BM25_B, delta=0.0, method="bm25+", dtype="float64", backend="numpy")
     sparse.index(split, show_progress=False)
-    dense = BM25Plus(split, k1=K1, b=B)
+    dense = BM25Plus(split, k1=BM25_K1, b=BM25_B)
     few = queries[: max(1, len(queries) // 10)]
 
     async def find() -> None:
@@ -73,7 +75,9 @@ def compare(web: Corpus, texts: list[str], queries: list[str], rounds: int) -> b
             lambda: [sparse.get_scores(q.split()) for q in queries], len(queries), rounds
         ),
         "ranked": rate(
-            lambda: [web._index.best(corpus._words(q)) for q in queries], len(queries), rounds
+            lambda: [web._index.best_matches(page_corpus._split_words(q)) for q in queries],
+            len(queries),
+            rounds,
         ),
         "find": rate(lambda: asyncio.run(find()), len(queries), rounds),
     }
@@ -98,10 +102,10 @@ def rate(work: Callable[[], object], n: int, rounds: int) -> float:
     return n / best
 
 
-def same(web: Corpus, dense: BM25Plus, query: str) -> bool:
+def same(web: PageCorpus, dense: BM25Plus, query: str) -> bool:
     """Tell whether the best pages have the best scores of the other library."""
     scores = np.asarray(dense.get_scores(query.split()))
-    got = scores[web._index.best(query.split())]
+    got = scores[web._index.best_matches(query.split())]
     return np.allclose(got, np.sort(scores)[::-1][: min(MAX_HITS, len(got))], atol=1e-6)
 
 

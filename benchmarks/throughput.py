@@ -135,15 +135,15 @@ async def toolmark(url: str, n: int) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         run = await arun(_suite(n), f"{url}#fake", log_dir=folder, max_connections=CONNECTIONS)
-        assert len(run.done()) == n
+        assert len(run.completed_episodes()) == n
 
 
 def _suite(n: int) -> Any:
     """Return a suite of n tasks whose world answers every call alike."""
-    from toolmark import types as t
-    from toolmark.dialects.native import NATIVE
+    from toolmark.core import records as t
+    from toolmark.formats.native_format import NATIVE_FORMAT
     from toolmark.runs.suite import Scorer, Suite
-    from toolmark.stats.formulas import Metric
+    from toolmark.statistics.metric_formulas import Metric
 
     tools = tuple(t.Tool(name=f"tool_{i}", description=ABOUT, parameters=SCHEMA) for i in range(10))
     said = t.Message(role="user", parts=(t.Text(QUESTION),))
@@ -167,12 +167,12 @@ def _suite(n: int) -> Any:
         metrics=lambda columns: (Metric("success"),),
         tables=lambda columns: (),
     )
-    return Suite("bench", Tasks(), scorer, _site(), {"native": NATIVE})
+    return Suite("bench", Tasks(), scorer, _site(), {"native": NATIVE_FORMAT})
 
 
 def _site() -> Any:
     """Return the opener of a site whose worlds answer every call alike."""
-    from toolmark import types as t
+    from toolmark.core import records as t
 
     heard = t.Result(parts=(t.Text(RESULT),))
 
@@ -189,11 +189,13 @@ def _site() -> Any:
 
     class Site:
         @asynccontextmanager
-        async def world(self, task: t.Task, needed: Mapping[str, Any], /) -> AsyncIterator[t.World]:
+        async def world(
+            self, task: t.Task, needed: Mapping[str, Any], /
+        ) -> AsyncIterator[t.Environment]:
             yield World()
 
     @asynccontextmanager
-    async def site(media: object) -> AsyncIterator[t.Site]:
+    async def site(media: object) -> AsyncIterator[t.EnvironmentFactory]:
         yield Site()
 
     return site

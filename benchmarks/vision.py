@@ -14,9 +14,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from toolmark.perturb.image import variation
-from toolmark.suites.mfcl.vision import generate
-from toolmark.suites.mfcl.vision.knobs import Knobs
+from toolmark.perturb.image import picture_variations
+from toolmark.suites.mfcl_vision import item_generator
+from toolmark.suites.mfcl_vision.generation_parameters import GenerationParameters
 
 ITEMS, BOUND_S = 250, 180.0
 T = TypeVar("T")
@@ -31,26 +31,28 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
 
 def run(n: int) -> float:
     """Make n items, print what they took, and return what ITEMS would take in seconds."""
-    knobs, n_bytes = Knobs(), 0
-    spent: dict[str, float] = dict.fromkeys(("drawn", *variation.TABLE2), 0.0)
-    _, world_s = timed(partial(generate.setup, 0, knobs.distractors))
+    knobs, n_bytes = GenerationParameters(), 0
+    spent: dict[str, float] = dict.fromkeys(("drawn", *picture_variations.TABLE_2_VARIATIONS), 0.0)
+    _, world_s = timed(partial(item_generator.world_setup, 0, knobs.distractors))
     for number in range(n):
-        item, spent_s = timed(partial(generate.item, 0, number, knobs))
+        item, spent_s = timed(partial(item_generator.generate_item, 0, number, knobs))
         spent["drawn"] += spent_s
-        for name in variation.TABLE2:
-            shown, spent_s = timed(partial(generate.vary, item, name))
+        for name in picture_variations.TABLE_2_VARIATIONS:
+            shown, spent_s = timed(partial(item_generator.render_item, item, name))
             spent[name] += spent_s
             n_bytes += len(shown.data)
     print(f"the world, indexed: {world_s:.1f} s of CPU")
     for name, spent_s in spent.items():
         print(f"{name:12} {1000 * spent_s / n:6.0f} ms an item")
-    print(f"{n_bytes / n / 1e6:.2f} MB an item in {len(variation.TABLE2)} variations")
+    n_variations = len(picture_variations.TABLE_2_VARIATIONS)
+    print(f"{n_bytes / n / 1e6:.2f} MB an item in {n_variations} variations")
     return world_s + sum(spent.values()) / n * ITEMS
 
 
 if __name__ == "__main__":
     whole_s = run(int(sys.argv[1]) if len(sys.argv) > 1 else ITEMS)
     print(
-        f"{ITEMS} items in {len(variation.TABLE2)} variations: {whole_s:.0f} s (bar: {BOUND_S:g})"
+        f"{ITEMS} items in {len(picture_variations.TABLE_2_VARIATIONS)} variations: "
+        f"{whole_s:.0f} s (bar: {BOUND_S:g})"
     )
     sys.exit(whole_s >= BOUND_S)

@@ -20,9 +20,9 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from toolmark import seeds
-from toolmark.perturb.speech import pool, synth, voice
-from toolmark.perturb.speech.clip import read, wav
+from toolmark.core import seeds
+from toolmark.perturb.speech import installed_voices, speech_synthesis, voice_pool
+from toolmark.perturb.speech.audio_clip import decode_clip, encode_wav
 from toolmark.perturb.speech.engines import espeak, festival
 from toolmark.perturb.speech.voice import Voice
 
@@ -41,8 +41,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=60, help="voices drawn from the pool")
     parser.add_argument("--rounds", type=int, default=3, help="the best of this many")
     asked = parser.parse_args()
-    voices = voice.available()
-    drawn = [pool.draw(voices, seeds.of(0, str(i), 0, "voice")) for i in range(asked.draws)]
+    voices = installed_voices.available_voices()
+    drawn = [
+        voice_pool.draw_voice(voices, seeds.make_rng(0, str(i), 0, "voice"))
+        for i in range(asked.draws)
+    ]
     jobs = [(TEXTS[i % len(TEXTS)], one) for i, one in enumerate(drawn)]
     with tempfile.TemporaryDirectory() as folder:
         met = compare(jobs, asked.rounds, Path(folder))
@@ -64,7 +67,7 @@ def compare(jobs: list[tuple[str, Voice]], rounds: int, folder: Path) -> bool:
             shaped(folder)
             due.append(time.perf_counter() - started)
             started = time.perf_counter()
-            synth.say(text, one, folder=folder / f"{k}")
+            speech_synthesis.synthesise_clip(text, one, folder=folder / f"{k}")
             own.append(time.perf_counter() - started)
         bare[one.engine].append(min(raw))
         needed[one.engine].append(min(due))
@@ -84,7 +87,7 @@ def again(jobs: list[tuple[str, Voice]], folder: Path) -> bool:
     kept = {path: path.stat().st_mtime_ns for path in folder.rglob("*.wav")}
     started = time.perf_counter()
     for text, one in jobs:
-        synth.say(text, one, folder=folder)
+        speech_synthesis.synthesise_clip(text, one, folder=folder)
     took_ms = 1e3 * (time.perf_counter() - started) / len(jobs)
     same = kept == {path: path.stat().st_mtime_ns for path in folder.rglob("*.wav")}
     print(f"from the cache: {took_ms:.2f} ms a clip; {'no' if same else 'SOME'} clip was made anew")
@@ -96,22 +99,24 @@ def direct(text: str, one: Voice, folder: Path) -> None:
     out = str(folder / "direct.wav")
     match one.engine:
         case "espeak-ng":
-            words, pitch = espeak.settings(one)
-            named = ["-v", espeak.file(one.name), "-s", f"{words}", "-p", f"{pitch}"]
+            words, pitch = espeak.rate_and_pitch(one)
+            named = ["-v", espeak.espeak_voice_name(one.name), "-s", f"{words}", "-p", f"{pitch}"]
             command = ["espeak-ng", *named, "--stdin", "-w", out]
         case "flite":
             manner = ["--setf", f"duration_stretch={1 / one.rate}"]
             command = ["flite", "-voice", one.name, *manner, "-f", "/dev/stdin", "-o", out]
         case _:
-            parts = [f"(voice_{one.name})", *festival.manner(one)]
+            parts = [f"(voice_{one.name})", *festival.rate_and_pitch_scheme(one)]
             command = ["text2wave", *(x for part in parts for x in ("-eval", part)), "-o", out]
     subprocess.run(command, input=text.encode(), check=True, capture_output=True)
 
 
 def shaped(folder: Path) -> None:
     """Do to what was said directly what a clip needs in any case."""
-    clip = read((folder / "direct.wav").read_bytes())
-    (folder / "shaped.wav").write_bytes(wav(synth._shaped(clip, "direct")))
+    clip = decode_clip((folder / "direct.wav").read_bytes())
+    (folder / "shaped.wav").write_bytes(
+        encode_wav(speech_synthesis._trim_and_level(clip, "direct"))
+    )
 
 
 if __name__ == "__main__":

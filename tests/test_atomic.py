@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 import toolmark
-from toolmark.files import atomic_file, write_atomically
-from toolmark.models import policy
+from toolmark.core.files import atomic_file, write_atomically
+from toolmark.models import request_policies
 
 CLASH = """
 import os, sys
 from pathlib import Path
 os.getpid = lambda: 7  # as the first process of every container has it
-from toolmark.models.policy import Entry, _read, _write
-from toolmark.runs import jsonl
-from toolmark.types import Reply
+from toolmark.models.request_policies import CacheEntry, _read_entry, _write_entry
+from toolmark.runs import record_files
+from toolmark.core.records import Reply
 folder, me, gate = Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
 (gate / str(me)).touch()
 while len(list(gate.iterdir())) < 2:
@@ -29,8 +29,9 @@ while len(list(gate.iterdir())) < 2:
 lost = 0
 for n in range(400):
     try:
-        _write(folder / "cache" / f"{n % 40}", Entry(Reply(text=f"{me} {n} " + "x" * 50_000)))
-        jsonl.write(folder / f"{n % 4}.json", {"who": me, "text": "y" * 50_000})
+        reply = Reply(text=f"{me} {n} " + "x" * 50_000)
+        _write_entry(folder / "cache" / f"{n % 40}", CacheEntry(reply))
+        record_files.write_document(folder / f"{n % 4}.json", {"who": me, "text": "y" * 50_000})
     except Exception as error:
         lost += 1
         print(repr(error), file=sys.stderr)
@@ -54,7 +55,9 @@ def test_processes_of_equal_ids_lose_no_write_and_tear_none(tmp_path: Path) -> N
     assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == sorted(
         map(str, range(40))
     )
-    assert all(policy._read(path) is not None for path in (tmp_path / "cache").iterdir())
+    assert all(
+        request_policies._read_entry(path) is not None for path in (tmp_path / "cache").iterdir()
+    )
     assert all(
         len(json.loads((tmp_path / f"{n}.json").read_text())["text"]) == 50_000 for n in range(4)
     )
@@ -102,4 +105,4 @@ def test_whatever_writes_a_file_whole_does_it_in_one_way() -> None:
             path.read_text(),
         )
     }
-    assert named == {"files.py"}
+    assert named == {"core/files.py"}

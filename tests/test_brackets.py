@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolmark import brackets
+from toolmark.core import brackets
 
 QUOTES = "\"'"
 parts = st.recursive(
@@ -22,7 +22,7 @@ parts = st.recursive(
 @given(st.lists(parts, min_size=1, max_size=4), st.sampled_from(["()", "[]", "{}"]), st.text())
 def test_pieces_are_what_the_commas_part(pieces: list[str], pair: str, rest: str) -> None:
     text = f"f{pair[0]}{','.join(pieces)}{pair[1]}"
-    assert brackets.split(text + rest, 2, QUOTES) == (pieces, len(text))
+    assert brackets.split_at_commas(text + rest, 2, QUOTES) == (pieces, len(text))
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,10 @@ def test_pieces_are_what_the_commas_part(pieces: list[str], pair: str, rest: str
     ],
 )
 def test_what_does_not_close_is_unbalanced(text: str, why: str) -> None:
-    with pytest.raises(brackets.Unbalanced, match=why):
-        brackets.split(text, 1, QUOTES)
+    with pytest.raises(brackets.UnbalancedBrackets, match=why):
+        brackets.split_at_commas(text, 1, QUOTES)
 
 
 def test_only_the_quotes_that_are_named_are_quotes() -> None:
-    assert brackets.split("(`a,b`)", 1, QUOTES) == (["`a", "b`"], 7)
-    assert brackets.split("(`a,b`)", 1, "`") == (["`a,b`"], 7)
+    assert brackets.split_at_commas("(`a,b`)", 1, QUOTES) == (["`a", "b`"], 7)
+    assert brackets.split_at_commas("(`a,b`)", 1, "`") == (["`a,b`"], 7)

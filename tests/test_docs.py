@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 import typer
 
-from toolmark import plugin, suites
 from toolmark.cli import app as cli
-from toolmark.cli import ready
-from toolmark.errors import UsageError
-from toolmark.models import resolve
-from toolmark.suites.multinet import families
-from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES, OWN
+from toolmark.cli import preparation_commands
+from toolmark.core import user_modules
+from toolmark.core.errors import UsageError
+from toolmark.suites import model_registry, suite_registry
+from toolmark.suites.multinet import multinet_families
+from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES, OWN_MORPHOLOGY
 
 ROOT = Path(__file__).parents[1]
 PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
-LEVELS = {"morphology": {*MORPHOLOGIES, OWN, "all"}}
+LEVELS = {"morphology": {*MORPHOLOGIES, OWN_MORPHOLOGY, "all"}}
 ANY = re.compile(r"[A-Z_.\d]+|\.\.\.|…|RUN.*|<.*>")  # stands for something of the reader's
 COMMANDS: Any = typer.main.get_command(cli.app)
 
@@ -71,11 +71,15 @@ def wrong(words: Sequence[str]) -> Iterator[str]:
 
 
 def _words(command: str, first: str, given: dict[str, list[str]]) -> Iterator[str]:
-    if command == "fetch" and first not in ready.DATA and not ANY.fullmatch(first):
+    if (
+        command == "fetch"
+        and first not in preparation_commands.FETCHERS
+        and not ANY.fullmatch(first)
+    ):
         yield f"data {first}"
     if command not in ("run", "make", "serve", "tune", "author", "list") or ANY.fullmatch(first):
         return
-    if first not in suites.SUITES:
+    if first not in suite_registry.SUITES:
         if first and ":" not in first:
             yield f"suite {first}"
         return
@@ -88,10 +92,10 @@ def _words(command: str, first: str, given: dict[str, list[str]]) -> Iterator[st
 def _knob(suite: str, knob: str, value: str) -> Iterator[str]:
     if ANY.fullmatch(value) and value.upper() == value and not value.isdigit():
         value = ""  # a folder, a file: any text
-    known = {each.name for each in suites.knobs(suite)}
+    known = {each.name for each in suite_registry.list_parameters(suite)}
     try:
         if knob in known and value:
-            suites.settled(suite, {knob: value})
+            suite_registry.convert_known_parameters(suite, {knob: value})
     except UsageError as error:
         yield f"{suite}: {error}"
     if knob not in known or (knob in LEVELS and not set(value.split(",")) <= LEVELS[knob]):
@@ -101,7 +105,11 @@ def _knob(suite: str, knob: str, value: str) -> Iterator[str]:
 def _model(suite: str, model: str) -> Iterator[str]:
     kind, _, name = model.partition("/")
     family: Any = suite.removeprefix("multinet-")
-    own = families.BASELINES.get(family, ()) if family != suite else tuple(resolve._BASELINES)
+    own = (
+        multinet_families.BASELINES_BY_FAMILY.get(family, ())
+        if family != suite
+        else tuple(model_registry._BASELINE_SPECS)
+    )
     if kind == "baseline" and name not in own and not ANY.fullmatch(name):
         yield f"{suite}: {model}"
 
@@ -128,12 +136,14 @@ def test_what_is_not_there_is_found(line: str) -> None:
 
 
 def test_all_data_that_can_be_named_have_something_that_fetches_them() -> None:
-    assert ready.DATA.keys() >= {families.suite(family) for family in families.FAMILIES}
-    for place in ready.DATA.values():
-        assert callable(plugin.attribute(place))
+    assert preparation_commands.FETCHERS.keys() >= {
+        multinet_families.suite_name(family) for family in multinet_families.FAMILIES
+    }
+    for place in preparation_commands.FETCHERS.values():
+        assert callable(user_modules.import_attribute(place))
 
 
 def test_every_family_is_told_how_to_run() -> None:
     told = [*commands(PAGES["multinet.md"].read_text("utf-8"))]
     asked = {words[1] for words in told if words[:1] == ["run"]}
-    assert asked >= {families.suite(family) for family in families.FAMILIES}
+    assert asked >= {multinet_families.suite_name(family) for family in multinet_families.FAMILIES}

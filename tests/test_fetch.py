@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from toolmark import fetch
-from toolmark.errors import DataError
+from toolmark.core import files
+from toolmark.core.errors import DataError
+from toolmark.sources import pinned_archives
 
 FILE = "tiny_data-1.0-py3-none-any.whl"
 
@@ -33,8 +34,8 @@ def wheel(folder: Path, members: dict[str, str]) -> bytes:
     return (folder / FILE).read_bytes()
 
 
-def package(data: bytes, file: str = FILE) -> fetch.Package:
-    return fetch.Package("tiny-data", "1.0", file, hashlib.sha256(data).hexdigest())
+def package(data: bytes, file: str = FILE) -> pinned_archives.Package:
+    return pinned_archives.Package("tiny-data", "1.0", file, hashlib.sha256(data).hexdigest())
 
 
 @pytest.fixture
@@ -53,10 +54,10 @@ def kept(folder: Path) -> set[str]:
 def test_a_fetched_package_needs_no_index_again(index: Path, tmp_path: Path) -> None:
     wanted = package(wheel(index, {"tiny/a.txt": "A"}))
     home = tmp_path / "cache"
-    found = fetch.fetch(wanted, home)
+    found = pinned_archives.fetch_package(wanted, home)
     assert (found / "tiny/a.txt").read_text() == "A"
     (index / FILE).unlink()
-    assert fetch.fetch(wanted, home) == found
+    assert pinned_archives.fetch_package(wanted, home) == found
 
 
 def test_an_interrupted_fetch_goes_on_from_the_archive(index: Path, tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_an_interrupted_fetch_goes_on_from_the_archive(index: Path, tmp_path: Pa
     home = tmp_path / "cache"
     (home / "archives").mkdir(parents=True)
     (home / "archives" / FILE).write_bytes(data)
-    assert (fetch.fetch(package(data), home) / "tiny/a.txt").read_text() == "A"
+    assert (pinned_archives.fetch_package(package(data), home) / "tiny/a.txt").read_text() == "A"
 
 
 def test_a_wrong_sum_is_refused_and_nothing_else_is_touched(index: Path, tmp_path: Path) -> None:
@@ -74,18 +75,18 @@ def test_a_wrong_sum_is_refused_and_nothing_else_is_touched(index: Path, tmp_pat
     (home / "archives").mkdir(parents=True)
     (home / "archives/other.whl").write_text("other")
     with pytest.raises(DataError, match="sha256"):
-        fetch.fetch(package(b"the real one"), home)
+        pinned_archives.fetch_package(package(b"the real one"), home)
     assert kept(home) == {"archives/other.whl"}
     (home / "archives" / FILE).write_text("torn")
     with pytest.raises(DataError, match="sha256"):
-        fetch.fetch(package(b"the real one"), home)
+        pinned_archives.fetch_package(package(b"the real one"), home)
     assert kept(home) == {"archives/other.whl", f"archives/{FILE}"}
 
 
 def test_an_index_without_the_file_says_so(index: Path, tmp_path: Path) -> None:
     index.mkdir()
     with pytest.raises(DataError, match="could not download"):
-        fetch.fetch(package(b""), tmp_path / "cache")
+        pinned_archives.fetch_package(package(b""), tmp_path / "cache")
     assert kept(tmp_path / "cache") == set()
 
 
@@ -94,7 +95,7 @@ def test_an_archive_cannot_write_outside_the_cache(tmp_path: Path, name: str) ->
     home = tmp_path / "cache"
     data = wheel(home / "archives", {name: "out"})
     with pytest.raises(DataError, match="refused"):
-        fetch.fetch(package(data), home)
+        pinned_archives.fetch_package(package(data), home)
     assert kept(tmp_path) == {f"cache/archives/{FILE}"}
 
 
@@ -109,7 +110,7 @@ def test_a_source_archive_is_unpacked_without_its_links(tmp_path: Path) -> None:
         link = tarfile.TarInfo("tiny-data-1.0/link")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         bundle.addfile(link)
-    found = fetch.fetch(package(path.read_bytes(), path.name), home)
+    found = pinned_archives.fetch_package(package(path.read_bytes(), path.name), home)
     assert kept(found) == {"tiny-data-1.0/a.txt"}
 
 
@@ -135,10 +136,10 @@ def test_no_set_up_script_of_a_source_archive_runs_and_no_build_tools_are_fetche
         "setup.py": f"open({str(mark)!r}, 'w')",
         **({"pyproject.toml": project} if project else {}),
     }
-    found = fetch.fetch(package(source(index, told), SOURCE), tmp_path / "cache")
+    found = pinned_archives.fetch_package(package(source(index, told), SOURCE), tmp_path / "cache")
     assert kept(found) == {f"tiny_data-1.0/{name}" for name in told}
     with pytest.raises(DataError, match="HASHES"):
-        fetch.fetch(package(b"the real one", SOURCE), tmp_path / "other")
+        pinned_archives.fetch_package(package(b"the real one", SOURCE), tmp_path / "other")
     assert not mark.exists() and kept(tmp_path / "other") == set()
 
 
@@ -155,7 +156,7 @@ def test_nothing_in_a_source_archive_is_imported_whatever_paths_are_set(
     told = {f"{name}.py": f"open({str(mark)!r}, 'w')" for name in IMPORTED}
     monkeypatch.setenv("PYTHONPATH", path)
     monkeypatch.chdir(index.parent)
-    fetch.fetch(package(source(index, told), SOURCE), tmp_path / "cache")
+    pinned_archives.fetch_package(package(source(index, told), SOURCE), tmp_path / "cache")
     assert not mark.exists()
 
 
@@ -167,7 +168,7 @@ def test_a_backend_in_the_tree_of_another_file_than_the_pinned_one_does_not_run(
     project = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
     source(index, {"pyproject.toml": project, "own.py": f"open({str(mark)!r}, 'w')"})
     with pytest.raises(DataError, match="HASHES"):
-        fetch.fetch(package(b"the real one", SOURCE), tmp_path / "cache")
+        pinned_archives.fetch_package(package(b"the real one", SOURCE), tmp_path / "cache")
     assert not mark.exists()
 
 
@@ -175,14 +176,16 @@ def test_a_backend_in_the_tree_of_another_file_than_the_pinned_one_does_not_run(
 def test_what_is_no_file_has_no_digest_and_is_not_waited_for(tmp_path: Path, make: Any) -> None:
     make(tmp_path / "x")
     with pytest.raises(DataError, match="not a file"):
-        fetch.digest(tmp_path / "x")
+        files.file_sha256(tmp_path / "x")
 
 
 def test_fetching_at_once_gives_one_folder(tmp_path: Path) -> None:
     home = tmp_path / "cache"
     data = wheel(home / "archives", {f"tiny/{i}.txt": str(i) for i in range(50)})
     with ThreadPoolExecutor(4) as pool:
-        found = set(pool.map(lambda _: fetch.fetch(package(data), home), range(8)))
+        found = set(
+            pool.map(lambda _: pinned_archives.fetch_package(package(data), home), range(8))
+        )
     assert len(found) == 1
     assert len(kept(found.pop())) == 53
     assert not list(home.rglob(".part-*"))
@@ -191,9 +194,9 @@ def test_fetching_at_once_gives_one_folder(tmp_path: Path) -> None:
 def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLMARK_HOME", "/a/own")
     monkeypatch.setenv("XDG_CACHE_HOME", "/b")
-    assert fetch.cache() == Path("/a/own")
+    assert files.cache_folder() == Path("/a/own")
     monkeypatch.delenv("TOOLMARK_HOME")
-    assert fetch.cache() == Path("/b/toolmark")
+    assert files.cache_folder() == Path("/b/toolmark")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/c")
-    assert fetch.cache() == Path("/c/.cache/toolmark")
+    assert files.cache_folder() == Path("/c/.cache/toolmark")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toolmark import files
-from toolmark.errors import DataError
+from toolmark.core import files
+from toolmark.core.errors import DataError
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_only_regular_files_that_lie_inside_are_found(folder: Path) -> None:
-    assert files.below(folder, (".txt",)) == [folder / "a.TXT", folder / "sub/host.txt/b.txt"]
+    assert files.list_files(folder, (".txt",)) == [folder / "a.TXT", folder / "sub/host.txt/b.txt"]
 
 
 @pytest.mark.parametrize(
@@ -41,19 +41,19 @@ def test_only_regular_files_that_lie_inside_are_found(folder: Path) -> None:
      ("folder/c.txt", False), ("../secret.txt", False), ("loop.txt", False), ("x\0", False)],
 )  # fmt: skip
 def test_what_leads_out_is_told(folder: Path, name: str, is_inside: bool) -> None:
-    assert files.inside(folder, folder / name) == is_inside
+    assert files.is_inside(folder, folder / name) == is_inside
 
 
 def test_no_more_is_read_than_is_wanted(folder: Path) -> None:
-    assert files.head(folder / "other.bin", 3) == b"oth"
+    assert files.read_head(folder / "other.bin", 3) == b"oth"
     for name in ("pipe.txt", "zero.txt", "sub", "gone.txt", "loop.txt"):
         with pytest.raises(DataError, match=name):
-            files.head(folder / name, 3)
+            files.read_head(folder / name, 3)
 
 
 def test_a_digest_hangs_on_names_and_contents_and_on_nothing_else(folder: Path) -> None:
     def digest(most: int = 9) -> str:
-        return files.digest(folder, (".txt",), most)
+        return files.folder_sha256(folder, (".txt",), most)
 
     first = digest()
     (folder / "other.bin").write_text("changed")

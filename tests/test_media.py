@@ -10,65 +10,69 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmark.errors import DataError
-from toolmark.media import Media
-from toolmark.types import Image, Part, Text
+from toolmark.core.errors import DataError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Image, Part, Text
 
 
 @given(data=st.binary())
 def test_what_is_kept_is_read(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    store = Media(tmp_path_factory.mktemp("media"))
-    part = store.image(data, "image/png")
+    store = MediaStore(tmp_path_factory.mktemp("media"))
+    part = store.add_image(data, "image/png")
     assert store.read(part) == data
     assert part.size_bytes == len(data)
 
 
 def test_equal_bytes_are_kept_once(tmp_path: Path) -> None:
-    store = Media(tmp_path)
-    assert store.audio(b"x", "audio/wav").sha256 == store.image(b"x", "image/png").sha256
+    store = MediaStore(tmp_path)
+    assert store.add_audio(b"x", "audio/wav").sha256 == store.add_image(b"x", "image/png").sha256
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
 
 
 def test_copies_are_whole_and_what_is_missing_is_named(tmp_path: Path) -> None:
-    one, other = Media(tmp_path / "one"), Media(tmp_path / "other")
-    parts: list[Part] = [one.image(b"x", "image/png"), Text("y"), one.audio(b"z", "audio/wav")]
-    other.take(one, parts)
-    other.take(Media(tmp_path / "none"), parts)  # what is there need not be read again
+    one, other = MediaStore(tmp_path / "one"), MediaStore(tmp_path / "other")
+    parts: list[Part] = [
+        one.add_image(b"x", "image/png"),
+        Text("y"),
+        one.add_audio(b"z", "audio/wav"),
+    ]
+    other.copy_from(one, parts)
+    other.copy_from(MediaStore(tmp_path / "none"), parts)  # what is there need not be read again
     assert [other.read(part) for part in parts if not isinstance(part, Text)] == [b"x", b"z"]
     with pytest.raises(DataError, match="cannot read media"):
-        Media(tmp_path / "third").take(Media(tmp_path / "none"), parts)
+        MediaStore(tmp_path / "third").copy_from(MediaStore(tmp_path / "none"), parts)
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "", "A" * 64, "0" * 63])
 def test_a_reference_cannot_lead_out(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match="not a SHA-256"):
-        Media(tmp_path).read(Image(sha256=name, mime="image/png", size_bytes=1))
+        MediaStore(tmp_path).read(Image(sha256=name, mime="image/png", size_bytes=1))
 
 
 def test_torn_files_are_not_held_and_are_kept_anew(tmp_path: Path) -> None:
-    store, other = Media(tmp_path / "one"), Media(tmp_path / "other")
-    part = store.audio(b"whole", "audio/wav")
-    other.take(store, [part])
+    store, other = MediaStore(tmp_path / "one"), MediaStore(tmp_path / "other")
+    part = store.add_audio(b"whole", "audio/wav")
+    other.copy_from(store, [part])
     for torn in (b"", b"who", b"whole and more"):
         for folder in ("one", "other"):
             next(path for path in (tmp_path / folder).rglob("*") if path.is_file()).write_bytes(
                 torn
             )
-        assert not store.holds(part)
-        assert store.audio(b"whole", "audio/wav") == part and store.read(part) == b"whole"
-        other.take(store, [part])
+        assert not store.contains(part)
+        assert store.add_audio(b"whole", "audio/wav") == part and store.read(part) == b"whole"
+        other.copy_from(store, [part])
         assert other.read(part) == b"whole"
 
 
 def test_threads_may_keep_the_same_bytes_at_once(tmp_path: Path) -> None:
     data = b"x" * 2_000_000
     for n in range(20):
-        store = Media(tmp_path / str(n))
+        store = MediaStore(tmp_path / str(n))
         gate = Barrier(4)
 
-        def keep(store: Media = store, gate: Barrier = gate) -> Image:
+        def keep(store: MediaStore = store, gate: Barrier = gate) -> Image:
             gate.wait()
-            return store.image(data, "image/png")
+            return store.add_image(data, "image/png")
 
         with ThreadPoolExecutor(4) as pool:
             parts = [each.result() for each in [pool.submit(keep) for _ in range(4)]]
@@ -77,8 +81,8 @@ def test_threads_may_keep_the_same_bytes_at_once(tmp_path: Path) -> None:
 
 
 def test_changed_and_missing_bytes_are_noticed(tmp_path: Path) -> None:
-    store = Media(tmp_path)
-    part = store.image(b"right", "image/png")
+    store = MediaStore(tmp_path)
+    part = store.add_image(b"right", "image/png")
     path = next(path for path in tmp_path.rglob("*") if path.is_file())
     path.write_bytes(b"wrong")
     with pytest.raises(DataError, match="does not match its name"):

@@ -12,10 +12,10 @@ from typing import get_args
 import pytest
 
 import toolmark as tm
-from toolmark import plugin
-from toolmark.stats import formulas
-from toolmark.stats.columns import columns
-from toolmark.types import Call, Reply, Request, Score, Verdict
+from toolmark.core import user_modules
+from toolmark.core.records import Call, Reply, Request, Score, Verdict
+from toolmark.statistics import metric_formulas
+from toolmark.statistics.score_columns import gather_columns
 
 PAGE = Path(__file__).parents[1] / "docs" / "new-suite.md"
 
@@ -73,8 +73,8 @@ def test_the_example_is_reported_without_its_code(shop: tm.Suite, tmp_path: Path
 
 def test_the_page_names_all_formulas_and_its_metrics_measure(tmp_path: Path) -> None:
     named = {*re.findall(r"(?m)^\| `(\w+)\(", PAGE.read_text())}
-    known = {each.__name__ for each in get_args(formulas.Formula)}
-    assert known - named == {"Passes"}, "that one is added by toolmark itself"
+    known = {each.__name__ for each in get_args(metric_formulas.Formula)}
+    assert known - named == {"PassRate"}, "that one is added by toolmark itself"
     assert named <= known
     (tmp_path / "metrics.py").write_text(_code("METRICS"))
     scores = [
@@ -82,8 +82,8 @@ def test_the_page_names_all_formulas_and_its_metrics_measure(tmp_path: Path) -> 
         for n, category in enumerate(("easy", "hard", "hard"))
         for verdict in [Verdict(outcome="correct", value=1.0, parts={"seconds": 2.0 + n})]
     ]
-    found = plugin.attribute(f"{tmp_path / 'metrics.py'}:METRICS")
-    measured = [metric.measure(columns(scores, "r")) for metric in found]
+    found = user_modules.import_attribute(f"{tmp_path / 'metrics.py'}:METRICS")
+    measured = [metric.measure(gather_columns(scores, "r")) for metric in found]
     assert [(each.name, each.n, each.value) for each in measured] == [
         ("accuracy", 3, 1.0), ("hard", 2, 1.0), ("seconds", 3, 3.0),
     ]  # fmt: skip

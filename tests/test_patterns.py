@@ -19,85 +19,108 @@ from typing import Any
 import pytest
 from tests import patterns
 
-from toolmark import brackets, codec, private
 from toolmark.agents import executor
-from toolmark.dialects import staged
-from toolmark.dialects.parse import java, javascript, python, sketch, xml
-from toolmark.dialects.parse import json as json_calls
-from toolmark.dialects.parse import reply as calls_in_reply
-from toolmark.dialects.parse.reply import Form
-from toolmark.models import decode
-from toolmark.models.mask import Mask
-from toolmark.report import episode, tables
-from toolmark.runs import card
-from toolmark.score import answer, kinds, literal, similarity, values
-from toolmark.score import java as java_values
-from toolmark.score import javascript as javascript_values
-from toolmark.suites.bfcl import execution
-from toolmark.suites.funcbench import answer as integer
-from toolmark.suites.m3 import judge, outcome
-from toolmark.suites.m3.local import reply as claims
-from toolmark.suites.mfcl import phrases, words
-from toolmark.suites.mfcl.vision import answer as seen
-from toolmark.suites.multinet import parse as choices
-from toolmark.types import Reply, Result, Text, Tool
-from toolmark.worlds import page
+from toolmark.core import brackets, json_codec, secrets
+from toolmark.core.records import Reply, Result, Text, Tool
+from toolmark.environments import html_conversion
+from toolmark.formats import executor_json
+from toolmark.formats.parse import (
+    java_calls,
+    javascript_calls,
+    python_calls,
+    rough_call_parser,
+    xml_calls,
+)
+from toolmark.formats.parse import json_calls as json_calls
+from toolmark.formats.parse import reply_parser as calls_in_reply
+from toolmark.formats.parse.reply_parser import CallForm
+from toolmark.language import word_likeness
+from toolmark.models.secret_mask import SecretMask
+from toolmark.models.wires import chat_reply
+from toolmark.official_bfcl import executable_calls
+from toolmark.reports import episode_block, table_format
+from toolmark.runs import data_card
+from toolmark.scoring import (
+    answer_matching,
+    java_collections,
+    text_similarity,
+    value_conversion,
+    value_matching,
+)
+from toolmark.scoring import java_values as java_values
+from toolmark.scoring import javascript_values as javascript_values
+from toolmark.suites.funcbench import answer_parser as integer
+from toolmark.suites.m3 import call_outcomes, judge_questions
+from toolmark.suites.m3.local import answer_checking as claims
+from toolmark.suites.mfcl_speech import clarification_phrases
+from toolmark.suites.mfcl_vision import final_answer as seen
+from toolmark.suites.multinet import answer_parsing as choices
 
 OWN = {
-    "draw/": "words of tasks that the package makes",
-    "media.py": "digests",
+    "generation/drawing/": "words of tasks that the package makes",
+    "core/media.py": "digests",
+    "language/": "texts of tasks, chosen by whoever runs it",
     "perturb/": "texts and recordings of tasks, chosen by whoever runs it",
-    "review/truth.py": "what a reviewer types",
-    "runs/folders.py": "names of folders, made here",
-    "runs/terms.py": "names of metrics",
-    "runs/dataset.py": "names of files, made here",
-    "suites/__init__.py": "docstrings of the package",
-    "suites/bfcl/export.py": "names of tasks, one at a time",
-    "suites/bfcl/formats.py": "names of prompt formats",
-    "suites/bfcl/interchange.py": "names of files",
-    "suites/bfcl/modes.py": "text that the package damages",
-    "suites/bfcl/sheets.py": "names of models",
-    "suites/m3/author.py": "one class of characters",
-    "suites/m3/condense.py": "names of tools",
+    "studio/review_reference_export.py": "what a reviewer types",
+    "runs/run_folders.py": "names of folders, made here",
+    "runs/sensitive_words.py": "names of metrics",
+    "runs/dataset_folder.py": "names of files, made here",
+    "suites/suite_registry.py": "docstrings of the package",
+    "studio/bfcl_interchange/result_export.py": "names of tasks, one at a time",
+    "official_bfcl/prompt_formats.py": "names of prompt formats",
+    "studio/bfcl_interchange/result_files.py": "names of files",
+    "official_bfcl/format_failure_modes.py": "text that the package damages",
+    "studio/bfcl_interchange/leaderboard_files.py": "names of models",
+    "studio/m3_authoring.py": "one class of characters",
+    "studio/m3_condensing.py": "names of tools",
     "suites/m3/local/": "what the package makes and reads back, but for replies",
-    "suites/mfcl/filenames.py": "names of files",
-    "suites/mfcl/speech_marks.py": "conditions on the command line",
-    "suites/mfcl/turned.py": "texts of tasks",
-    "suites/mfcl/vision/": "tasks that the package makes, but for answers and pages",
+    "generation/portable_file_names.py": "names of files",
+    "suites/mfcl_speech/condition_labels.py": "conditions on the command line",
+    "suites/mfcl_speech/reversed_meaning.py": "texts of tasks",
+    "suites/mfcl_vision/": "tasks that the package makes, but for answers and pages",
     "suites/multinet/": "published data of pinned digests, but for replies",
-    "svg.py": "one class of characters",
-    "worlds/mcp/config.py": "the user's own configuration",
-    "worlds/mcp/doctor.py": "the user's own configuration",
-    "worlds/mcp/counts.py": "the release of the kernel",
-    "worlds/mcp/sandbox.py": "what bubblewrap says",
-    "worlds/providers.py": "regions on the command line",
+    "core/svg.py": "one class of characters",
+    "environments/mcp/server_config.py": "the user's own configuration",
+    "environments/mcp/server_launch.py": "the user's own configuration",
+    "environments/mcp/server_check.py": "the user's own configuration",
+    "environments/mcp/process_counts.py": "the release of the kernel",
+    "environments/mcp/sandbox.py": "what bubblewrap says",
+    "environments/search_providers.py": "regions on the command line",
 }
 FOREIGN = (
-    "agents/", "brackets.py", "canary.py", "codec.py", "dialects/", "models/", "private.py",
-    "report/", "runs/card.py", "runs/store.py", "score/", "stats/formulas.py",
-    "suites/bfcl/agentic_score.py", "suites/bfcl/decode.py",
-    "suites/bfcl/execution.py", "suites/bfcl/fair.py", "suites/funcbench/", "suites/m3/judge.py",
-    "suites/m3/outcome.py", "suites/m3/local/reply.py", "suites/m3/local/state/compare.py",
-    "suites/mfcl/clarify.py", "suites/mfcl/faithful.py", "suites/mfcl/modes.py",
-    "suites/mfcl/phrases.py", "suites/mfcl/words.py", "suites/mfcl/vision/answer.py",
-    "suites/mfcl/vision/baselines/", "suites/multinet/parse.py", "worlds/corpus.py",
-    "worlds/mcp/content.py", "worlds/mcp/denials.py", "worlds/mcp/pipe.py",
-    "worlds/mcp/site.py", "worlds/memory.py", "worlds/page.py", "worlds/public.py",
+    "agents/", "baselines/", "core/brackets.py", "core/canary.py", "core/json_codec.py", "formats/",
+    "models/",
+    "core/secrets.py", "reports/", "runs/data_card.py", "runs/run_store.py", "scoring/",
+    "statistics/metric_formulas.py",
+    "official_bfcl/agentic_scoring.py", "official_bfcl/reply_decoding.py",
+    "official_bfcl/executable_calls.py", "official_bfcl/fair_rule.py", "suites/funcbench/",
+    "suites/m3/judge_questions.py", "suites/m3/call_outcomes.py",
+    "suites/m3/local/answer_checking.py", "suites/m3/local/workspace_state/state_comparison.py",
+    "suites/mfcl_speech/clarification_rules.py", "suites/mfcl_speech/wording_fidelity.py",
+    "suites/mfcl_speech/speech_failure_modes.py", "suites/mfcl_speech/clarification_phrases.py",
+    "language/word_likeness.py", "suites/mfcl_vision/final_answer.py",
+    "suites/mfcl_vision/baselines/", "suites/multinet/answer_parsing.py",
+    "environments/page_corpus.py", "environments/mcp/result_content.py",
+    "environments/mcp/sandbox_denials.py", "environments/mcp/stdio_process.py",
+    "environments/mcp/mcp_environment.py", "environments/memory_environment.py",
+    "environments/html_conversion.py", "environments/public_web.py",
 )  # fmt: skip
 SHORT = {
-    "models/status.py": "the first 4,000 characters of a complaint",
-    "suites/mfcl/phrases.py": "8,000 characters of a sentence",
+    "models/complaint_outcome.py": "the first 4,000 characters of a complaint",
+    "suites/mfcl_speech/clarification_phrases.py": "8,000 characters of a sentence",
 }
 """Files whose patterns see no more than a few thousand characters: their work is bounded by that,
 and only growth beyond the square of the text is refused."""
 MADE = {
-    ("agents/executor.py", "search"), ("models/doctor.py", "findall"),
-    ("score/answer.py", "search"), ("models/baselines/desk_rows.py", "search"),
-    ("models/baselines/desk_text.py", "search"),
-    ("models/baselines/desk_time.py", "search"), ("suites/funcbench/answer.py", "finditer"),
-    ("suites/m3/local/reply.py", "finditer"), ("suites/m3/local/reply.py", "sub"),
-    ("suites/mfcl/faithful.py", "search"), ("suites/mfcl/modes.py", "finditer"),
-    ("suites/mfcl/vision/baselines/question.py", "search"),
+    ("agents/executor.py", "search"), ("models/endpoint_probes.py", "findall"),
+    ("scoring/answer_matching.py", "search"), ("baselines/desk_rows.py", "search"),
+    ("baselines/desk_text_files.py", "search"),
+    ("baselines/desk_times.py", "search"), ("suites/funcbench/answer_parser.py", "finditer"),
+    ("suites/m3/local/answer_checking.py", "finditer"),
+    ("suites/m3/local/answer_checking.py", "sub"),
+    ("suites/mfcl_speech/wording_fidelity.py", "search"),
+    ("suites/mfcl_speech/speech_failure_modes.py", "finditer"),
+    ("suites/mfcl_vision/baselines/question_analysis.py", "search"),
 }  # fmt: skip
 """Patterns made as the program runs: a fixed frame around an escaped name, or a list of words."""
 
@@ -139,12 +162,12 @@ def test_every_pattern_of_foreign_text_is_tried_or_listed() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"
     }
     assert inside == {  # of names and keys of the user's, joined; and one of fixed word lists
-        "models/baselines/spans.py: phrase",
-        "models/encode.py: __init__",
-        "models/mask.py: __init__",
-        "suites/m3/local/reply.py: _shape",
-        "suites/m3/local/reply.py: _spelt",
-        "suites/m3/outcome.py: _any",
+        "baselines/text_spans.py: take_phrase",
+        "models/wires/chat_request.py: __init__",
+        "models/secret_mask.py: __init__",
+        "suites/m3/local/answer_checking.py: _code_pattern",
+        "suites/m3/local/answer_checking.py: _name_pattern",
+        "suites/m3/call_outcomes.py: _any_pattern",
     }
 
 
@@ -162,19 +185,21 @@ def test_patterns_take_linear_time(path: Path) -> None:
 
 # --- functions --------------------------------------------------------------------------
 
-_MASK = Mask("sk-aaaaaaaaaaaaaaaab", ())
+_MASK = SecretMask("sk-aaaaaaaaaaaaaaaab", ())
 _TOOLS = (Tool(name="aa"), Tool(name="b"))
 
 
 def _arguments(text: str) -> Reply:
     head = '{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"a":'
-    return decode.reply((head + text + "}}}]}}]}").encode("utf-8", "surrogatepass"), {}, 0.0)
+    return chat_reply.decode_reply(
+        (head + text + "}}}]}}]}").encode("utf-8", "surrogatepass"), {}, 0.0
+    )
 
 
 def _spoken(text: str) -> None:
-    for sentence in phrases.sentences(text):
-        phrases.sort(sentence)
-        phrases.slots(sentence)
+    for sentence in clarification_phrases.split_sentences(text):
+        clarification_phrases.classify_sentence(sentence)
+        clarification_phrases.read_back_slots(sentence)
 
 
 def _kinds(convert: Callable[..., Any], *names: str) -> dict[str, Callable[[str], object]]:
@@ -186,69 +211,81 @@ def _converted(convert: Callable[..., Any], kind: str, text: str) -> object:
 
 
 def _forms() -> dict[str, Callable[[str], object]]:
-    forms: tuple[Form, ...] = ("python", "json", "verbose_xml", "concise_xml")
+    forms: tuple[CallForm, ...] = ("python", "json", "verbose_xml", "concise_xml")
     return {f"calls as {form}": partial(_called, form) for form in forms}
 
 
-def _called(form: Form, text: str) -> object:
-    return calls_in_reply.read(text, form)
+def _called(form: CallForm, text: str) -> object:
+    return calls_in_reply.parse_reply(text, form)
 
 
 READERS: dict[str, Callable[[str], object]] = {
     "arguments sent as an object": _arguments,
-    "a body": lambda text: decode.reply(text.encode("utf-8", "surrogatepass"), {}, 0.0),
+    "a body": lambda text: chat_reply.decode_reply(text.encode("utf-8", "surrogatepass"), {}, 0.0),
     "mask": _MASK,
-    "mask, cut": lambda text: _MASK.cut(text, 4000),
-    "JSON": codec.loads,
-    "rows": codec.rows,
-    "escape": codec.escape,
-    "restore": codec.restore,
-    "thoughts": staged.thoughtless,
-    "stages": staged.read,
-    "Java by brackets": java.rough,
-    "JavaScript by brackets": javascript.rough,
-    "JSON calls": json_calls.parse,
-    "JSON calls, whole": json_calls.whole,
-    "Python calls": python.parse,
-    "Python calls, whole": python.whole,
+    "mask, cut": lambda text: _MASK.cut_text(text, 4000),
+    "JSON": json_codec.parse_json,
+    "rows": json_codec.parse_rows,
+    "escape": json_codec.escape_surrogates,
+    "restore": json_codec.restore_surrogates,
+    "thoughts": executor_json.strip_thoughts,
+    "stages": executor_json.parse_calls,
+    "Java by brackets": java_calls.parse_roughly,
+    "JavaScript by brackets": javascript_calls.parse_roughly,
+    "JSON calls": json_calls.parse_calls,
+    "JSON calls, whole": json_calls.parse_complete_calls,
+    "Python calls": python_calls.parse_calls,
+    "Python calls, whole": python_calls.parse_written_calls,
     **_forms(),
-    "attempted": calls_in_reply.attempted,
-    "sketch": sketch.call,
-    "XML": xml.verbose,
-    "XML, concise": xml.concise,
-    "brackets": lambda text: brackets.split(text, 0, "\"'"),
-    **{f"Java {name}": it for name, it in _kinds(
-        java_values.convert, "ArrayList", "Array", "HashMap", "long", "float", "any").items()},
-    **{f"JavaScript {name}": it for name, it in _kinds(
-        javascript_values.convert, "array", "dict", "float", "Bigint", "any").items()},
-    **{f"literal {name}": it for name, it in _kinds(
-        literal.convert, "ArrayList", "Array", "HashMap", "any").items()},
-    "literal": literal.read,
-    "a number": kinds.number,
-    "answer, official": lambda text: answer.official(text, ["aa", "1"]),
-    "answer, fair": lambda text: answer.fair(text, ["aa", "$1"]),
-    "answer's field": answer.field,
-    "similarity": similarity.plain,
-    "values": values.normal,
-    "integer": lambda text: integer.read(text, "aa"),
+    "attempted": calls_in_reply.looks_like_calls,
+    "sketch": rough_call_parser.parse_call,
+    "XML": xml_calls.parse_verbose,
+    "XML, concise": xml_calls.parse_concise,
+    "brackets": lambda text: brackets.split_at_commas(text, 0, "\"'"),
+    **{
+        f"Java {name}": it
+        for name, it in _kinds(
+            java_values.convert_java_value, "ArrayList", "Array", "HashMap", "long", "float", "any"
+        ).items()
+    },
+    **{
+        f"JavaScript {name}": it
+        for name, it in _kinds(
+            javascript_values.convert_javascript_value, "array", "dict", "float", "Bigint", "any"
+        ).items()
+    },
+    **{
+        f"literal {name}": it
+        for name, it in _kinds(
+            java_collections.convert_java_collection, "ArrayList", "Array", "HashMap", "any"
+        ).items()
+    },
+    "literal": java_collections.parse_collection,
+    "a number": value_conversion.parse_number,
+    "answer, official": lambda text: answer_matching.find_answer_official(text, ["aa", "1"]),
+    "answer, fair": lambda text: answer_matching.find_answer_fair(text, ["aa", "$1"]),
+    "answer's field": answer_matching.extract_answer_field,
+    "similarity": text_similarity.normalise_text,
+    "values": value_matching.normalise_text,
+    "integer": lambda text: integer.parse_answer(text, "aa"),
     "questions": _spoken,
-    "tokens": words.tokens,
-    "final answer": seen.read,
-    "answer, tidied": seen.tidy,
-    "claims": lambda text: claims.check(text, ["1.5", "aa"], ["b"]),
-    "a judge's mark": lambda text: judge.read(Reply(text=text), 10.0),
-    "a judge's marks": lambda text: judge.read_steps(Reply(text=text), 3, 10.0),
-    "a tool's failure": lambda text: outcome.failed(Result(parts=(Text(text),))),
-    "choices": lambda text: choices.calls(text, "paper"),
-    "an action": execution.parsed,
-    "tools of a plan": lambda text: executor.select(text, _TOOLS),
-    "a page": page.bare,
-    "shown": tables.visible,
-    "embedded": episode.embed,
-    "a card": card.plain,
-    "keys by look": private.stored,
-    "keys in a text": lambda text: list(private.of_text(text)),
-}  # fmt: skip
+    "tokens": word_likeness.split_tokens,
+    "final answer": seen.parse_final_message,
+    "answer, tidied": seen.canonical_answer,
+    "claims": lambda text: claims.check_answer(text, ["1.5", "aa"], ["b"]),
+    "a judge's mark": lambda text: judge_questions.parse_score(Reply(text=text), 10.0),
+    "a judge's marks": lambda text: judge_questions.parse_step_scores(Reply(text=text), 3, 10.0),
+    "a tool's failure": lambda text: call_outcomes.is_error_result(Result(parts=(Text(text),))),
+    "choices": lambda text: choices.extract_calls(text, "paper"),
+    "an action": executable_calls.parse_literal_call,
+    "tools of a plan": lambda text: executor.select_named_tools(text, _TOOLS),
+    "a page": html_conversion.html_to_text,
+    "shown": table_format.visible_text,
+    "embedded": episode_block.embed_json,
+    "a card": data_card.escape_markdown,
+    "keys by look": secrets.mask_model_spec,
+    "keys in a text": lambda text: list(secrets.secrets_in_text(text)),
+}
 """Java and JavaScript by grammar are not here: `dialects.parse.grammar` bounds their processor
 time, as their grammars recover from errors in more than linear time."""
 
@@ -276,7 +313,7 @@ def _texts() -> Iterator[Callable[[int], str]]:
 def test_readers_take_linear_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read = READERS[name]
     # of a short text the tree is kept: read anew it would seem to take no time at all
-    monkeypatch.setattr(python, "_kept", python._tree)
+    monkeypatch.setattr(python_calls, "_cached_syntax_tree", python_calls._syntax_tree)
 
     def call(text: str) -> None:
         with suppress(Exception):  # refusing a text is as good as reading it, if it is quick

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolmark.api import arun, compare, load, open_run, rescore, run, write_report
+    from toolmark.core.records import Score, Task, Trajectory
     from toolmark.runs.suite import Suite
-    from toolmark.types import Score, Task, Trajectory
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "Score": "toolmark.types",
+_MODULE_BY_NAME = {
+    "Score": "toolmark.core.records",
     "Suite": "toolmark.runs.suite",
-    "Task": "toolmark.types",
-    "Trajectory": "toolmark.types",
+    "Task": "toolmark.core.records",
+    "Trajectory": "toolmark.core.records",
     "arun": "toolmark.api",
     "compare": "toolmark.api",
     "load": "toolmark.api",
@@ -41,9 +41,9 @@ __all__ = [  # noqa: RUF022 - the order of use
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULE_BY_NAME:
         raise AttributeError(f"module 'toolmark' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(_MODULE_BY_NAME[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The public functions. One async door (`arun`), one sync door (`run`)."""
+"""The public functions; `arun` is asynchronous, `run` is its synchronous form."""
 
 from __future__ import annotations
 
@@ -14,60 +14,72 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import uvloop
 from msgspec import structs
 
-from toolmark import suites
-from toolmark.errors import Rejected, UsageError, alike, near
-from toolmark.files import inside
-from toolmark.media import Media
-from toolmark.models import doctor
-from toolmark.models.openai import TIMEOUT_S
-from toolmark.models.policy import CONNECTIONS, RETRIES
-from toolmark.models.resolve import resolve
-from toolmark.models.sound import Form
-from toolmark.runs import begin, finishing, folders, identity, request, runner
-from toolmark.runs.lifecycle import finishing_command
-from toolmark.runs.plan import Plan, select
-from toolmark.runs.store import Folder, Run
+from toolmark.core.errors import Rejected, UsageError, join_reasons, suggest_names
+from toolmark.core.files import is_inside
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Control, Model, Task
+from toolmark.environments.mcp import sandbox as boxes
+from toolmark.models import endpoint_probes
+from toolmark.models.audio_encoding import AudioFormat
+from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
+from toolmark.models.wires.chat_completions import TIMEOUT_S
+from toolmark.runs import (
+    code_hashes,
+    run_creation,
+    run_finalization,
+    run_folders,
+    run_request,
+    runner,
+)
+from toolmark.runs.run_lifecycle import finishing_command
+from toolmark.runs.run_plan import Plan
+from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.suite import Scorer, Suite
-from toolmark.suites import made
-from toolmark.types import Instrument, Model, Task
-from toolmark.worlds.mcp import sandbox as boxes
+from toolmark.runs.task_selection import select_tasks
+from toolmark.suites import exported_sets, suite_registry
+from toolmark.suites.model_registry import make_model
 
 if TYPE_CHECKING:
-    from toolmark.report.compare import Comparison
+    from toolmark.reports.run_comparison import Comparison
 
 
-RUNS = "runs"
+DEFAULT_LOG_DIR = "runs"
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def load(name: str, **knobs: Any) -> Suite:
-    """Return a suite with these knobs: an iterable of Tasks with a length.
+def load(name: str, **parameters: Any) -> Suite:
+    """Return a suite with these parameters: an iterable of Tasks with a length.
 
-    Raises UsageError naming the nearest valid word for an unknown suite or knob.
+    Raises UsageError naming the nearest valid name for an unknown suite or suite parameter.
     """
-    return suites.load(name, **knobs)
+    return suite_registry.load_suite(name, **parameters)
 
 
-def _confined(
-    door: Callable[_P, Coroutine[Any, Any, _R]],
+def _apply_sandbox_setting(
+    function: Callable[_P, Coroutine[Any, Any, _R]],
 ) -> Callable[_P, Coroutine[Any, Any, _R]]:
-    """Let what a run starts be sandboxed as it asks, and see nothing of its answers."""
+    """Return a function that applies its `sandbox` setting and hides its results from sandboxes."""
 
-    @functools.wraps(door)
-    async def confined(*asked: _P.args, **settings: _P.kwargs) -> _R:
-        named = [RUNS, settings.get("log_dir"), settings.get("tasks")]
-        places = [place for place in named if isinstance(place, str | Path) and str(place)]
-        with boxes.setting(settings.get("sandbox", "required")), boxes.hiding(*places):
-            return await door(*asked, **settings)
+    @functools.wraps(function)
+    async def sandboxed(*args: _P.args, **settings: _P.kwargs) -> _R:
+        candidates = [DEFAULT_LOG_DIR, settings.get("log_dir"), settings.get("tasks")]
+        hidden_paths = [
+            place for place in candidates if isinstance(place, str | Path) and str(place)
+        ]
+        with (
+            boxes.use_setting(settings.get("sandbox", "required")),
+            boxes.hide_paths(*hidden_paths),
+        ):
+            return await function(*args, **settings)
 
-    return confined
+    return sandboxed
 
 
-@_confined
+@_apply_sandbox_setting
 async def arun(
     suite: Suite,
-    model: str | Model | Instrument | type[Model],
+    model: str | Model | Control | type[Model],
     *,
     dialect: str | None = None,
     temperature: float | None = None,
@@ -82,56 +94,55 @@ async def arun(
     ids: str | Sequence[str] = (),
     sample: int | None = None,
     tasks: str | Path = "",
-    log_dir: str | Path = RUNS,
+    log_dir: str | Path = DEFAULT_LOG_DIR,
     cache: str | Path | None = None,
-    max_connections: int = CONNECTIONS,
-    max_retries: int = RETRIES,
+    max_connections: int = DEFAULT_CONNECTIONS,
+    max_retries: int = DEFAULT_RETRIES,
     timeout_s: float = TIMEOUT_S,
     time_limit_s: float | None = None,
-    audio_format: Form = "wav",
+    audio_format: AudioFormat = "wav",
     resume: bool = True,
     continue_: bool = False,
     sandbox: str = "required",
     command: str = "",
-    watch: runner.Watcher | None = None,
+    watch: runner.ProgressWatcher | None = None,
     stop: asyncio.Event | None = None,
 ) -> Run:
     """Run a suite on a model and return the run.
 
-    Settings left at None are the suite's own, else the endpoint's. The newest run of the same
-    request goes on where episodes, scores or its summary are missing, unless `resume` is False;
-    with `continue_` also after edits of your code. What is stored is never asked again. `sample`
-    draws that
-    many tasks spread over the categories; `tasks` takes the tasks from a JSONL file, or a folder
-    that `make` wrote. `audio_format` is how an endpoint gets sound: wav, or mp3, which is smaller.
-    An episode that takes longer than `time_limit_s` is not run; whoever continues the run may set
-    another limit.
+    Settings left at None have the suite's own values, else the endpoint's. The newest run of the
+    same request is continued if episodes, scores or its summary are missing, unless `resume` is
+    False. With `continue_` it is also continued after edits of your code. What is stored is never
+    asked again. `sample` draws that many tasks spread over the categories. `tasks` takes the tasks
+    from a JSONL file, or from a folder that `make` wrote. `audio_format` is the form in which an
+    endpoint gets sound: wav, or mp3, which is smaller. An episode that takes longer than
+    `time_limit_s` seconds is not run; another limit may be set when the run is continued.
 
-    A model object is an `async (Request) -> Reply`, or a class that makes one, given the `media`
-    of the run if it takes them; it is paced, retried and cached like an endpoint.
-    Its run is continued where it can be told from others: by a `.name`, or as a function at the
-    top of a file; and where the file was not edited.
+    A model object is an `async (Request) -> Reply`, or a class that makes one. The class gets the
+    `media` of the run if it takes them. The model is paced, retried and cached like an endpoint.
+    Its run is continued if the model can be distinguished from others: by a `.name`, or as a
+    function at the top of a file; and if the file was not edited.
 
-    MCP servers that toolmark starts run in a sandbox; where there is none the run is refused,
+    MCP servers that toolmark starts run in a sandbox. Where there is none the run is refused,
     unless `sandbox` is "off", which every report shows.
 
-    Raises UsageError for a request that cannot be, Rejected when the endpoint refuses it
-    (what was done is kept), DataError for damaged files.
+    Raises UsageError for a request that is not possible, Rejected when the endpoint refuses it
+    (what was done is stored), DataError for damaged files.
     """
-    suite = made.adopted(_suite(suite), tasks)
-    drawn = request.sampling(
+    suite = exported_sets.adopt_exported_set(_check_suite(suite), tasks)
+    sampling = run_request.check_sampling_request(
         extra_body,
         temperature=temperature,
         top_p=top_p,
         max_tokens=max_tokens,
         reasoning_effort=reasoning_effort,
     )
-    plan, sure = request.plan(
+    plan, can_resume = run_request.make_plan(
         suite,
         model,
-        dialect=dialect_of(suite, dialect),
+        dialect=tool_format_of(suite, dialect),
         base_url=base_url,
-        sampling=drawn,
+        sampling=sampling,
         repeats=repeats,
         limit=limit,
         ids=ids,
@@ -139,98 +150,110 @@ async def arun(
         tasks=tasks,
         audio=audio_format,
     )
-    line = request.line(
+    connection = run_request.connection_settings(
         headers, timeout_s=timeout_s, max_connections=max_connections, max_retries=max_retries
     )
-    limit_s = request.time_limit(time_limit_s)
-    kept = None if cache is None else request.place("cache", cache)
-    place = request.place("log_dir", log_dir)
-    choice = folders.Choice(None)
+    limit_s = run_request.check_time_limit(time_limit_s)
+    cache_folder = None if cache is None else run_request.check_path("cache", cache)
+    runs_folder = run_request.check_path("log_dir", log_dir)
+    choice = run_folders.RunChoice(None)
     if continue_ and not resume:
         raise UsageError("a new run cannot be one that goes on: leave out one of the two")
-    if resume and sure:
-        goes_on = partial(begin.why_new, suite=suite, plan=plan)
-        shared = identity.shared(suite)
-        choice = folders.choose(place, plan, goes_on, accept_edits=continue_, shared=shared)
-    asks = choice.run is None or len(choice.run.done()) < choice.run.info.n_episodes
-    if asks:
-        able(suite, plan)
-    fresh = choice.run is None
-    path = folders.claim(place, plan) if choice.run is None else choice.run.path
-    watch = _telling(watch, choice.lines)
-    make = partial(resolve, model, base_url=base_url, cache=kept, **structs.asdict(line))
+    if resume and can_resume:
+        find_difference = partial(run_creation.reason_for_new_run, suite=suite, plan=plan)
+        shared = code_hashes.modules_shared_with_scorer(suite)
+        choice = run_folders.choose_run(
+            runs_folder, plan, find_difference, accept_edits=continue_, shared_modules=shared
+        )
+    has_missing_episodes = (
+        choice.run is None or len(choice.run.completed_episodes()) < choice.run.info.n_episodes
+    )
+    if has_missing_episodes:
+        check_runnable(suite, plan)
+    is_new = choice.run is None
+    path = run_folders.claim_folder(runs_folder, plan) if choice.run is None else choice.run.path
+    watch = _announce_start(watch, choice.lines)
+    make = partial(
+        make_model, model, base_url=base_url, cache=cache_folder, **structs.asdict(connection)
+    )
     player = None
-    if asks:
-        player = await _begun(path, plan, suite, make, fresh=fresh, watch=watch, command=command)
+    if has_missing_episodes:
+        player = await _prepare_model_and_run(
+            path, plan, suite, make, is_new=is_new, watch=watch, command=command
+        )
     try:
-        with _told(path, fresh=fresh), Folder(path) as folder:
+        with _handle_refusal(path, is_new=is_new), RunWriter(path) as folder:
             if choice.accepted:
-                folder.accept(plan)
-            if asks and not fresh:
-                begin.mend(folder, suite, plan, partial(finished, suite, watch=watch))
-            await _play(folder, suite, player, max_connections, limit_s, watch, stop)
+                folder.accept_edits(plan)
+            if has_missing_episodes and not is_new:
+                run_creation.remake_broken_tasks(
+                    folder, suite, plan, partial(finish_tasks, suite, watch=watch)
+                )
+            await _execute_run(folder, suite, player, max_connections, limit_s, watch, stop)
     finally:
         if player is not None:
-            await _closed(player)
+            await _close_model(player)
     return Run(path)
 
 
-def _telling(watch: runner.Watcher | None, lines: tuple[str, ...]) -> runner.Watcher | None:
-    """Let a watcher know with all that it sees why this run goes on, or why a new one begins."""
+def _announce_start(
+    watch: runner.ProgressWatcher | None, lines: tuple[str, ...]
+) -> runner.ProgressWatcher | None:
+    """Return a watcher that is also given the reason why a run is continued or a new one begins."""
     if watch is None or not lines:
         return watch
 
-    def told(progress: runner.Progress) -> None:
-        progress.begun = lines
+    def watch_with_lines(progress: runner.Progress) -> None:
+        progress.start_notes = lines
         watch(progress)
 
-    return told
+    return watch_with_lines
 
 
-async def _begun(
+async def _prepare_model_and_run(
     path: Path,
     plan: Plan,
     suite: Suite,
-    make: Callable[..., Model | Instrument],
+    make: Callable[..., Model | Control],
     *,
-    fresh: bool,
-    watch: runner.Watcher | None,
+    is_new: bool,
+    watch: runner.ProgressWatcher | None,
     command: str,
-) -> Model | Instrument:
-    """Make the model, and fill the folder of a new run, of which nothing is left on failure."""
-    media = Media(path / "media")
-    player: Model | Instrument | None = None
+) -> Model | Control:
+    """Make the model and fill the folder of a new run; on failure the new folder is removed."""
+    media = MediaStore(path / "media")
+    player: Model | Control | None = None
     try:
         player = make(suite=suite, media=media, audio=plan.audio)
-        if isinstance(player, Instrument):  # its options are wrong now or never
+        if isinstance(player, Control):  # wrong options of a control show here
             player.bind(next(iter(suite)), 0)
-        if fresh and suite.hears:
-            await doctor.listen(player, media, ask=bool(plan.base_url))
-        if fresh:
-            begin.create(path, plan, suite, finished(suite, plan, watch), command)
+        if is_new and suite.hears:
+            await endpoint_probes.check_audio_input(player, media, send_probe=bool(plan.base_url))
+        if is_new:
+            run_creation.create_run(path, plan, suite, finish_tasks(suite, plan, watch), command)
         return player
     except BaseException:
         if player is not None:
-            await _closed(player)
-        if fresh and path.exists():
-            folders.discard(path)
+            await _close_model(player)
+        if is_new and path.exists():
+            run_folders.discard_folder(path)
         raise
 
 
-async def _play(
-    folder: Folder,
+async def _execute_run(
+    folder: RunWriter,
     suite: Suite,
-    player: Model | Instrument | None,
+    player: Model | Control | None,
     max_connections: int,
     time_limit_s: float | None,
-    watch: runner.Watcher | None,
+    watch: runner.ProgressWatcher | None,
     stop: asyncio.Event | None,
 ) -> None:
-    """Run what is missing, for which there is a player, and finish the run; note what to know."""
+    """Run the missing episodes with `player`, finish the run, and record its notes."""
     plan = folder.run.info.plan
     if not plan.tasks and suite.notes:
-        folder.note(notes={"data": suite.notes})
-    await runner.execute(
+        folder.update_info(notes={"data": suite.notes})
+    await runner.execute_run(
         folder,
         suite,
         player,
@@ -240,41 +263,41 @@ async def _play(
         watch=watch,
         stop=stop,
     )
-    folder.note(dropped=getattr(player, "dropped", ()))
+    folder.update_info(dropped=getattr(player, "dropped", ()))
 
 
 @contextmanager
-def _told(path: Path, *, fresh: bool) -> Iterator[None]:
-    """Say which run a refusal ended; take a new one back that turns out to be wrongly asked."""
+def _handle_refusal(path: Path, *, is_new: bool) -> Iterator[None]:
+    """Add the run folder to a refusal; withdraw a new run whose request turns out to be wrong."""
     try:
         yield
     except Rejected as error:
         error.run_dir = str(path)
         raise
     except UsageError:
-        if fresh:
-            folders.withdraw(path)
+        if is_new:
+            run_folders.withdraw_run(path)
         raise
 
 
-def _shown(
-    door: Callable[_P, Coroutine[Any, Any, _R]],
+def _with_signature_of(
+    function: Callable[_P, Coroutine[Any, Any, _R]],
 ) -> Callable[[Callable[..., _R]], Callable[_P, _R]]:
-    """Let a function show the parameters of an async one: to readers, notebooks, type checkers."""
+    """Give a function the signature of an async one, for readers, notebooks and type checkers."""
 
-    def dress(plain: Callable[..., _R]) -> Callable[_P, _R]:
-        plain.__signature__ = inspect.signature(door)  # type: ignore[attr-defined]
-        return plain
+    def copy_signature(wrapper: Callable[..., _R]) -> Callable[_P, _R]:
+        wrapper.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        return wrapper
 
-    return dress
+    return copy_signature
 
 
-@_shown(arun)
-def run(*asked: Any, **settings: Any) -> Run:
-    """Do what `arun` does, with the same parameters, from code that is not async."""
+@_with_signature_of(arun)
+def run(*args: Any, **settings: Any) -> Run:
+    """Run a suite as `arun` does, with the same parameters, from code that is not async."""
     if asyncio._get_running_loop() is not None:
         raise UsageError("a loop is running already (a notebook?): use `await tm.arun(...)`")
-    return uvloop.run(arun(*asked, **settings))
+    return uvloop.run(arun(*args, **settings))
 
 
 def open_run(path: str | Path) -> Run:
@@ -283,143 +306,147 @@ def open_run(path: str | Path) -> Run:
 
 
 def rescore(run: Run | str | Path, scorer: Scorer | None = None) -> Run:
-    """Score a stored run anew without asking the model; returns the run.
+    """Score a stored run again without asking the model; returns the run.
 
-    A run of your own suite needs its `scorer`, unless the code that the run was made with is as the
-    run recorded it: it is imported then. Raises UsageError where it is not, and for a scorer of
-    another suite; the old scores stay.
+    A run of your own suite needs its `scorer`, unless the code of the run is unchanged since the
+    run recorded it; then the scorer is imported. Raises UsageError if the code has changed, and for
+    a scorer of another suite; the old scores are not changed.
     """
     opened = run if isinstance(run, Run) else open_run(run)
-    finishing.rescore(opened, judge_of(opened, scorer))
+    run_finalization.rescore_run(opened, scorer_for_run(opened, scorer))
     return opened
 
 
-def compare(a: Run, b: Run, *, reading: str | None = None, differing: bool = False) -> Comparison:
+def compare(a: Run, b: Run, *, rule: str | None = None, differing: bool = False) -> Comparison:
     """Compare two runs item by item: paired difference with interval and exact test.
 
-    The headline reading is compared unless another `reading` is named. Where tasks differ in
-    content under one id nothing is tested, unless `differing` asks for it. Nothing is needed but
-    the two folders.
+    The headline grading rule is compared unless `rule` names another. Where tasks have the same id
+    but different content nothing is tested, unless `differing` is True. Only the two folders are
+    needed.
     """
-    from toolmark.report import compare as comparing
+    from toolmark.reports import run_comparison as comparing
 
-    return comparing.compare(a, b, reading, differing=differing)
+    return comparing.compare_runs(a, b, rule, allow_differing=differing)
 
 
 def write_report(*runs: Run, path: str | Path | None = None) -> Path:
-    """Write one self-contained HTML page over the runs; by default into the first one's folder.
+    """Write one self-contained HTML page over the runs, by default into the first run's folder.
 
-    Nothing is needed but their folders. A run that is not scored is shown as far as it is stored.
+    Only their folders are needed. A run without scores is shown as far as it is stored.
     """
-    from toolmark.report import page
+    from toolmark.reports import html_report
 
     if not runs:
         raise UsageError("no run to report on")
     target = Path(path) if path is not None else runs[0].path / "report.html"
-    return page.write(runs, target)
+    return html_report.write_report(runs, target)
 
 
-def judge_of(run: Run, given: Scorer | None = None) -> Scorer:
-    """Return who judges a run: its suite's scorer, or `given`. Raises UsageError for another's."""
+def scorer_for_run(run: Run, scorer: Scorer | None = None) -> Scorer:
+    """Return the scorer of a run, or `scorer`; raises UsageError for a scorer of another suite."""
     name = run.info.plan.suite
-    if given is None:
-        return recorded_scorer(run) if run.info.plan.spec else scorer_of(name)
+    if scorer is None:
+        return import_recorded_scorer(run) if run.info.plan.spec else builtin_scorer(name)
     if run.info.plan.spec:
-        return given
-    if name in suites.SUITES and {*given.readings} != {*(own := suites.scorer(name)).readings}:
+        return scorer
+    if name in suite_registry.SUITES and {*scorer.readings} != {
+        *(builtin := suite_registry.load_scorer(name)).readings
+    }:
         raise UsageError(
-            f"{run.path} is of {name}, which is judged in {', '.join(own.readings)}; the scorer "
-            f"given judges in {', '.join(given.readings)}: leave it out"
+            f"{run.path} is of {name}, which is judged in {', '.join(builtin.readings)}; the "
+            f"scorer given judges in {', '.join(scorer.readings)}: leave it out"
         )
-    return given
+    return scorer
 
 
-def recorded_scorer(run: Run) -> Scorer:
+def import_recorded_scorer(run: Run) -> Scorer:
     """Import the scorer of the suite that a run names, if its code is as the run recorded it.
 
-    Every file of the user's that importing it would run must have the hash in the run's record. A
-    folder's word alone imports nothing: what lies in the folder itself, or in a library, is not
-    taken. Raises UsageError with the command that names the suite.
+    Every user file that the import would run must have the hash in the run's record. The run folder
+    alone must not decide what is imported: a module inside the folder itself, or in a library, is
+    not accepted. Raises UsageError with the command that names the suite.
     """
     spec = run.info.plan.spec
-    known = run.info.plan.modules | run.scorer().files
-    why = ""
+    recorded_hashes = run.info.plan.modules | run.scorer().files
+    problem = ""
     try:
-        found = identity.spec_hashes(spec)
-        other = [name for name, sha256 in found.items() if known.get(name) != sha256]
-        place = identity.spec_file(spec)
-        if not found or place is None:
-            why = f"{spec} is no code of which the run records a hash"
-        elif inside(run.path, place):
-            why = f"{place} lies in the run folder"
-        elif other:
-            why = f"{', '.join(other)} differs from what the run was made with"
+        found = code_hashes.spec_hashes(spec)
+        changed = [name for name, sha256 in found.items() if recorded_hashes.get(name) != sha256]
+        source_file = code_hashes.spec_file(spec)
+        if not found or source_file is None:
+            problem = f"{spec} is no code of which the run records a hash"
+        elif is_inside(run.path, source_file):
+            problem = f"{source_file} lies in the run folder"
+        elif changed:
+            problem = f"{', '.join(changed)} differs from what the run was made with"
     except UsageError as error:
-        why = str(error)
-    if why:
+        problem = str(error)
+    if problem:
         command = finishing_command(run.path, spec)
-        raise UsageError(f"{run.path}: {why}, so nothing was imported; next: {command}")
-    return suites.scorer(spec)
+        raise UsageError(f"{run.path}: {problem}, so nothing was imported; next: {command}")
+    return suite_registry.load_scorer(spec)
 
 
-def scorer_of(name: str) -> Scorer:
-    """Return a built-in suite's scorer. A folder's word is not enough to import other code."""
-    if name not in suites.SUITES:
+def builtin_scorer(name: str) -> Scorer:
+    """Return a built-in suite's scorer; a name in a run folder may not import any other code."""
+    if name not in suite_registry.SUITES:
         raise UsageError(
             f"{name!r} is not a built-in suite, and the run does not name its code; next: toolmark "
             "score RUN --suite FILE.py:NAME, or tm.rescore(run, scorer)"
         )
-    return suites.scorer(name)
+    return suite_registry.load_scorer(name)
 
 
-def finished(suite: Suite, plan: Plan, watch: runner.Watcher | None = None) -> Iterator[Task]:
-    """Go through the tasks of the plan as they are asked; those of a file are finished already.
+def finish_tasks(
+    suite: Suite, plan: Plan, watch: runner.ProgressWatcher | None = None
+) -> Iterator[Task]:
+    """Yield the tasks of the plan as they are asked; tasks from a file are finished already.
 
-    The watcher is told of each that had to be made.
+    The watcher is notified of each task that had to be made.
     """
-    chosen = select(suite, plan, suite.seed)
-    done = chosen if plan.tasks else suite.make(chosen)
-    if watch is None or done is chosen:
-        yield from done
+    chosen = select_tasks(suite, plan, suite.seed)
+    tasks = chosen if plan.tasks else suite.make(chosen)
+    if watch is None or tasks is chosen:
+        yield from tasks
         return
-    n = sum(1 for _ in select(suite, plan, suite.seed))
-    effort = suite.effort(select(suite, plan, suite.seed))
+    n = sum(1 for _ in select_tasks(suite, plan, suite.seed))
+    effort = suite.effort(select_tasks(suite, plan, suite.seed))
     progress = runner.Progress(n_planned=0, n_to_make=n, effort=effort)
     watch(progress)
-    for task in done:
+    for task in tasks:
         progress.n_made += 1
         watch(progress)
         yield task
 
 
-def able(suite: Suite, plan: Plan) -> None:
-    """Raise UsageError, before anything is asked, where no task of the plan could be run."""
+def check_runnable(suite: Suite, plan: Plan) -> None:
+    """Raise UsageError, before any request, if no task of the plan can be run."""
     if suite.sandboxed:
-        boxes.require()
-    lacking = suite.missing(select(suite, plan, suite.seed))
-    if lacking and all(suite.missing([task]) for task in select(suite, plan, suite.seed)):
-        reasons = {name: why.partition("\n")[0] for name, why in lacking.items()}
-        raise UsageError(f"no task can be run: {alike(reasons)}")
+        boxes.require_sandbox()
+    missing = suite.missing(select_tasks(suite, plan, suite.seed))
+    if missing and all(suite.missing([task]) for task in select_tasks(suite, plan, suite.seed)):
+        reasons = {name: reason.partition("\n")[0] for name, reason in missing.items()}
+        raise UsageError(f"no task can be run: {join_reasons(reasons)}")
 
 
-def dialect_of(suite: Suite, name: str | None) -> str:
-    """Return the dialect of that name, the suite's own for None. Raises UsageError."""
+def tool_format_of(suite: Suite, name: str | None) -> str:
+    """Return the name of the tool format, the suite's own for None; raises UsageError."""
     if name is None:
         return next(iter(suite.dialects))
     if name not in suite.dialects:
         raise UsageError(
-            f"suite {suite.name!r} has no dialect {name!r}{near(name, suite.dialects)}"
+            f"suite {suite.name!r} has no dialect {name!r}{suggest_names(name, suite.dialects)}"
         )
     return name
 
 
-def _suite(given: object) -> Suite:
-    if not isinstance(given, Suite):
-        raise UsageError(f"expected a Suite, got {given!r}; next: tm.load(NAME)")
-    return given
+def _check_suite(value: object) -> Suite:
+    if not isinstance(value, Suite):
+        raise UsageError(f"expected a Suite, got {value!r}; next: tm.load(NAME)")
+    return value
 
 
-async def _closed(model: Model | Instrument) -> None:
+async def _close_model(model: Model | Control) -> None:
     close = getattr(model, "close", None)
     if close is not None:
         await close()

@@ -17,15 +17,12 @@ from hypothesis import strategies as st
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.agents.executor import Executor, joined, nearest, select
-from toolmark.agents.paced import Paced, phase
-from toolmark.agents.pool import Pool
-from toolmark.dialects.native import NATIVE
-from toolmark.dialects.staged import STAGED
-from toolmark.errors import Timeout, WorldError
-from toolmark.media import Media
-from toolmark.runs.suite import Suite
-from toolmark.types import (
+from toolmark.agents.executor import Executor, join_user_messages, nearest_tools, select_named_tools
+from toolmark.agents.phased_model import PhasedModel, phase_of_request
+from toolmark.agents.picture_paths import PicturePaths
+from toolmark.core.errors import Timeout, ToolEnvironmentError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import (
     Call,
     Image,
     Limits,
@@ -43,8 +40,11 @@ from toolmark.types import (
     Turn,
     Usage,
 )
-from toolmark.worlds.cassette import Cassette
-from toolmark.worlds.recorded import Mode, Recorded
+from toolmark.environments.cassette import Cassette
+from toolmark.environments.replay_environment import RecordingFactory, ReplayMode
+from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
+from toolmark.formats.native_format import NATIVE_FORMAT
+from toolmark.runs.suite import Suite
 
 TOOLS = (
     Tool(name="clock/now", description="Tell the time.\nNo arguments."),
@@ -85,7 +85,7 @@ class Shop:
         if call.name == "clock/now":
             return Result(parts=(Text("noon"), PICTURE), structured={"images": ["/w/a.png"]})
         if call.name == "shop/dead":
-            raise WorldError("the shop burnt down")
+            raise ToolEnvironmentError("the shop burnt down")
         return Result(parts=(Text(f"<{call.arguments}>"),), is_error=call.name != "shop/find")
 
     async def final_state(self) -> int:
@@ -111,7 +111,7 @@ class Mind:
 
     async def __call__(self, request: Request, /) -> Reply:
         self.requests.append(request)
-        asked = phase(request)
+        asked = phase_of_request(request)
         left = self.lists.get(asked)
         text = left.pop(0) if left else self.said[asked]
         if text == "<slow>":
@@ -122,7 +122,9 @@ class Mind:
         return Reply(text=text, usage=used, latency_s=1.0)
 
     def last(self, asked: str) -> str:
-        return next(r.messages[-1].text for r in reversed(self.requests) if phase(r) == asked)
+        return next(
+            r.messages[-1].text for r in reversed(self.requests) if phase_of_request(r) == asked
+        )
 
 
 def play(
@@ -130,7 +132,7 @@ def play(
 ) -> Trajectory:
     executor = Executor(**own)
     return asyncio.run(
-        executor(asked or task(), mind, NATIVE, shop or Shop(), Sampling(max_tokens=9), 2)
+        executor(asked or task(), mind, NATIVE_FORMAT, shop or Shop(), Sampling(max_tokens=9), 2)
     )
 
 
@@ -205,7 +207,7 @@ def test_results_are_heard_under_their_names_with_pictures_as_pixels() -> None:
 def test_paths_of_pictures_are_listed_once_they_are_made() -> None:
     mind = Mind(process=[calls(("clock/now", {})), FIND], decide=["no", "yes"])
     play(mind)
-    process = [r.messages[-1].text for r in mind.requests if phase(r) == "process"]
+    process = [r.messages[-1].text for r in mind.requests if phase_of_request(r) == "process"]
     assert "Image list" not in process[0]
     assert "Image list:\n- path: /w/a.png\n" in process[1]
     bare = Mind(process=[calls(("clock/now", {})), FIND], decide=["no", "yes"])
@@ -286,11 +288,11 @@ def test_a_conversation_too_long_ends_the_episode(asked: str) -> None:
 def test_steps_survive_errors_of_endpoint_and_world() -> None:
     for mind, error, n in (
         (Mind(decide="<slow>"), Timeout, 2),
-        (Mind(process=calls(("shop/dead", {}), ("shop/find", {}))), WorldError, 2),
+        (Mind(process=calls(("shop/dead", {}), ("shop/find", {}))), ToolEnvironmentError, 2),
     ):
         steps: list[Step] = []
         with pytest.raises(error):
-            asyncio.run(Executor()(task(), mind, NATIVE, Shop(), Sampling(), steps=steps))
+            asyncio.run(Executor()(task(), mind, NATIVE_FORMAT, Shop(), Sampling(), steps=steps))
         assert len(steps) == n
 
 
@@ -314,7 +316,7 @@ def test_tools_are_chosen_by_name_and_colon_then_by_name() -> None:
     tools = tuple(Tool(name=name) for name in ("b/x", "ab/x", "b/xy", "c/z"))
 
     def names(plan: str) -> list[str]:
-        return [tool.name for tool in select(plan, tools)]
+        return [tool.name for tool in select_named_tools(plan, tools)]
 
     assert names("C/Z: why\n- `b/x`: then") == ["b/x", "c/z"]
     assert names("**ab/x**: only this, not b/xy") == ["ab/x"]
@@ -326,20 +328,20 @@ def test_tools_are_chosen_by_name_and_colon_then_by_name() -> None:
 @given(st.text(max_size=60), st.lists(st.text(max_size=12), max_size=6), st.integers(0, 8))
 def test_choosing_never_invents_and_keeps_the_order(text: str, names: list[str], n: int) -> None:
     tools = tuple(Tool(name=name) for name in dict.fromkeys(names))
-    for found in (select(text, tools), nearest(text, tools, n)):
+    for found in (select_named_tools(text, tools), nearest_tools(text, tools, n)):
         assert [tool for tool in tools if tool in found] == list(found)
-    assert len(nearest(text, tools, n)) == min(n, len(tools))
+    assert len(nearest_tools(text, tools, n)) == min(n, len(tools))
 
 
 def test_joining_keeps_every_part_in_order() -> None:
     said = (user("a"), user("b"), Message(role="assistant"), user("c"))
-    assert [(m.role, m.text) for m in joined(said)] == [
+    assert [(m.role, m.text) for m in join_user_messages(said)] == [
         ("user", "a\n\nb"), ("assistant", ""), ("user", "c"),
     ]  # fmt: skip
 
 
 def test_a_pool_holds_paths_and_no_pictures() -> None:
-    pool = Pool()
+    pool = PicturePaths()
     pool.add(Result(parts=(Text('{"images": ["b.png", "a.png", 3]}'),)))
     pool.add(Result(parts=(Text(json.dumps({"images": ["b.png", "x" * 2000]})),)))
     pool.add(Result(parts=(Text('{"json_parts": [{"images": ["c.png"]}, 1]}'),)))
@@ -359,7 +361,7 @@ def test_a_player_of_the_plain_loop_plays_the_same_calls_in_rounds() -> None:
         return replies.pop(0)
 
     shop = Shop()
-    found = play(Paced(player), shop)
+    found = play(PhasedModel(player), shop)
     assert [(c.name, json.loads(c.arguments)) for c in shop.called] == [
         ("clock/now", {}), ("shop/find", {"a": 1}), ("shop/find", {"a": 2}),
     ]  # fmt: skip
@@ -371,7 +373,7 @@ def test_a_player_that_answers_at_once_calls_nothing() -> None:
     async def player(request: Request, /) -> Reply:
         return Reply(text="I do not know")
 
-    found = play(Paced(player))
+    found = play(PhasedModel(player))
     assert (found.answer, found.state) == ("I do not know", 0)
     assert phases(found) == ["plan", "process", "decide", "final"]
 
@@ -383,7 +385,7 @@ class Adding:
 
     async def __call__(self, request: Request, /) -> Reply:
         text = "\n".join(message.text for message in request.messages)
-        match phase(request):
+        match phase_of_request(request):
             case "plan":
                 return Reply(text="add: both numbers")
             case "process":
@@ -398,19 +400,22 @@ class Adding:
 def test_a_suite_says_which_agent_plays_and_a_recording_takes_the_worlds_place(
     tmp_path: Path,
 ) -> None:
-    def suite(mode: Mode, **own: Any) -> Suite:
+    def suite(mode: ReplayMode, **own: Any) -> Suite:
         plain = mini.load(n=6, **own)
 
         @asynccontextmanager
-        async def site(media: Media) -> AsyncIterator[Recorded]:
+        async def site(media: MediaStore) -> AsyncIterator[RecordingFactory]:
             async with plain.site(media) as live:
                 tape = Cassette(tmp_path / "tape.jsonl")
-                yield Recorded(live, tape, mode=mode, media=media)
+                yield RecordingFactory(live, tape, mode=mode, media=media)
 
-        dialects = {"executor": STAGED}
+        dialects = {"executor": EXECUTOR_JSON_FORMAT}
         return dataclasses.replace(plain, site=site, dialects=dialects, agent=Executor())
 
-    played: tuple[tuple[Mode, tuple[str, ...]], ...] = (("record", ()), ("replay", ("sum-2",)))
+    played: tuple[tuple[ReplayMode, tuple[str, ...]], ...] = (
+        ("record", ()),
+        ("replay", ("sum-2",)),
+    )
     for mode, dead in played:
         found = tm.run(suite(mode, dead=dead), Adding(), log_dir=tmp_path / mode, repeats=2)
         summary = found.summary()
@@ -438,7 +443,9 @@ class Told:
 
 def test_an_instrument_plays_in_rounds_too(tmp_path: Path) -> None:
     plain = mini.load(n=3)
-    suite = dataclasses.replace(plain, dialects={"executor": STAGED}, agent=Executor())
+    suite = dataclasses.replace(
+        plain, dialects={"executor": EXECUTOR_JSON_FORMAT}, agent=Executor()
+    )
     found = tm.run(suite, Told(), log_dir=tmp_path)
     assert found.summary()["score"]["value"] == 1.0
     assert [len(step.results) for step in next(found.trajectories()).steps] == [0, 1, 0, 0]

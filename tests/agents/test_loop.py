@@ -7,13 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from toolmark.agents.loop import loop, merge
-from toolmark.dialects.native import Native
-from toolmark.dialects.prompt import Prompt
-from toolmark.errors import Timeout, WorldError
-from toolmark.types import (
+from toolmark.agents.tool_loop import merge_sampling, run_tool_loop
+from toolmark.core.errors import Timeout, ToolEnvironmentError
+from toolmark.core.records import (
     Call,
-    Dialect,
     Limits,
     Message,
     Reply,
@@ -25,10 +22,13 @@ from toolmark.types import (
     Task,
     Text,
     Tool,
+    ToolFormat,
     Trajectory,
     Turn,
     Usage,
 )
+from toolmark.formats.native_format import NativeFormat
+from toolmark.formats.prompt_format import PromptFormat
 
 TOOL = Tool(name="f")
 
@@ -87,7 +87,7 @@ def said(text: str, stop: StopReason = "stop") -> Reply:
 
 def play(asked: Task, replies: Sequence[Reply | Exception]) -> tuple[Trajectory, Echo, Script]:
     world, model = Echo(), Script(*replies)
-    return asyncio.run(loop(asked, model, Native(), world, Sampling())), world, model
+    return asyncio.run(run_tool_loop(asked, model, NativeFormat(), world, Sampling())), world, model
 
 
 def test_it_ends_with_a_reply_without_calls() -> None:
@@ -153,14 +153,16 @@ def test_steps_survive_an_endpoint_error() -> None:
     steps: list[Step] = []
     model = Script(calling(1), Timeout("slow"))
     with pytest.raises(Timeout):
-        asyncio.run(loop(task("go"), model, Native(), Echo(), Sampling(), steps=steps))
+        asyncio.run(
+            run_tool_loop(task("go"), model, NativeFormat(), Echo(), Sampling(), steps=steps)
+        )
     assert len(steps) == 1
 
 
 def test_what_a_task_fixes_wins_over_the_runs_settings() -> None:
     run = Sampling(temperature=0.7, top_p=0.9, extra={"a": 1})
     fixed = Sampling(temperature=0.0, reasoning_effort="minimal")
-    assert merge(run, fixed) == Sampling(
+    assert merge_sampling(run, fixed) == Sampling(
         temperature=0.0, top_p=0.9, reasoning_effort="minimal", extra={"a": 1}
     )
 
@@ -179,7 +181,7 @@ class Wide(Echo):
         self.busy = max(self.busy, len(self.running))
         try:
             if call.arguments == "2" and len(self.running) > 2:
-                raise WorldError("gone")
+                raise ToolEnvironmentError("gone")
             for _ in range(20 - 2 * int(call.arguments)):
                 await asyncio.sleep(0)
         finally:
@@ -190,7 +192,7 @@ class Wide(Echo):
 @pytest.mark.parametrize(("limit", "n"), [(1, 5), (2, 5), (2, 1)])
 def test_calls_of_one_reply_run_together_as_far_as_the_world_allows(limit: int, n: int) -> None:
     world, model = Wide(limit), Script(calling(n), said("done"))
-    found = asyncio.run(loop(task("go"), model, Native(), world, Sampling()))
+    found = asyncio.run(run_tool_loop(task("go"), model, NativeFormat(), world, Sampling()))
     assert world.busy == min(limit, n)
     assert [result.text for result in found.steps[0].results] == [str(i) for i in range(n)]
 
@@ -199,8 +201,8 @@ def test_no_call_goes_on_when_another_loses_the_world() -> None:
     world = Wide(3)
 
     async def lost() -> set[str]:
-        with pytest.raises(WorldError, match="gone"):
-            await loop(task("go"), Script(calling(3)), Native(), world, Sampling())
+        with pytest.raises(ToolEnvironmentError, match="gone"):
+            await run_tool_loop(task("go"), Script(calling(3)), NativeFormat(), world, Sampling())
         return world.running
 
     assert asyncio.run(lost()) == set()
@@ -224,15 +226,15 @@ class Moody(Echo):
         return tuple(Tool(name=name, description=str(len(self.called))) for name in listed)
 
 
-@pytest.mark.parametrize("dialect", [Native(), Prompt()])
-def test_tools_that_come_and_go_are_offered_as_they_are(dialect: Dialect) -> None:
+@pytest.mark.parametrize("dialect", [NativeFormat(), PromptFormat()])
+def test_tools_that_come_and_go_are_offered_as_they_are(dialect: ToolFormat) -> None:
     world = Moody()
     call = (Call(name="f", arguments="{}"),)
     model = Script(*(dialect.write(call) for _ in range(3)), said("done"))
-    found = asyncio.run(loop(task("go"), model, dialect, world, Sampling()))
+    found = asyncio.run(run_tool_loop(task("go"), model, dialect, world, Sampling()))
     assert world.n_asked == 3
     assert {tool.name for tool in found.tools} == {"f", "g", "h"}
-    if isinstance(dialect, Native):
+    if isinstance(dialect, NativeFormat):
         offered = [[t.name for t in request.tools] for request in model.requests]
         assert offered == [["f"], ["g", "h"], ["g"], ["g"]]
         assert [t.description for t in model.requests[2].tools] == ["2"]

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from toolmark.agents.loop import loop
-from toolmark.agents.user import answered
-from toolmark.dialects.native import Native
-from toolmark.errors import Timeout
-from toolmark.types import (
+from toolmark.agents.simulated_user import count_user_answers
+from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.core.errors import Timeout
+from toolmark.core.records import (
     Call,
     Limits,
     Message,
@@ -29,6 +28,7 @@ from toolmark.types import (
     Trajectory,
     Turn,
 )
+from toolmark.formats.native_format import NativeFormat
 
 CALL = Reply(calls=(Call(name="f", id="c"),))
 ASK = Reply(text="Did you say Austin?")
@@ -76,7 +76,7 @@ class Patient:
     ) -> tuple[Ruling, Message | None]:
         assert steps[-1].reply.text == text
         self.heard.append((turn, len(steps), text))
-        if "?" not in text or answered(steps, turn) >= self.most:
+        if "?" not in text or count_user_answers(steps, turn) >= self.most:
             return Ruling(allowed=False, reason="chat", judge="test"), None
         return Ruling(allowed=True, reply="Austin", topics=("city",)), said("Austin")
 
@@ -93,7 +93,7 @@ class Script:
 
 def play(asked: Task, world: World, *replies: Reply) -> tuple[Trajectory, Script]:
     model = Script(*replies)
-    return asyncio.run(loop(asked, model, Native(), world, Sampling())), model
+    return asyncio.run(run_tool_loop(asked, model, NativeFormat(), world, Sampling())), model
 
 
 def test_a_clarification_goes_on_with_the_turn() -> None:
@@ -165,6 +165,8 @@ def test_a_judge_that_fails_leaves_the_steps_behind() -> None:
     steps: list[Step] = []
     with pytest.raises(Timeout, match="judge"):
         asyncio.run(
-            loop(task("fly"), Script(ASK), Native(), Hears(Dead()), Sampling(), steps=steps)
+            run_tool_loop(
+                task("fly"), Script(ASK), NativeFormat(), Hears(Dead()), Sampling(), steps=steps
+            )
         )
     assert [step.reply for step in steps] == [ASK]

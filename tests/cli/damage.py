@@ -13,10 +13,10 @@ from tests.servers.mcp_fault import PNG
 from tests.suites.m3 import bench as m3
 from tests.suites.m3.test_interchange import ID, prediction, truth
 
-from toolmark.runs import jsonl
-from toolmark.runs.plan import Plan
-from toolmark.suites.bfcl import data
-from toolmark.suites.mfcl.vision.tune.records import Request
+from toolmark.official_bfcl import official_data
+from toolmark.runs import record_files
+from toolmark.runs.run_plan import Plan
+from toolmark.studio.vision_tuning.tuning_records import TuningRequest
 
 DEEP = 500_000
 FOREIGN = {"version": 2, "status": "success", "eval": {"task": "x"}, "samples": [{"id": 1}]}
@@ -152,16 +152,16 @@ def _published(root: Path) -> None:
     (root / "results.json").write_text(json.dumps([prediction()]))
     folder = root / "results/some_model/live"
     folder.mkdir(parents=True)
-    known = data.fetch() / "bfcl_eval/data/BFCL_v4_live_relevance.json"
+    known = official_data.fetch_wheel() / "bfcl_eval/data/BFCL_v4_live_relevance.json"
     ids = [json.loads(line)["id"] for line in known.read_text().splitlines()]
     rows = (json.dumps({"id": id, "result": "[f()]"}) + "\n" for id in ids)
     (folder / "BFCL_v4_live_relevance_result.json").write_text("".join(rows))
-    asked = Request(
+    asked = TuningRequest(
         plan=Plan(suite="mfcl-vision", model="m", dialect="native"), models=("m",), edits=(),
         rounds=1, seed=1, hashes={},
     )  # fmt: skip
     (root / "tuned").mkdir()
-    jsonl.write(root / "tuned/tune.json", asked)
+    record_files.write_document(root / "tuned/tune.json", asked)
 
 
 def tree(root: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from tests.servers.mind import Command, Mind
 WORDS = ("run", "multinet-odinw", "-T", "items=12", "--seed", "7", "--max-retries", "0")
 AGAIN = "next: give the same command again"
 POLICY = """
-from toolmark.types import Reply
+from toolmark.core.records import Reply
 class Policy:
     async def __call__(self, request, /):
         return Reply(text=next(iter(())))
@@ -41,10 +41,13 @@ def test_what_is_refused_is_not_advised_to_be_asked_again(
 def test_a_server_that_is_down_is_looked_at_first(toolmark: Command) -> None:
     model = f"http://127.0.0.1:{fake.unused()}/v1#m"
     said = toolmark(*WORDS, "-m", model)
-    assert (
-        f"next: toolmark doctor -m '{model}'  (is the server up?), then give the same" in said.out
-    )
+    assert f"to see whether it is up: toolmark doctor -m '{model}'\n" in said.out
     assert AGAIN not in said.out
+
+
+def test_what_is_no_endpoint_is_not_probed(toolmark: Command) -> None:
+    said = toolmark(*WORDS, "-m", "test/dead")
+    assert AGAIN in said.out and "doctor" not in said.out
 
 
 def test_an_endpoint_that_fails_for_now_is_asked_again(toolmark: Command, mind: Mind) -> None:

@@ -18,10 +18,11 @@ import typer
 from PIL import Image
 from tests.servers.mind import Command, Mind
 
-from toolmark import codec, plugin, suites
-from toolmark.cli.app import _failed_gate, app
-from toolmark.runs.store import Run
-from toolmark.types import Image as Picture
+from toolmark.cli.app import _gate_failure, app
+from toolmark.core import json_codec, user_modules
+from toolmark.core.records import Image as Picture
+from toolmark.runs.run_store import Run
+from toolmark.suites import suite_registry
 
 
 def first(found: dict[str, str]) -> str:
@@ -226,7 +227,7 @@ def test_a_refused_run_still_prints_its_object(toolmark: Command, mind: Mind) ->
 def test_the_help_names_every_suite(toolmark: Command) -> None:
     for command in ("run", "author"):
         said = " ".join(toolmark(command, "--help").out.split())
-        assert all(name in said for name in suites.SUITES)
+        assert all(name in said for name in suite_registry.SUITES)
 
 
 def test_making_tasks_does_not_overwrite_a_run(toolmark: Command) -> None:
@@ -261,8 +262,8 @@ def test_make_writes_tasks_that_run_asks(toolmark: Command) -> None:
 LACKING = """
 from dataclasses import replace
 import toolmark as tm
-from toolmark.suites.funcbench.suite import SCORER
-from toolmark.errors import WorldError
+from toolmark.suites.funcbench.funcbench_suite import SCORER
+from toolmark.core.errors import ToolEnvironmentError
 
 def load(*, every: bool = False) -> tm.Suite:
     suite = tm.load("funcbench", core=4, depth=2, graphs=2, seed=3)
@@ -319,7 +320,7 @@ def test_a_dry_run_makes_the_first_task_and_shows_its_question_and_picture(
     words = ("mfcl-vision", "-T", "items=1", "-T", "variations=base,gray", "--seed", "7")
     said = toolmark("run", *words, "-m", "test/null", "--repeats", "2", "--dry-run")
     assert said.code == 0, said.err
-    suite = suites.load("mfcl-vision", items=1, variations="base,gray", seed=7)
+    suite = suite_registry.load_suite("mfcl-vision", items=1, variations="base,gray", seed=7)
     asked = next(iter(suite.make(list(suite))))
     for message in asked.turns[0].messages:
         assert said.out.count(message.text) == 1
@@ -383,10 +384,10 @@ def test_fail_under_is_an_exit_code_and_a_line_that_says_why(toolmark: Command) 
     ],
 )
 def test_only_a_whole_score_passes_a_gate(score: dict[str, Any], said: str) -> None:
-    found = _failed_gate({"score": score}, 0.5)
+    found = _gate_failure({"score": score}, 0.5)
     assert found.startswith("--fail-under 0.5 failed: ") == bool(said)
     assert said in found
-    assert not _failed_gate({"score": score}, None)
+    assert not _gate_failure({"score": score}, None)
 
 
 def test_a_corrupt_folder_is_named_by_line_and_left_alone(toolmark: Command) -> None:
@@ -445,7 +446,7 @@ def test_foreign_replies_are_incorrect_and_kept_as_sent_or_cut_visibly(
     reply = trajectory.steps[0].reply
     kept = reply.text if field == "content" else getattr(reply.calls[0], field)
     whole = f"{value[: 2**20]} [cut: {len(value)} characters]" if len(value) > 2**20 else value
-    assert codec.restore(kept) == whole
+    assert json_codec.restore_surrogates(kept) == whole
     (score,) = run.scores()
     assert sum(label.primary for label in score.readings["official"].labels) == 1
 
@@ -498,13 +499,15 @@ def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
     listed = said("list")
     assert "funcbench" in listed and "bfcl" in listed
     assert listed.count("-m pip install -e '.[m3]'") == 2
-    for name in suites.SUITES:  # what it is, is told all the same
-        assert suites.summary(name).partition(". ")[0].rstrip(".") in listed
-    assert f"next: {plugin.install('m3')}" in said("run", "m3-local", "-m", "test/null")
+    for name in suite_registry.SUITES:  # what it is, is told all the same
+        assert suite_registry.suite_summary(name).partition(". ")[0].rstrip(".") in listed
+    assert f"next: {user_modules.install_command('m3')}" in said(
+        "run", "m3-local", "-m", "test/null"
+    )
     for name in ("m3", "m3-local"):  # so are its knobs, and what to install
         shown = said("list", name)
-        assert f"needs: {plugin.install('m3')}" in shown
-        for knob in suites.knobs(name):
+        assert f"needs: {user_modules.install_command('m3')}" in shown
+        for knob in suite_registry.list_parameters(name):
             assert f"-T {knob.name}=" in shown and knob.help in " ".join(shown.split())
 
 

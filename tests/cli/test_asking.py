@@ -12,8 +12,8 @@ from tests.servers.mind import Command, Mind
 from tests.suites.m3 import bench
 
 from toolmark.cli import app
-from toolmark.cli import options as o
-from toolmark.errors import UsageError
+from toolmark.cli import command_options as o
+from toolmark.core.errors import UsageError
 
 COMMANDS: Any = typer.main.get_command(app.app)
 HOW = {"--base-url", "--header", "--max-connections", "--max-retries", "--timeout", "--cache"}
@@ -53,8 +53,15 @@ def test_judges_are_asked_where_and_as_the_flags_say(
 
 def test_a_header_goes_to_one_address_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(*models: str) -> dict[str, Any]:
-        return o.endpoint(models, base_url=None, header=["K: v"], max_connections=1, max_retries=0,
-                          timeout=1.0, cache=None)  # fmt: skip
+        return o.connection_settings(
+            models,
+            base_url=None,
+            header=["K: v"],
+            max_connections=1,
+            max_retries=0,
+            timeout=1.0,
+            cache=None,
+        )
 
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     one, other = "http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"
@@ -68,5 +75,5 @@ def test_a_header_goes_to_one_address_alone(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_plan_keeps_where_a_model_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     url = "http://127.0.0.1:1/v1"
-    assert o.elsewhere(["test/null", "openai/a"], url) == url
-    assert o.elsewhere(["test/null", "openai/a"], None) == ""
+    assert o.stored_base_url(["test/null", "openai/a"], url) == url
+    assert o.stored_base_url(["test/null", "openai/a"], None) == ""

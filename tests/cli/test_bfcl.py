@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.servers.mind import Command
 
-from toolmark.runs.store import Run
-from toolmark.suites.bfcl import data
+from toolmark.official_bfcl import official_data
+from toolmark.runs.run_store import Run
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_dead_endpoint_scores_nothing(toolmark: Command, dead: str, category: 
 
 
 def test_results_come_in_and_go_out_by_command(toolmark: Command, tmp_path: Path) -> None:
-    path = data.fetch() / "bfcl_eval/data/BFCL_v4_live_relevance.json"
+    path = official_data.fetch_wheel() / "bfcl_eval/data/BFCL_v4_live_relevance.json"
     folder = tmp_path / "result/some_model/live"
     folder.mkdir(parents=True)
     rows = [json.loads(line)["id"] for line in path.read_text().splitlines()]

@@ -23,7 +23,7 @@ import pytest
 from tests.cli import damage
 
 from toolmark.cli import app
-from toolmark.review.server import Server
+from toolmark.studio.review_server import ReviewServer
 
 OPENED = ("run.json", "tasks.jsonl", "trajectories.jsonl")
 ALL = (*OPENED, "attempts.jsonl", "scores.jsonl", "summary.json")
@@ -190,7 +190,7 @@ def test_damage_is_one_line_and_changes_nothing(
     opens = COMMANDS[name]
     shutil.copytree(root, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Server, "serve_forever", lambda self: None)
+    monkeypatch.setattr(ReviewServer, "serve_forever", lambda self: None)
     path = tmp_path / names.get(opens.folder, opens.folder) / file
     if kind == "unreadable":
         monkeypatch.setattr(os, "open", _refusing(path, os.open))
@@ -229,7 +229,7 @@ def test_the_folders_themselves_are_fine(
     root, names = made
     shutil.copytree(root, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Server, "serve_forever", lambda self: None)
+    monkeypatch.setattr(ReviewServer, "serve_forever", lambda self: None)
     for name in (
         *list(COMMANDS)[:8],
         "review",

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.environments.mcp.stage import fault, gone
 from tests.servers.mind import Mind
-from tests.worlds.mcp.stage import fault, gone
 
-from toolmark import fetch
-from toolmark.runs.store import Run
-from toolmark.suites.bfcl import data
+from toolmark.core.files import cache_folder
+from toolmark.official_bfcl import official_data
+from toolmark.runs.run_store import Run
 
 
 def until(found: Callable[[], bool]) -> None:
@@ -79,11 +79,11 @@ def test_servers_and_folders_do_not_outlive_the_program(
 
 @pytest.mark.skipif(not shutil.which("flite"), reason="speech needs flite")
 def test_ctrl_c_while_speech_is_made_ends_it_without_a_run(tmp_path: Path) -> None:
-    data.fetch()
+    official_data.fetch_wheel()
     home = tmp_path / "cache"
     home.mkdir()
     for name in ("archives", "packages"):
-        (home / name).symlink_to(fetch.cache() / name)
+        (home / name).symlink_to(cache_folder() / name)
     words = ["run", "mfcl-transcripts", "-m", "test/oracle", "-T", "items=20", "-T",
              "category=simple_python", "-T", "conditions=clean,loss", "-T",
              "engines=flite"]  # fmt: skip

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus
 
 import pytest
+from tests.environments.mcp.stage import fault
 from tests.servers import fake
 from tests.servers.mind import Command, Mind
-from tests.worlds.mcp.stage import fault
 
 SMALL = ("-T", "core=4", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=2", "--seed", "5")
 ONCE = ("--max-retries", "0")

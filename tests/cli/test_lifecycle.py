@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.servers.mind import Command, Mind
 
-from toolmark.errors import UsageError
-from toolmark.runs.store import Run
+from toolmark.core.errors import UsageError
+from toolmark.runs.run_store import Run
 
 WORDS = ("run", "funcbench", "-T", "core=3", "-T", "depth=2", "-T", "graphs=2", "--seed", "7")
 
@@ -19,7 +19,7 @@ ODD = """
 from dataclasses import replace
 from msgspec.structs import replace as renamed
 import toolmark as tm
-from toolmark.suites.funcbench.suite import SCORER
+from toolmark.suites.funcbench.funcbench_suite import SCORER
 
 def load() -> tm.Suite:
     suite = tm.load("funcbench", core=3, depth=2, graphs=1, seed=3)
@@ -54,7 +54,7 @@ def test_the_printed_command_finishes_a_run_that_was_not(toolmark: Command, mind
     path = the_run()
     (path / "summary.json").unlink()
     (path / "scores.jsonl").unlink()
-    assert not Run(path).finished
+    assert not Run(path).is_finished
     listed = toolmark("show", str(path))
     assert listed.code == 0 and listed.out.count("not scored yet") == 2
     asked = len(mind.asked)
@@ -66,12 +66,14 @@ def test_the_printed_command_finishes_a_run_that_was_not(toolmark: Command, mind
         Run(path).summary()
     command = str(caught.value).partition("next: ")[2]
     assert toolmark(*shlex.split(command)[1:]).code == 0
-    assert Run(path).finished
+    assert Run(path).is_finished
 
 
 def steps(said: str) -> list[list[str]]:
     """Return the commands that are printed as next steps, as a shell reads them."""
-    found = re.findall(r"next: (toolmark (?:show|report|score) .*?)(?:  \(|$)", said, re.MULTILINE)
+    found = re.findall(
+        r"next: (?:[^:]*: )?(toolmark (?:show|report|score) .*)$", said, re.MULTILINE
+    )
     return [shlex.split(command)[1:] for command in found]
 
 

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from toolmark.cli.app import app
-from toolmark.cli.terminal import WIDTH
-from toolmark.errors import UsageError
-from toolmark.suites.multinet import source
-from toolmark.suites.multinet.families import BASELINES, FAMILIES, suite
+from toolmark.cli.console_output import MAX_TEXT_CHARS
+from toolmark.core.errors import UsageError
+from toolmark.suites.multinet import row_sources
+from toolmark.suites.multinet.multinet_families import BASELINES_BY_FAMILY, FAMILIES, suite_name
 
 
 @pytest.fixture(autouse=True)
@@ -27,9 +27,9 @@ def said(*words: str) -> Result:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_suite_lists_its_own_baselines_and_instruments(family: str) -> None:
-    lines = said("list", suite(family)).output.splitlines()  # type: ignore[arg-type]
+    lines = said("list", suite_name(family)).output.splitlines()  # type: ignore[arg-type]
     told = next(line for line in lines if line.startswith("baselines: "))
-    names = [f"baseline/{name}" for name in BASELINES[family]]  # type: ignore[index]
+    names = [f"baseline/{name}" for name in BASELINES_BY_FAMILY[family]]  # type: ignore[index]
     assert told == f"baselines: {', '.join(names)}"
     assert any(line.startswith("test instruments: test/oracle") for line in lines)
     assert "baselines: " not in said("list", "funcbench").output
@@ -41,10 +41,10 @@ def test_a_baseline_that_a_suite_has_not_is_refused_before_data_are_read(
     def read(*given: object) -> None:
         raise AssertionError("data are read")
 
-    monkeypatch.setattr(source, "rows", read)
+    monkeypatch.setattr(row_sources, "load_rows", read)
     done = said("run", "multinet-openx", "-m", "baseline/majority")
     assert isinstance(done.exception, UsageError)
-    for name in ("no baseline 'majority'", *BASELINES["openx"]):
+    for name in ("no baseline 'majority'", *BASELINES_BY_FAMILY["openx"]):
         assert name in str(done.exception)
     done = said("run", "funcbench", "-m", "baseline/majority")
     assert "plays MultiNet's suites and nothing else" in str(done.exception)
@@ -96,7 +96,7 @@ def test_the_request_at_the_end_of_a_long_prompt_is_shown_and_all_of_it_by_all()
     (task,) = (run / "tasks.jsonl").read_text().splitlines()
     found = json.loads(task)
     asked = "".join(part.get("text", "") for part in found["turns"][0]["messages"][-1]["parts"])
-    assert len(asked) > WIDTH
+    assert len(asked) > MAX_TEXT_CHARS
     shown = said("show", str(run), found["id"]).output
     assert asked[-300:] in shown and asked not in shown
     assert "characters; --all tells them all)" in shown

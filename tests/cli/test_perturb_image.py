@@ -11,8 +11,8 @@ import pytest
 from PIL import Image, ImageDraw
 from tests.servers.mind import Command
 
-from toolmark.errors import UsageError
-from toolmark.perturb.image import folder
+from toolmark.core.errors import UsageError
+from toolmark.perturb.image import picture_folder
 
 FOLDERS = [
     "base", "crop-16x9", "crop-4x3", "edges", "gray", "red-green", "resize-16x9", "resize-4x3",
@@ -331,11 +331,11 @@ def test_a_record_of_something_else_is_refused(
 
 def test_two_runs_into_one_folder_lose_no_line(tmp_path: Path) -> None:
     sources = [picture(tmp_path / name) for name in ("a.png", "b.png")]
-    order = folder.Order(folder=tmp_path / "out", names=("gray", "edges"))
-    first = folder.each(sources[0], order)
+    order = picture_folder.VariationJob(folder=tmp_path / "out", names=("gray", "edges"))
+    first = picture_folder.vary_pictures(sources[0], order)
     next(first)
     with pytest.raises(UsageError, match="another process is making pictures"):
-        list(folder.each(sources[1], order))
+        list(picture_folder.vary_pictures(sources[1], order))
     list(first)
-    list(folder.each(sources[1], order))
+    list(picture_folder.vary_pictures(sources[1], order))
     assert len(record(tmp_path / "out")) == 4

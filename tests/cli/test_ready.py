@@ -8,24 +8,28 @@ from pathlib import Path
 
 from tests.servers.mind import Command
 
-from toolmark import suites
+from toolmark.suites import suite_registry
 
 
 def test_the_list_names_every_suite_once(toolmark: Command) -> None:
     found = json.loads(toolmark("list", "--json").out)
-    assert [each["name"] for each in found["suites"]] == list(suites.SUITES)
+    assert [each["name"] for each in found["suites"]] == list(suite_registry.SUITES)
     assert all(each["about"] and isinstance(each["needs"], str) for each in found["suites"])
 
 
 def test_what_is_told_of_a_suite_is_enough_to_ask_it(toolmark: Command) -> None:
-    for name in suites.SUITES:
+    for name in suite_registry.SUITES:
         found = json.loads(toolmark("list", name, "--json").out)
-        assert [knob["name"] for knob in found["knobs"]] == [k.name for k in suites.knobs(name)]
-        assert found["dialects"] == suites.dialects(name)
-        assert found["baselines"] == list(suites.players(name))
+        assert [knob["name"] for knob in found["knobs"]] == [
+            k.name for k in suite_registry.list_parameters(name)
+        ]
+        assert found["dialects"] == suite_registry.tool_format_note(name)
+        assert found["baselines"] == list(suite_registry.baseline_names(name))
     knobs = json.loads(toolmark("list", "funcbench", "--json").out)["knobs"]
     given = {knob["name"]: knob["default"] for knob in knobs if knob["name"] != "seed"}
-    assert json.loads(json.dumps(suites.settled("funcbench", given))) == given
+    assert (
+        json.loads(json.dumps(suite_registry.convert_known_parameters("funcbench", given))) == given
+    )
 
 
 def test_a_suite_of_others_tells_its_dialects(toolmark: Command, tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from rich.table import Table
 from tests.servers.mind import Command
 
 import toolmark as tm
-from toolmark.cli import screen
-from toolmark.errors import DataError, UsageError
-from toolmark.runs.store import Run
-from toolmark.types import Reply, Request
+from toolmark.cli import consoles
+from toolmark.core.errors import DataError, UsageError
+from toolmark.core.records import Reply, Request
+from toolmark.runs.run_store import Run
 
 SAID = "the ratio is 1:100:2, map {a:x:b}, [bold]no[/] :warning:"
 HUGE = ("run", "multinet-openx", "-m", "test/faulty?class=out_of_range&rate=0.5", "-T", "items=30",
@@ -61,17 +61,17 @@ def test_what_a_model_said_is_shown_letter_by_letter(toolmark: Command) -> None:
     item = next(run.tasks()).id
     shown = toolmark("show", str(run.path), item)
     assert shown.code == 0 and SAID in " ".join(shown.out.split())
-    for console in (screen.out(), screen.err()):
+    for console in (consoles.stdout_console(), consoles.stderr_console()):
         with console.capture() as caught:
             console.print(":x: :100:")
         assert caught.get() == ":x: :100:\n"
 
 
 def test_every_console_is_made_in_one_place() -> None:
-    source = Path(screen.__file__).parents[1]
+    source = Path(consoles.__file__).parents[1]
     made = {path.relative_to(source).as_posix() for path in source.rglob("*.py")
-            if re.search(r"\b(Console|Screen)\(", path.read_text("utf-8"))}  # fmt: skip
-    assert made == {"cli/screen.py"}
+            if re.search(r"\b(Console|SafeConsole)\(", path.read_text("utf-8"))}  # fmt: skip
+    assert made == {"cli/consoles.py"}
 
 
 def test_an_episode_is_dumped_as_it_is_stored(toolmark: Command, endless: tuple[str, str]) -> None:
@@ -86,12 +86,12 @@ def test_no_text_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> No
     evil = "a\x1b]0;b\x07\x9b31m\r\u202ec"
     table = Table(evil, title=evil)
     table.add_row(evil)
-    for console in (screen.out(), screen.err()):
+    for console in (consoles.stdout_console(), consoles.stderr_console()):
         console.print(evil)
         console.print(f"[bold]{evil}[/]", evil, markup=False)
         console.print(table)
         console.rule(evil)
-        screen.error(console, UsageError(evil))
+        consoles.print_error(console, UsageError(evil))
     said = "".join(capsys.readouterr())
     assert not {"\x1b", "\x07", "\x9b", "\r", "\u202e"} & {*said}
     assert said.count("\u241b]0;b\u2407") >= 12

@@ -16,15 +16,15 @@ from urllib.parse import quote
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from tests.environments.mcp.stage import ask, play, site, task
 from tests.servers.mind import Command
-from tests.worlds.mcp.stage import ask, play, site, task
 
 import toolmark
-from toolmark.errors import WorldError
-from toolmark.suites.funcbench.suite import load
-from toolmark.types import Call, Task, Text
-from toolmark.worlds.dag import Dag
-from toolmark.worlds.mcp.site import Hosted
+from toolmark.core.errors import ToolEnvironmentError
+from toolmark.core.records import Call, Task, Text
+from toolmark.environments.function_graph import FunctionGraphEnvironment
+from toolmark.environments.mcp.mcp_environment import McpEnvironment
+from toolmark.suites.funcbench.funcbench_suite import load
 
 SIZE: dict[str, Any] = {"core": 4, "depth": 2, "connected": 2, "seed": 7}
 WORDS = ("-T", "core=4", "-T", "depth=2", "-T", "connected=2", "--seed", "7")
@@ -74,7 +74,7 @@ async def heard(where: Any, mode: Any, asked: list[Call]) -> tuple[list[Any], li
 
 async def same(where: Any, mode: Any, played: Task) -> None:
     """Hold what a server says against the world in the process."""
-    asked, dag = calls(played), Dag(played)
+    asked, dag = calls(played), FunctionGraphEnvironment(played)
     tools, results = await heard(where, mode, asked)
     assert tools == [(tool.name, tool.description, tool.parameters) for tool in played.tools]
     near = [await dag.call(call) for call in asked]
@@ -94,7 +94,7 @@ def test_a_task_is_served_on_standard_input_and_output(mode: str) -> None:
 def test_the_first_task_is_served_unless_one_is_named(tmp_path: Path) -> None:
     first = next(iter(load(**SIZE)))
 
-    async def scene(world: Hosted) -> None:
+    async def scene(world: McpEnvironment) -> None:
         assert [tool.name for tool in await world.tools()] == [f"f/{x.name}" for x in first.tools]
         assert (await ask(world, f"f/{first.tools[0].name}")).is_error
 
@@ -133,7 +133,7 @@ def test_a_task_that_does_not_exist_opens_no_session(tmp_path: Path) -> None:
     async def scene(url: str) -> None:
         entry = {"url": f"{url}?task=nope", "start_timeout_s": 20}
         async with site({"f": entry}, tmp_path) as servers:
-            with pytest.raises(WorldError, match="'f' did not start"):
+            with pytest.raises(ToolEnvironmentError, match="'f' did not start"):
                 async with servers.world(task(), {}):
                     pass
 

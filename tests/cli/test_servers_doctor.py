@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.environments.mcp.stage import FAULT, fault
 from tests.servers.mind import Command
-from tests.worlds.mcp.stage import FAULT, fault
 
 KEY = "sk-very-private-1234"
 

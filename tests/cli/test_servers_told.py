@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.environments.mcp.stage import fault
 from tests.servers.mind import Command, Mind
-from tests.worlds.mcp.stage import fault
 
-from toolmark.runs.store import Run
+from toolmark.runs.run_store import Run
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from tests.servers import fake
 from tests.servers.mind import Command, Mind
 
 import toolmark as tm
-from toolmark.codec import encode
-from toolmark.perturb.speech import synth
-from toolmark.suites.mfcl import booth, making
+from toolmark.core.json_codec import encode_record
+from toolmark.perturb.speech import speech_synthesis
+from toolmark.suites.mfcl_speech import speech_pipeline, speech_task_maker
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("flite") and shutil.which("espeak-ng")),
@@ -39,8 +39,10 @@ def home(tmp_path: Path, said: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("voices", "rooms"):
         (said / name).mkdir(exist_ok=True)
         (tmp_path / "speech" / name).symlink_to(said / name)
-    monkeypatch.setattr(booth.Booth, "place", staticmethod(lambda: tmp_path / "speech"))
-    making.booth.cache_clear()
+    monkeypatch.setattr(
+        speech_pipeline.SpeechPipeline, "default_folder", staticmethod(lambda: tmp_path / "speech")
+    )
+    speech_task_maker.load_pipeline.cache_clear()
     return tmp_path / "speech"
 
 
@@ -125,13 +127,13 @@ def test_a_run_tells_what_it_drew_from_and_what_it_did_not_use(
     assert noise["noise"].startswith("file:") and reverb["room"].startswith("file:hall_rir_1/")
     # moved, the same content makes the same task, and nothing anew
     shutil.move(root, tmp_path / "moved")
-    monkeypatch.setattr(synth, "_made", None)
-    making.booth.cache_clear()
+    monkeypatch.setattr(speech_synthesis, "_synthesise_bytes", None)
+    speech_task_maker.load_pipeline.cache_clear()
     before = sorted((home / "utterances").rglob("*.json"))
     knobs = {"conditions": "snr=15,room", "recognisers": "simulated:a", "engines": "flite"}
     moved = tm.load("mfcl-transcripts", noises=str(tmp_path / "moved"), seed=5, **knobs)
     tasks = [task for task in moved if task.item == "simple_python_0"]
-    assert [*map(encode, moved.make(tasks))] == [*map(encode, run.tasks())]
+    assert [*map(encode_record, moved.make(tasks))] == [*map(encode_record, run.tasks())]
     assert moved.hashes["noises"] == run.info.hashes["noises"]
     # another content is another set
     (tmp_path / "moved" / "n1.wav").unlink()
@@ -168,7 +170,7 @@ def test_a_models_wording_is_taken_where_every_value_survives(
     [again] = _make(toolmark, mind, "--ids", "simple_python_0")
     assert again == turn and len(mind.asked) == 1
     shutil.rmtree(home / "utterances")
-    making.booth.cache_clear()
+    speech_task_maker.load_pipeline.cache_clear()
     [again] = _make(toolmark, mind, "--ids", "simple_python_0")
     assert again == turn and len(mind.asked) == 1, "the reply was kept, not only what came of it"
 
@@ -218,7 +220,7 @@ def test_many_items_are_worded_once_for_all_conditions(mind: Mind, toolmark: Com
 def test_a_rewriter_that_does_not_answer_ends_it_before_anything_is_asked(
     mind: Mind, toolmark: Command, tmp_path: Path, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolmark.suites.mfcl.reword.RETRIES", 1)
+    monkeypatch.setattr("toolmark.suites.mfcl_speech.model_rewording.MAX_RETRIES", 1)
     mind.status, mind.body = status, {"error": {"message": "no"}}
     said = toolmark("run", "mfcl-speech", "-m", "test/null", "-T", f"rewriter={mind.model}", *ITEM,
                     "-T", "items=2", "-T", "category=expert")  # fmt: skip
@@ -341,7 +343,7 @@ def test_a_dry_run_tells_the_prompt_and_the_clips_and_makes_none(
     words = [part for knob, value in knobs.items() for part in ("-T", f"{knob}={value}")]
     said = toolmark("run", "mfcl-speech", "-m", "test/null", *words, "--seed", "1", "--dry-run")
     assert said.code == 0, said.err
-    prompt = making.prompt(hears)  # type: ignore[arg-type]
+    prompt = speech_task_maker.system_prompt(hears)  # type: ignore[arg-type]
     assert (f"The system prompt as sent:\n{prompt}" in said.out) == bool(prompt)
     control = [t for t in tm.load("mfcl-speech", seed=1, **knobs) if t.axes["condition"] == "text"]
     turns = sum(bool(written) for task in control for written in task.reference["written"])

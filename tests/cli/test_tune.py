@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.review.test_commands import Command, toolmark  # noqa: F401 - a fixture
-from tests.suites.mfcl.vision.tune import bench
+from tests.studio.test_commands import Command, toolmark  # noqa: F401 - a fixture
+from tests.studio.vision_tuning import bench
 
-from toolmark.suites.mfcl.vision import layout
-from toolmark.suites.mfcl.vision.score import truth_of
-from toolmark.suites.mfcl.vision.tune.folder import Tuning
+from toolmark.studio.vision_tuning.tuning_folder import TuningFolder
+from toolmark.suites.mfcl_vision import item_folder
+from toolmark.suites.mfcl_vision.episode_scoring import task_truth
 
-BENCH = "tests.suites.mfcl.vision.tune.bench"
+BENCH = "tests.studio.vision_tuning.bench"
 
 
 @pytest.fixture(autouse=True)
@@ -32,14 +32,14 @@ def test_from_a_folder_to_a_set(tmp_path: Path, source: Path, toolmark: Command)
     panel = ["-m", f"{BENCH}:swayed", "-m", f"{BENCH}:shy", "-m", "test/oracle"]
     code, said, _ = toolmark(*words, *panel)
     assert code == 0
-    assert f"next: toolmark review {out}, then toolmark tune mfcl-vision -o {out}" in said
-    tuning = Tuning(out)
+    assert f"next: toolmark review {out}\n  then: toolmark tune mfcl-vision -o {out}" in said
+    tuning = TuningFolder(out)
     assert [v.edit for v in tuning.items["inn-0"].versions] == ["", "context"]
     bench.mark(tuning, "inn-0", "solvable")
     code, said, _ = toolmark("tune", "mfcl-vision", "-o", out, "--json")
     found = json.loads(said)
     assert (code, found["set"], found["items"]["kept"]) == (0, str(out / "set"), 1)
-    assert [entry.id for entry in layout.read(out / "set").entries] == ["inn-0"]
+    assert [entry.id for entry in item_folder.read_item_folder(out / "set").entries] == ["inn-0"]
     code, said, err = toolmark(*words, "-m", "test/null")
     assert code == 2
     assert "made with another choice" in err
@@ -52,10 +52,10 @@ def test_generated_items_get_further_hops(tmp_path: Path, toolmark: Command) -> 
         "--edits", "hops", "--rounds", 1, "-o", out,
     )  # fmt: skip
     assert code == 0, err
-    first, second = Tuning(out).items["g00000"].versions
-    assert [len(truth_of(v.task).hops) for v in (first, second)] == [1, 2]
+    first, second = TuningFolder(out).items["g00000"].versions
+    assert [len(task_truth(v.task).hops) for v in (first, second)] == [1, 2]
     assert first.task.axes["kind"] == second.task.axes["kind"]
-    (trial,) = Tuning(out).items["g00000"].of("test/oracle", 1)
+    (trial,) = TuningFolder(out).items["g00000"].attempts("test/oracle", 1)
     assert trial.outcome == "solved"  # of the same world: its pages are searched
 
 

@@ -13,7 +13,7 @@ from tests.golden.normalise import Normaliser, once
 from tests.golden.paths import Json
 from tests.servers import fake
 
-from toolmark.types import Reply
+from toolmark.core.records import Reply
 
 Answer = Callable[[fake.Asked], "bytes | fake.Behaviour"]
 _SECRET = frozenset({"authorization", "api-key", "x-api-key"})

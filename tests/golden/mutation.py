@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-PACKAGES = ("score", "stats", "dialects", "runs")
+PACKAGES = ("scoring", "statistics", "formats", "runs")
 _COMPARED: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,

@@ -19,13 +19,24 @@ from tests.golden.paths import Json
 
 from toolmark import api
 from toolmark.cli import app
-from toolmark.errors import UsageError
-from toolmark.media import Media
-from toolmark.report import episode, facts, names, page, parts, tables
-from toolmark.runs.presentation import Views, provisional, read_presentation
-from toolmark.runs.store import Run
-from toolmark.svg import Markup
-from toolmark.types import Chart, Drawing, Model, Reply, Request, Table, Task
+from toolmark.core.errors import UsageError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Chart, Drawing, Model, Reply, Request, Table, Task
+from toolmark.core.svg import Markup
+from toolmark.reports import (
+    episode_block,
+    html_report,
+    run_facts,
+    run_names,
+    score_tables,
+    table_format,
+)
+from toolmark.runs.run_store import Run
+from toolmark.runs.stored_presentation import (
+    StoredViews,
+    provisional_presentation,
+    read_presentation,
+)
 
 WIDTH = 100  # columns of the terminal
 _VERSIONED = ("versions",)
@@ -83,13 +94,13 @@ async def _noted(
 def listening() -> Iterator[list[tuple[str, Request, Reply | None]]]:
     """Note every request of the runs in this block, with its reply."""
     heard: list[tuple[str, Request, Reply | None]] = []
-    resolve = vars(api)["resolve"]
+    resolve = vars(api)["make_model"]
 
     def resolved(*given: Any, **more: Any) -> Any:
         model = resolve(*given, **more)
         return (BoundListener if hasattr(model, "bind") else Listener)(model, heard)
 
-    with mock.patch.object(api, "resolve", resolved):
+    with mock.patch.object(api, "make_model", resolved):
         yield heard
 
 
@@ -239,26 +250,28 @@ def report(runs: Sequence[Run], tidy: Normaliser, *, episodes: int = 4) -> Json:
     Of each run the first `episodes` episodes are taken in full, in the order of their ids; without
     any, tables are not taken as the text of a terminal either.
     """
-    shown = [read_presentation(each) or provisional(each) for each in runs]
-    told = names.tell(runs)
+    shown = [read_presentation(each) or provisional_presentation(each) for each in runs]
+    told = run_names.distinct_run_names(runs)
     gathered = [
-        facts.side(i, each, own, name)
+        run_facts.gather_run_facts(i, each, own, name)
         for i, (each, own, name) in enumerate(zip(runs, shown, told, strict=True))
     ]
     sides = [side for side, _ in gathered]
     columns = [found for _, found in gathered]
     return tidy.value(
         {
-            "title": page._title(sides),
+            "title": html_report._page_title(sides),
             "sides": [_side(side) for side in sides],
             "own": [[_plain(each) for each in own.tables] for own in shown],
-            "parts": [_plain(tables.grid(table)) for table in parts.listed(sides)],
-            "across": _plain(facts.across(runs, sides, shown, columns)),
-            "profiles": _plain(facts.profiles(runs, sides, shown, columns)),
-            "comparisons": [_plain(each) for each in page._comparisons(runs)],
-            "cautions": facts.cautions(sides),
+            "parts": [
+                _plain(table_format.make_grid(table)) for table in score_tables.score_tables(sides)
+            ],
+            "across": _plain(run_facts.suite_overviews(runs, sides, shown, columns)),
+            "profiles": _plain(run_facts.suite_profiles(runs, sides, shown, columns)),
+            "comparisons": [_plain(each) for each in html_report._comparison_sections(runs)],
+            "cautions": run_facts.runs_by_caution(sides),
             "terminal": [
-                tables.text(each)
+                table_format.render_text(each)
                 for own in shown
                 for each in own.tables
                 if isinstance(each, Table) and episodes
@@ -312,17 +325,17 @@ def _fields(value: Any) -> dict[str, Json]:
 def _episodes(index: int, found: Run, most: int) -> Iterator[Json]:
     verdicts = {(each.task, each.repeat): each.readings for each in found.scores()}
     listed = sorted(found.trajectories(), key=lambda each: (each.task, each.repeat))
-    media, stored = Media(found.path / "media"), Views(found)
+    media, stored = MediaStore(found.path / "media"), StoredViews(found)
     for each in [each for each in listed if (each.task, each.repeat) in verdicts][:most]:
         task = found.task(each.task)
         views = stored[each.task, each.repeat]
-        made = episode.block(
+        made = episode_block.completed_block(
             index, task, each, verdicts[each.task, each.repeat], views, media, found.path
         )
         yield {
             "line": msgspec.json.decode(made.line),
             "body": msgspec.json.decode(made.body),
-            "drawn": sorted(made.drawn),
+            "drawn": sorted(made.pictures),
             "views": [_plain(view) for view in views],
         }
 

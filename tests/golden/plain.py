@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from toolmark.errors import ToolmarkError
+from toolmark.core.errors import ToolmarkError
 
 # what Python's own parser says of a text: its versions word it differently
 _SYNTAX = re.compile(r"[^\n:]*\(<unknown>, line \d+\)")

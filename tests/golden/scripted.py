@@ -18,8 +18,8 @@ from tests.golden.normalise import Normaliser
 from tests.golden.paths import Json
 from tests.servers import fake
 
-from toolmark.models.policy import Retry
-from toolmark.runs.store import Run
+from toolmark.models.request_policies import RetryingModel
+from toolmark.runs.run_store import Run
 
 SUITE = "tests.runs.mini:load"
 Behaviour = Callable[["Said"], "bytes | fake.Behaviour"]
@@ -88,9 +88,9 @@ def hurried() -> Iterator[list[float]]:
     async def sleep(wait_s: float) -> None:
         waits.append(round(wait_s, 6))
 
-    inits = Retry.__init__
+    inits = RetryingModel.__init__
     quick = functools.partialmethod(inits, sleep=sleep, rng=Random(1))
-    with mock.patch.object(Retry, "__init__", quick):
+    with mock.patch.object(RetryingModel, "__init__", quick):
         yield waits
 
 

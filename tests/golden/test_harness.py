@@ -471,7 +471,7 @@ def share(part: int, of: int = 1) -> float | None:
 def mutated(tmp_path: Path) -> list[mutation.Mutant]:
     for package in mutation.PACKAGES:
         (tmp_path / package).mkdir()
-    (tmp_path / "score" / "one.py").write_text(SOURCE, encoding="utf-8")
+    (tmp_path / "scoring" / "one.py").write_text(SOURCE, encoding="utf-8")
     return mutation.drawn(tmp_path, 1_000, seed=1)
 
 

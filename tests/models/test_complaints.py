@@ -8,12 +8,12 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from toolmark.errors import EndpointError, failure_of
-from toolmark.failure import Kind, Subject
-from toolmark.models import complaints, status
-from toolmark.models.http import Answer
-from toolmark.models.mask import Mask
-from toolmark.types import Audio, Image, Message, Reply, Request, Text, Tool
+from toolmark.core.errors import EndpointError, failure_of
+from toolmark.core.failure import Kind, Subject
+from toolmark.core.records import Audio, Image, Message, Reply, Request, Text, Tool
+from toolmark.models import complaint_outcome, complaint_rules
+from toolmark.models.http_client import HttpResponse
+from toolmark.models.secret_mask import SecretMask
 
 PICTURE = Image(sha256="0" * 64, mime="image/png", size_bytes=1)
 SOUND = Audio(sha256="0" * 64, mime="audio/wav", size_bytes=1)
@@ -26,8 +26,14 @@ FULL = Request(
 
 def outcome(code: int, message: str, request: Request = FULL, **more: Any) -> Reply | EndpointError:
     body = json.dumps({"error": {"message": message, **more}}).encode()
-    complaint = status.Complaint(body, Mask("", ()))
-    return status.outcome(Answer(code, body, 0.1), complaint, "KEY", code, status.held(request))
+    complaint = complaint_outcome.Complaint(body, SecretMask("", ()))
+    return complaint_outcome.reply_or_error(
+        HttpResponse(code, body, 0.1),
+        complaint,
+        "KEY",
+        code,
+        complaint_outcome.request_subjects(request),
+    )
 
 
 def kind(
@@ -40,7 +46,7 @@ def kind(
 
 
 def test_the_table_is_of_its_schema_and_every_rule_can_be_met() -> None:
-    table = complaints.table()
+    table = complaint_rules.load_table()
     assert {rule.kind for rule in table.rules} <= {"", *get_args(Kind)}
     for rule in table.rules:
         assert (rule.kind == "") != (rule.stop == ""), rule.about
@@ -48,16 +54,19 @@ def test_the_table_is_of_its_schema_and_every_rule_can_be_met() -> None:
         words = [*rule.phrases[:1], *rule.words[:1], *(["not supported"] if rule.untaken else [])]
         if rule.exceeds:
             words = [f"{words[0]}9, {rule.exceeds[1]}8"]
-        said = complaints.Said(" ".join(words).replace(" ... ", " "), rule.codes[:1])
+        said = complaint_rules.ComplaintText(" ".join(words).replace(" ... ", " "), rule.codes[:1])
         held = {rule.subject} if rule.subject else set()
-        assert complaints.meaning(low, said, held) is rule, rule.about
+        assert complaint_rules.matching_rule(low, said, held) is rule, rule.about
     assert not table.rules[-1].statuses and not table.rules[-1].phrases, "the last takes all"
 
 
 def test_a_table_of_another_form_is_refused() -> None:
-    text = complaints.TABLE.read_bytes() + b'\n[[rules]]\nabout = "x"\nkind = "rejected.else"\n'
+    text = (
+        complaint_rules.TABLE_PATH.read_bytes()
+        + b'\n[[rules]]\nabout = "x"\nkind = "rejected.else"\n'
+    )
     with pytest.raises(msgspec.ValidationError, match=r"rejected\.else"):
-        msgspec.toml.decode(text, type=complaints.Table)
+        msgspec.toml.decode(text, type=complaint_rules.ComplaintTable)
 
 
 @pytest.mark.parametrize(
@@ -104,16 +113,25 @@ def test_the_status_decides_and_words_within_a_message_do_not_mislead(
 def test_what_stands_behind_the_first_4_kb_is_not_read(padding: int) -> None:
     message = "x" * padding + " maximum context length; audio is not supported"
     assert kind(400, message) == ("rejected.other", "", 400)
-    said = complaints.Said(message)
-    assert len(said.text) == complaints.READ and len(said.words) == 1
+    said = complaint_rules.ComplaintText(message)
+    assert len(said.text) == complaint_rules.MAX_COMPLAINT_CHARS and len(said.word_set) == 1
 
 
 def test_numbers_and_phrases_are_found_in_order() -> None:
-    said = complaints.Said("Max_Tokens: too large: 12, maximum context length is 9")
-    assert said.holds(("max_tokens ... too large",)) and not said.holds(("too large ... max_to",))
-    assert (said.number("too large: "), said.number("length is "), said.number("x ")) == (
+    said = complaint_rules.ComplaintText("Max_Tokens: too large: 12, maximum context length is 9")
+    assert said.has_phrase(("max_tokens ... too large",)) and not said.has_phrase(
+        ("too large ... max_to",)
+    )
+    assert (
+        said.number_after("too large: "),
+        said.number_after("length is "),
+        said.number_after("x "),
+    ) == (
         12,
         9,
         None,
     )
-    assert complaints.Said("too large: " + "9" * 5000).number("too large: ") == 10**12 - 1
+    assert (
+        complaint_rules.ComplaintText("too large: " + "9" * 5000).number_after("too large: ")
+        == 10**12 - 1
+    )

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.servers import fake
 
-from toolmark import codec
-from toolmark.errors import Torn
-from toolmark.models import decode
-from toolmark.types import Call, Reply, Usage
+from toolmark.core import json_codec
+from toolmark.core.errors import TornReply
+from toolmark.core.records import Call, Reply, Usage
+from toolmark.models.wires import chat_reply
 
 
 def read(body: Any, meant: dict[str, str] | None = None) -> Reply:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return decode.reply(data, meant or {}, 0.25)
+    return chat_reply.decode_reply(data, meant or {}, 0.25)
 
 
 def test_text_usage_model_and_latency() -> None:
@@ -46,7 +46,7 @@ HOSTILE = [
     '{"a": NaN}',
     '{"a": "x\ud800y"}',
     "\ufdd0d800",
-    "x" * decode.MAX_TEXT,
+    "x" * chat_reply.MAX_TEXT_CHARS,
     "\x00\x1f\u2028",
 ]
 
@@ -55,18 +55,20 @@ HOSTILE = [
 def test_hostile_text_and_arguments_are_kept_as_sent_and_can_be_stored(text: str) -> None:
     spoken = read(fake.says(text))
     called = read(fake.calls(("f", text)))
-    assert codec.restore(spoken.text) == text
-    assert codec.restore(called.calls[0].arguments) == text
+    assert json_codec.restore_surrogates(spoken.text) == text
+    assert json_codec.restore_surrogates(called.calls[0].arguments) == text
     for reply in (spoken, called):
-        assert codec.decode(codec.encode(reply), Reply) == reply
+        assert json_codec.decode_record(json_codec.encode_record(reply), Reply) == reply
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=50))
 def test_any_text_round_trips(text: str) -> None:
     reply = read(fake.calls((text, text), ids=(text,)))
-    assert [codec.restore(x) for x in (reply.calls[0].name, reply.calls[0].arguments)] == [text] * 2
-    assert codec.restore(reply.calls[0].id) == text
-    assert codec.restore(read(fake.says(text)).text) == text
+    assert [
+        json_codec.restore_surrogates(x) for x in (reply.calls[0].name, reply.calls[0].arguments)
+    ] == [text] * 2
+    assert json_codec.restore_surrogates(reply.calls[0].id) == text
+    assert json_codec.restore_surrogates(read(fake.says(text)).text) == text
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_parts_of_the_wrong_shape_are_malformed_with_the_message_kept(message: A
     ],
 )
 def test_no_json_or_no_message_is_torn(body: bytes) -> None:
-    with pytest.raises(Torn):
+    with pytest.raises(TornReply):
         read(body)
 
 
@@ -193,5 +195,5 @@ def test_no_json_or_no_message_is_torn(body: bytes) -> None:
     ],
 )
 def test_an_error_under_status_200_is_a_failure(body: Any) -> None:
-    with pytest.raises(decode.Failure):
+    with pytest.raises(chat_reply.ErrorInBody):
         read(body)

@@ -14,10 +14,10 @@ import pytest
 from PIL import Image
 from tests.servers import fake
 
-from toolmark.errors import UsageError
-from toolmark.models import doctor
-from toolmark.models.doctor import examine
-from toolmark.types import Check
+from toolmark.core.errors import UsageError
+from toolmark.core.records import Check
+from toolmark.models import endpoint_probes
+from toolmark.models.endpoint_probes import probe_endpoint
 
 MODELS = {"data": [{"id": "good"}, {"id": "other"}]}
 
@@ -28,7 +28,7 @@ def looked(said: list[dict[str, Any]]) -> str:
     picture = Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).convert("RGB")
     third = picture.width // 3
     pixels = [picture.getpixel((third * at + third // 2, 90)) for at in range(3)]
-    names = {tuple(value): name for name, value in doctor._COLOURS.items()}
+    names = {tuple(value): name for name, value in endpoint_probes._COLOUR_BYTES.items()}
     seen = [name.title() for pixel in pixels for value, name in names.items() if value == pixel]
     return f"Is it red or blue? {', '.join(seen)}."
 
@@ -73,7 +73,7 @@ def clinic(**faults: Any) -> fake.Behaviour:
 def checks(name: str = "good", **faults: Any) -> dict[str, Check]:
     async def go() -> list[Check]:
         async with fake.serve(clinic(**faults)) as server:
-            return await examine(f"{server.url}#{name}", timeout_s=5)
+            return await probe_endpoint(f"{server.url}#{name}", timeout_s=5)
 
     return {check.name: check for check in asyncio.run(go())}
 
@@ -168,16 +168,16 @@ def test_an_unknown_model_is_named_with_the_nearest() -> None:
 
 
 def test_an_unreachable_endpoint_is_one_failure() -> None:
-    found = asyncio.run(examine(f"http://127.0.0.1:{fake.unused()}/v1#m", timeout_s=1))
+    found = asyncio.run(probe_endpoint(f"http://127.0.0.1:{fake.unused()}/v1#m", timeout_s=1))
     assert [(check.name, check.status) for check in found] == [("reachable", "fail")]
     assert found[0].step
 
 
 def test_what_is_no_endpoint_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="nothing to probe"):
-        asyncio.run(examine("baseline/planner"))
+        asyncio.run(probe_endpoint("baseline/planner"))
     with pytest.raises(UsageError, match=r"toolmark run SUITE -m mine:Policy --limit 1"):
-        asyncio.run(examine("mine:Policy"))
+        asyncio.run(probe_endpoint("mine:Policy"))
 
 
 def test_a_blind_endpoint_is_not_well() -> None:
@@ -187,5 +187,5 @@ def test_a_blind_endpoint_is_not_well() -> None:
 
 
 def test_the_recording_is_what_it_claims() -> None:
-    with wave.open(io.BytesIO(doctor._wav(3))) as sound:
+    with wave.open(io.BytesIO(endpoint_probes._synthesize_beeps(3))) as sound:
         assert (sound.getframerate(), sound.getnframes()) == (16_000, 24_000)

@@ -12,22 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmark.codec import escape
-from toolmark.errors import DataError, UsageError
-from toolmark.media import Media
-from toolmark.models.encode import Encoder, check_sampling
-from toolmark.models.profile import PLAIN, Profile, of
-from toolmark.types import Audio, Call, Image, Message, Part, Request, Sampling, Text, Tool
+from toolmark.core.errors import DataError, UsageError
+from toolmark.core.json_codec import escape_surrogates
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Audio, Call, Image, Message, Part, Request, Sampling, Text, Tool
+from toolmark.models.endpoint_profile import DEFAULT_PROFILE, EndpointProfile, profile_for_url
+from toolmark.models.wires.chat_request import RequestEncoder, check_sampling
 
 LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def encoder(profile: Profile = PLAIN) -> Encoder:
-    return Encoder("m", profile, None)
+def encoder(profile: EndpointProfile = DEFAULT_PROFILE) -> RequestEncoder:
+    return RequestEncoder("m", profile, None)
 
 
-def sent(request: Request, writer: Encoder | None = None, *, mended: bool = False) -> Any:
-    return json.loads((writer or encoder()).body(request, mended=mended)[0])
+def sent(request: Request, writer: RequestEncoder | None = None, *, mended: bool = False) -> Any:
+    return json.loads((writer or encoder()).encode_request(request, repair_arguments=mended)[0])
 
 
 def said(role: Any, *parts: Part) -> Message:
@@ -43,7 +43,7 @@ def test_settings_go_out_under_the_endpoints_names_and_zero_is_a_setting() -> No
     sampling = Sampling(
         temperature=0.0, top_p=0.5, max_tokens=9, reasoning_effort="low", extra={"seed": 3}
     )
-    newer = encoder(of("https://api.openai.com/v1"))
+    newer = encoder(profile_for_url("https://api.openai.com/v1"))
     body = sent(Request(messages=(), sampling=sampling), newer)
     body.pop("model"), body.pop("messages")
     assert body == {
@@ -59,7 +59,7 @@ def test_settings_go_out_under_the_endpoints_names_and_zero_is_a_setting() -> No
 @pytest.mark.parametrize("name", ["messages", "model", "stream", "tools"])
 def test_extra_may_not_set_what_toolmark_sets(name: str) -> None:
     with pytest.raises(UsageError, match=name):
-        encoder().body(Request(messages=(), sampling=Sampling(extra={name: 1})))
+        encoder().encode_request(Request(messages=(), sampling=Sampling(extra={name: 1})))
 
 
 def test_a_tools_schema_goes_as_it_is_and_empty_parts_are_left_out() -> None:
@@ -77,18 +77,20 @@ def test_a_tools_schema_goes_as_it_is_and_empty_parts_are_left_out() -> None:
 
 @given(st.lists(st.text(max_size=80), max_size=8, unique=True))
 def test_any_names_become_legal_distinct_and_map_back(names: list[str]) -> None:
-    kit = encoder().kit(tuple(Tool(name=escape(name)) for name in names))
+    kit = encoder().encode_tools(tuple(Tool(name=escape_surrogates(name)) for name in names))
     tools = json.loads(b"{" + kit.encoded[1:] + b"}")["tools"] if names else []
     out = [tool["function"]["name"] for tool in tools]
     assert all(LEGAL.fullmatch(name) for name in out)
     assert len(set(out)) == len(out)
-    assert [kit.meant.get(name, name) for name in out] == [escape(name) for name in names]
+    assert [kit.original_names.get(name, name) for name in out] == [
+        escape_surrogates(name) for name in names
+    ]
 
 
 def test_a_legal_name_keeps_itself_when_a_mangled_one_collides() -> None:
     names = ("a.b", "a_b", "a b", "x" * 70, "x" * 71)
-    kit = encoder().kit(tuple(Tool(name=name) for name in names))
-    assert kit.sent == {
+    kit = encoder().encode_tools(tuple(Tool(name=name) for name in names))
+    assert kit.sent_names == {
         "a.b": "a_b_2",
         "a b": "a_b_3",
         "x" * 70: "x" * 64,
@@ -123,13 +125,13 @@ def test_possible_settings_pass() -> None:
 def test_a_setting_that_the_profile_excludes_is_not_sent() -> None:
     drawn = Sampling(temperature=0.0, top_p=1.0, max_tokens=5)
     request = Request(messages=(said("user", Text("x")),), sampling=drawn)
-    out = sent(request, encoder(Profile(without=("temperature",))))
+    out = sent(request, encoder(EndpointProfile(without=("temperature",))))
     assert "temperature" not in out
     assert (out["top_p"], out["max_tokens"]) == (1.0, 5)
 
 
 def test_dots_stay_where_the_profile_takes_them() -> None:
-    assert encoder(Profile(dots=True)).kit((Tool(name="a.b"),)).sent == {}
+    assert encoder(EndpointProfile(dots=True)).encode_tools((Tool(name="a.b"),)).sent_names == {}
 
 
 def test_the_history_uses_the_same_names_and_made_up_ones_are_legal() -> None:
@@ -142,13 +144,13 @@ def test_the_history_uses_the_same_names_and_made_up_ones_are_legal() -> None:
 def test_a_tools_tuple_is_encoded_once() -> None:
     writer = encoder()
     tools = (Tool(name="a"),)
-    assert writer.kit(tools) is writer.kit(tools)
+    assert writer.encode_tools(tools) is writer.encode_tools(tools)
 
 
 def test_tools_beyond_the_kept_ones_are_still_right() -> None:
     writer = encoder()
     for i in range(600):
-        assert f'"t{i}"'.encode() in writer.kit((Tool(name=f"t{i}"),)).encoded
+        assert f'"t{i}"'.encode() in writer.encode_tools((Tool(name=f"t{i}"),)).encoded
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_tools_beyond_the_kept_ones_are_still_right() -> None:
     ],
 )
 def test_arguments_go_back_exactly_as_the_model_sent_them(arguments: str) -> None:
-    call = Call(name="f", id="c", arguments=escape(arguments))
+    call = Call(name="f", id="c", arguments=escape_surrogates(arguments))
     result = Message(role="tool", call_id="c", parts=(Text("ok"),))
     body = sent(Request(messages=(Message(role="assistant", calls=(call,)), result)))
     first, second = body["messages"]
@@ -182,19 +184,19 @@ def test_mending_replaces_only_arguments_that_are_no_object() -> None:
 
 
 def test_lone_surrogates_in_text_survive() -> None:
-    body = sent(Request(messages=(said("user", Text(escape("a\ud800b"))),)))
+    body = sent(Request(messages=(said("user", Text(escape_surrogates("a\ud800b"))),)))
     assert body["messages"][0]["content"] == "a\ud800b"
 
 
 def test_images_are_data_urls_and_audio_is_input_audio(tmp_path: Path) -> None:
-    media = Media(tmp_path)
+    media = MediaStore(tmp_path)
     parts = (
         Text("look"),
-        media.image(b"png bytes", "image/png"),
-        media.audio(b"wav bytes", "audio/x-wav"),
-        media.audio(b"mp3 bytes", "audio/mpeg"),
+        media.add_image(b"png bytes", "image/png"),
+        media.add_audio(b"wav bytes", "audio/x-wav"),
+        media.add_audio(b"mp3 bytes", "audio/mpeg"),
     )
-    writer = Encoder("m", PLAIN, media)
+    writer = RequestEncoder("m", DEFAULT_PROFILE, media)
     content = sent(Request(messages=(said("user", *parts),)), writer)["messages"][0]["content"]
     png, wav, mp3 = (
         base64.b64encode(b).decode() for b in (b"png bytes", b"wav bytes", b"mp3 bytes")
@@ -208,8 +210,8 @@ def test_images_are_data_urls_and_audio_is_input_audio(tmp_path: Path) -> None:
 
 
 def test_media_of_tool_results_follow_the_last_result(tmp_path: Path) -> None:
-    media = Media(tmp_path)
-    image = media.image(b"x", "image/png")
+    media = MediaStore(tmp_path)
+    image = media.add_image(b"x", "image/png")
     messages = (
         Message(role="assistant", calls=(Call(name="f", id="1"), Call(name="f", id="2"))),
         Message(role="tool", call_id="1", parts=(image,)),
@@ -217,7 +219,7 @@ def test_media_of_tool_results_follow_the_last_result(tmp_path: Path) -> None:
     )
     for more in ((), (said("user", Text("go on")),)):
         request = Request(messages=messages + more)
-        out = sent(request, Encoder("m", PLAIN, media))["messages"]
+        out = sent(request, RequestEncoder("m", DEFAULT_PROFILE, media))["messages"]
         assert [m["role"] for m in out] == [
             "assistant",
             "tool",
@@ -227,17 +229,21 @@ def test_media_of_tool_results_follow_the_last_result(tmp_path: Path) -> None:
         ]
         assert isinstance(out[1]["content"], str)
         assert out[3]["content"][0]["type"] == "image_url"
-    kept = sent(Request(messages=messages), Encoder("m", Profile(media=True), media))["messages"]
+    kept = sent(
+        Request(messages=messages), RequestEncoder("m", EndpointProfile(media=True), media)
+    )["messages"]
     assert kept[1]["content"][0]["type"] == "image_url"
 
 
 def test_media_that_cannot_be_sent_say_why(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="media store"):
-        encoder().body(
+        encoder().encode_request(
             Request(
                 messages=(said("user", Image(sha256="0" * 64, mime="image/png", size_bytes=1)),)
             )
         )
     odd = Audio(sha256="0" * 64, mime="audio/flac", size_bytes=1)
     with pytest.raises(DataError, match="audio/flac"):
-        Encoder("m", PLAIN, Media(tmp_path)).body(Request(messages=(said("user", odd),)))
+        RequestEncoder("m", DEFAULT_PROFILE, MediaStore(tmp_path)).encode_request(
+            Request(messages=(said("user", odd),))
+        )

@@ -13,12 +13,13 @@ from random import Random
 import pytest
 from tests.servers import fake, faults
 
-from toolmark.codec import encode
-from toolmark.errors import EndpointError, ToolmarkError
-from toolmark.models import decode, room
-from toolmark.models.http import Answer
-from toolmark.models.openai import OpenAI
-from toolmark.types import Message, Reply, Request, Text
+from toolmark.core.errors import EndpointError, ToolmarkError
+from toolmark.core.json_codec import encode_record
+from toolmark.core.records import Message, Reply, Request, Text
+from toolmark.models import memory_budget
+from toolmark.models.http_client import HttpResponse
+from toolmark.models.wires import chat_reply
+from toolmark.models.wires.chat_completions import ChatCompletionsModel
 
 TIMEOUT_S = 1.0
 """How long an exchange may take that ends by its time alone."""
@@ -32,7 +33,7 @@ def became(found: Reply | EndpointError) -> str:
     return f"reply:{found.stop}" if isinstance(found, Reply) else found.kind
 
 
-async def exchange(model: OpenAI) -> Reply | EndpointError:
+async def exchange(model: ChatCompletionsModel) -> Reply | EndpointError:
     """Ask once. Anything but a Reply and an EndpointError is raised."""
     try:
         return await asyncio.wait_for(model(HELLO), _GUARD_S)
@@ -44,7 +45,7 @@ async def suffer(fault: faults.Fault) -> Reply | EndpointError:
     """Ask a server that has this fault."""
     async with fake.serve(fault.behaviour) as server:
         timeout_s = TIMEOUT_S if "timeout" in fault.became else _GUARD_S
-        model = OpenAI(server.url, "fake-1", key=KEY, timeout_s=timeout_s)
+        model = ChatCompletionsModel(server.url, "fake-1", key=KEY, timeout_s=timeout_s)
         model._client.max_body_bytes = faults.LIMIT_BYTES
         try:
             return await exchange(model)
@@ -57,7 +58,7 @@ def test_each_fault_becomes_what_it_is(fault: faults.Fault) -> None:
     found = asyncio.run(suffer(fault))
     assert became(found) in fault.became.split("|"), str(found)[:300]
     if isinstance(found, Reply):
-        assert len(encode(found)) < 8 * decode.MAX_TEXT
+        assert len(encode_record(found)) < 8 * chat_reply.MAX_TEXT_CHARS
     else:
         assert len(str(found)) < 2000
         assert found.__cause__ is None
@@ -74,11 +75,11 @@ LIMIT_KB = 700 * 1024
 """What sixteen bodies of 60 MB at once may take: the budget, one body read, the interpreter."""
 _CROWD = """
 import asyncio, re, sys
-from toolmark.models.openai import OpenAI
+from toolmark.models.wires.chat_completions import ChatCompletionsModel
 from tests.models.test_faults import HELLO, exchange
 
 async def main(url, n):
-    model = OpenAI(url, "fake-1", timeout_s=300)
+    model = ChatCompletionsModel(url, "fake-1", timeout_s=300)
     found = await asyncio.gather(*(exchange(model) for _ in range(n)))
     await model.close()
     # ru_maxrss would begin with what the parent takes
@@ -121,13 +122,13 @@ def test_sixteen_large_bodies_at_once_share_the_budget(framed: str) -> None:
 def test_a_place_is_waited_for_and_given_back() -> None:
     async def go() -> list[str]:
         seen: list[str] = []
-        places = room.Room()
+        places = memory_budget.MemoryBudget()
 
         async def body(name: str) -> None:
-            held = room.Held(places)
+            held = memory_budget.MemoryReservation(places)
             try:
-                await held.grow(room.SMALL_BYTES)
-                await held.grow(room.MEDIUM_BYTES + 1)
+                await held.grow(memory_budget.SMALL_BYTES)
+                await held.grow(memory_budget.MEDIUM_BYTES + 1)
                 seen.append(f"{name} in")
                 await asyncio.sleep(0)
                 seen.append(f"{name} out")
@@ -201,21 +202,21 @@ async def _answered(n: int, seed: int, status: int) -> int:
         writer.write(fake.raw(status, next(damaged)))
 
     async with fake.serve(behave) as server:
-        model = OpenAI(server.url, "fake-1", key=KEY, timeout_s=_GUARD_S)
+        model = ChatCompletionsModel(server.url, "fake-1", key=KEY, timeout_s=_GUARD_S)
         found = [became(await exchange(model)) for _ in range(n)]
         await model.close()
         return len(found)
 
 
-class _Deaf(OpenAI):
+class _Deaf(ChatCompletionsModel):
     """A model whose answers come from memory, so that only reading them takes time."""
 
     def __init__(self) -> None:
         super().__init__("http://127.0.0.1:1/v1", "fake-1", key=KEY)
 
     async def listen(self, status: int, body: bytes) -> Reply | EndpointError:
-        async def answer(*asked: object) -> Answer:
-            return Answer(status, body, 0.0)
+        async def answer(*asked: object) -> HttpResponse:
+            return HttpResponse(status, body, 0.0)
 
         self._client.post = self._client.get = answer  # type: ignore[method-assign,assignment]
         return await exchange(self)
@@ -231,7 +232,7 @@ def fuzz(n: int) -> dict[str, int]:
             status = (200, 200, 200, 400, 429, 500)[i % 6]
             found = await model.listen(status, body)
             if isinstance(found, Reply):
-                encode(found)
+                encode_record(found)
             name = became(found)
             counts[name] = counts.get(name, 0) + 1
         await model.close()
@@ -260,6 +261,6 @@ def test_damaged_bodies_over_the_transport(status: int) -> None:
 def test_a_model_that_is_wrongly_asked_is_a_usage_error() -> None:
     """It is the caller's own, and no failure of the endpoint."""
     own = Request(messages=HELLO.messages, sampling=HELLO.sampling)
-    model = OpenAI("not an address", "fake-1")
+    model = ChatCompletionsModel("not an address", "fake-1")
     with pytest.raises(ToolmarkError):
         asyncio.run(model(own))

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tests.servers import fake, tls
 
-from toolmark.errors import EndpointError, Timeout, Torn, Unavailable, UsageError
-from toolmark.models.http import Answer, Client
+from toolmark.core.errors import EndpointError, Timeout, TornReply, Unavailable, UsageError
+from toolmark.models.http_client import HttpClient, HttpResponse
 
 TIMEOUT_S = 0.3
 """Of requests that end by their time alone; the others have time, as the machine may be busy."""
@@ -25,11 +25,11 @@ HUGE = b"30000\r\n" + b"x" * 0x30000 + b"\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
-def client(timeout_s: float = _GUARD_S, **settings: int) -> Client:
-    return Client({"authorization": "Bearer sk-secret"}, timeout_s=timeout_s, **settings)
+def client(timeout_s: float = _GUARD_S, **settings: int) -> HttpClient:
+    return HttpClient({"authorization": "Bearer sk-secret"}, timeout_s=timeout_s, **settings)
 
 
-async def once(url: str, timeout_s: float = _GUARD_S, **settings: int) -> Answer:
+async def once(url: str, timeout_s: float = _GUARD_S, **settings: int) -> HttpResponse:
     asking = client(timeout_s, **settings)
     try:
         return await asking.post(f"{url}/x", b"{}")
@@ -37,7 +37,9 @@ async def once(url: str, timeout_s: float = _GUARD_S, **settings: int) -> Answer
         await asking.close()
 
 
-async def ask(behaviour: fake.Behaviour, timeout_s: float = _GUARD_S, **settings: int) -> Answer:
+async def ask(
+    behaviour: fake.Behaviour, timeout_s: float = _GUARD_S, **settings: int
+) -> HttpResponse:
     async with fake.serve(behaviour) as server:
         return await once(server.url, timeout_s, **settings)
 
@@ -47,19 +49,19 @@ FAULTS: list[tuple[str, fake.Behaviour, type[EndpointError]]] = [
     ("closed before the head", fake.send(b"", then="close"), Unavailable),
     ("reset in the head", fake.send(OK[:20], then="reset"), Unavailable),
     ("closed in the head", fake.send(OK[:20], then="close"), Unavailable),
-    ("reset in the body", fake.send(OK[:-3], then="reset"), Torn),
-    ("closed in the body", fake.send(OK[:-3], then="close"), Torn),
-    ("closed in a chunk", fake.send(CHUNKED + b"30\r\nxx", then="close"), Torn),
-    ("closed between chunks", fake.send(CHUNKED + b"2\r\nxx\r\n", then="close"), Torn),
-    ("not HTTP", fake.send(b"SSH-2.0-x\r\n\r\n", then="close"), Torn),
-    ("bytes of no protocol", fake.send(b"\x16\x03\x01\xff\r\n\r\n", then="close"), Torn),
+    ("reset in the body", fake.send(OK[:-3], then="reset"), TornReply),
+    ("closed in the body", fake.send(OK[:-3], then="close"), TornReply),
+    ("closed in a chunk", fake.send(CHUNKED + b"30\r\nxx", then="close"), TornReply),
+    ("closed between chunks", fake.send(CHUNKED + b"2\r\nxx\r\n", then="close"), TornReply),
+    ("not HTTP", fake.send(b"SSH-2.0-x\r\n\r\n", then="close"), TornReply),
+    ("bytes of no protocol", fake.send(b"\x16\x03\x01\xff\r\n\r\n", then="close"), TornReply),
     ("stalled before the head", fake.send(b"", then="stall"), Timeout),
     ("stalled in the head", fake.send(OK[:20], then="stall"), Timeout),
     ("stalled in the body", fake.send(OK[:-3], then="stall"), Timeout),
     ("dripping", fake.drip(OK, 0.02), Timeout),
-    ("body beyond the limit", fake.answer(200, b"x" * 5000), Torn),
-    ("chunks beyond the limit", fake.send(CHUNKED + HUGE, then="stall"), Torn),
-    ("a bomb of zeros", fake.answer(200, gzip.compress(bytes(2**20)), ZIPPED), Torn),
+    ("body beyond the limit", fake.answer(200, b"x" * 5000), TornReply),
+    ("chunks beyond the limit", fake.send(CHUNKED + HUGE, then="stall"), TornReply),
+    ("a bomb of zeros", fake.answer(200, gzip.compress(bytes(2**20)), ZIPPED), TornReply),
 ]
 
 
@@ -114,9 +116,9 @@ def test_an_unreadable_retry_after_is_none(text: str) -> None:
 
 def test_ten_megabytes_arrive_whole() -> None:
     body = bytes(range(256)) * (10 * 4096)
-    asking = Client({}, timeout_s=10)
+    asking = HttpClient({}, timeout_s=10)
 
-    async def go() -> Answer:
+    async def go() -> HttpResponse:
         async with fake.serve(fake.answer(200, body)) as server:
             return await asking.post(server.url, b"")
 
@@ -124,7 +126,7 @@ def test_ten_megabytes_arrive_whole() -> None:
 
 
 def test_a_redirect_is_not_followed() -> None:
-    async def go() -> tuple[Answer, int]:
+    async def go() -> tuple[HttpResponse, int]:
         async with fake.serve(fake.answer(200, b"")) as other:
             away = fake.answer(307, b"", {"location": f"{other.url}/there?token=1"})
             return await ask(away), len(other.asked)
@@ -136,10 +138,10 @@ def test_a_redirect_is_not_followed() -> None:
 
 
 def test_cancelling_ends_the_request_and_the_client_lives_on() -> None:
-    async def go() -> Answer:
+    async def go() -> HttpResponse:
         steps = fake.script(fake.send(b"", then="stall"), fake.answer(200, b"next"))
         async with fake.serve(steps) as server:
-            asking = Client({}, timeout_s=3600)  # which is not what ends it
+            asking = HttpClient({}, timeout_s=3600)  # which is not what ends it
             task = asyncio.ensure_future(asking.post(server.url, b""))
             while not server.asked:
                 await asyncio.sleep(0.001)
@@ -222,7 +224,7 @@ def test_five_hundred_connections_at_once() -> None:
             writer.write(OK)
 
         async with fake.serve(behave) as server:
-            asking = Client({}, timeout_s=30)
+            asking = HttpClient({}, timeout_s=30)
             answers = await asyncio.gather(*(asking.post(server.url, b"") for _ in range(n)))
             assert all(answer.status == 200 for answer in answers)
             return server.connections
@@ -268,5 +270,5 @@ def test_tls_towards_a_plain_server_is_unavailable() -> None:
 
 def test_a_header_that_http_forbids_is_a_usage_error_without_its_value() -> None:
     with pytest.raises(UsageError) as caught:
-        Client({"authorization": "Bearer sk-secret\r\nx: y"}, timeout_s=1)
+        HttpClient({"authorization": "Bearer sk-secret\r\nx: y"}, timeout_s=1)
     assert "sk-secret" not in str(caught.value)

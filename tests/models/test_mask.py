@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from toolmark.models.mask import Mask, printable
+from toolmark.models.secret_mask import SecretMask, escape_control_chars
 
 KEY = "sk-a/b+c=d&e"
 
@@ -25,7 +25,7 @@ KEY = "sk-a/b+c=d&e"
     ],
 )
 def test_a_key_is_hidden_in_every_form_of_it(echo: str) -> None:
-    hidden = Mask(KEY, ())(f"<p>{echo}</p>")
+    hidden = SecretMask(KEY, ())(f"<p>{echo}</p>")
     assert "[key]" in hidden
     assert "b" not in hidden.replace("[key]", "")
 
@@ -41,23 +41,23 @@ def test_a_key_is_hidden_in_every_form_of_it(echo: str) -> None:
     ],
 )
 def test_each_word_of_a_header_is_hidden(value: str, echo: str) -> None:
-    hidden = Mask("", (value,))(f"you sent {echo}")
+    hidden = SecretMask("", (value,))(f"you sent {echo}")
     assert "12345678" not in hidden
     assert "abcdefgh" not in hidden
 
 
 def test_a_scheme_is_no_secret_and_no_secrets_change_nothing() -> None:
-    assert Mask("", ("Bearer sk-12345678",))("Bearer") == "Bearer"
-    assert Mask("", ())("sk-12345678") == "sk-12345678"
+    assert SecretMask("", ("Bearer sk-12345678",))("Bearer") == "Bearer"
+    assert SecretMask("", ())("sk-12345678") == "sk-12345678"
 
 
 @pytest.mark.parametrize("code", [0, 7, 10, 27, 0x7F, 0x85, 0x9B, 0x202A, 0x202E, 0x2066, 0x2069])
 def test_what_a_terminal_obeys_is_shown_instead(code: int) -> None:
-    shown = printable(f"a{chr(code)}b")
+    shown = escape_control_chars(f"a{chr(code)}b")
     assert shown.isprintable()
     assert shown.isascii()
-    assert printable(shown) == shown
+    assert escape_control_chars(shown) == shown
 
 
 def test_other_letters_stay() -> None:
-    assert printable("naïve – 模型 ✓ עברית") == "naïve – 模型 ✓ עברית"
+    assert escape_control_chars("naïve – 模型 ✓ עברית") == "naïve – 模型 ✓ עברית"

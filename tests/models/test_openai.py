@@ -9,25 +9,25 @@ from typing import Any
 import pytest
 from tests.servers import fake
 
-from toolmark.errors import (
+from toolmark.core.errors import (
     EndpointError,
     RateLimited,
     Rejected,
     Timeout,
-    Torn,
+    TornReply,
     Unavailable,
 )
-from toolmark.models import decode
-from toolmark.models.openai import OpenAI
-from toolmark.types import Call, Message, Reply, Request, Sampling, Text, Tool
+from toolmark.core.records import Call, Message, Reply, Request, Sampling, Text, Tool
+from toolmark.models.wires import chat_reply
+from toolmark.models.wires.chat_completions import ChatCompletionsModel
 
 KEY = "sk-very-secret-key"
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 
 
-def wire(url: str, **more: Any) -> OpenAI:
+def wire(url: str, **more: Any) -> ChatCompletionsModel:
     settings: dict[str, Any] = {"key": KEY, "timeout_s": 5.0} | more
-    return OpenAI(url, "fake-1", **settings)
+    return ChatCompletionsModel(url, "fake-1", **settings)
 
 
 async def asked(
@@ -170,7 +170,7 @@ def test_no_credit_is_402_however_it_is_said_and_tells_the_next_step(
     status: int, failure: Any
 ) -> None:
     found = error(fake.answer(status, {"error": failure}))
-    assert isinstance(found, Rejected) and found.final
+    assert isinstance(found, Rejected) and found.is_final
     assert (found.kind, found.status) == ("rejected.billing", 402 if status == 200 else status)
     assert "add some, then give the same command again" in str(found)
 
@@ -181,8 +181,8 @@ ECHO = f"<html>{' ' * 50}You sent: Authorization: Bearer {KEY}"
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
-        (200, ECHO.encode(), Torn),
-        (200, {"choices": [], "echo": KEY}, Torn),
+        (200, ECHO.encode(), TornReply),
+        (200, {"choices": [], "echo": KEY}, TornReply),
         (200, {"error": {"message": ECHO}}, Unavailable),
         (400, ECHO.encode(), Rejected),
         (400, (ECHO + "x" * 9).encode() * 99, Rejected),
@@ -224,7 +224,7 @@ def test_a_reply_that_holds_the_key_is_refused_and_quoted_nowhere(where: str, se
     raw = json.dumps(body).replace("XX", "".join(f"\\u{ord(c):04x}" for c in KEY))
     with pytest.raises(Rejected, match="holds the key") as found:
         asyncio.run(asked(fake.answer(200, raw.encode()), **more))
-    assert KEY not in str(found.value) and not found.value.final
+    assert KEY not in str(found.value) and not found.value.is_final
 
 
 def test_what_stands_for_no_key_may_be_said() -> None:
@@ -249,7 +249,7 @@ def test_an_error_text_is_printable(status: int) -> None:
 def test_listing_the_models_tells_no_key_either() -> None:
     async def go() -> None:
         async with fake.serve(fake.answer(401, ECHO.encode() + b"\x1b[2J")) as server:
-            await wire(server.url).models()
+            await wire(server.url).list_models()
 
     with pytest.raises(Rejected) as caught:
         asyncio.run(go())
@@ -325,7 +325,7 @@ def test_a_context_overflow_under_status_200_is_over_long() -> None:
 
 @pytest.mark.parametrize("body", [b"<html>busy</html>", b'{"choices": [{"mess', b"", b"null"])
 def test_a_200_that_is_no_completion_is_torn(body: bytes) -> None:
-    assert type(error(fake.answer(200, body))) is Torn
+    assert type(error(fake.answer(200, body))) is TornReply
 
 
 def test_a_stalled_server_is_a_timeout() -> None:
@@ -338,8 +338,8 @@ def test_a_stalled_server_is_a_timeout() -> None:
 
 def test_of_a_reply_of_ten_megabytes_the_beginning_is_kept_with_a_mark() -> None:
     found = reply(fake.answer(200, fake.says("x" * (10 * 2**20))))
-    assert found.text == "x" * decode.MAX_TEXT + f" [cut: {10 * 2**20} characters]"
-    assert found.marks == (f"content: {10 * 2**20} characters, cut at {decode.MAX_TEXT}",)
+    assert found.text == "x" * chat_reply.MAX_TEXT_CHARS + f" [cut: {10 * 2**20} characters]"
+    assert found.marks == (f"content: {10 * 2**20} characters, cut at {chat_reply.MAX_TEXT_CHARS}",)
     assert found.stop == "length"
 
 

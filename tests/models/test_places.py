@@ -10,11 +10,12 @@ from tests.runs import mini
 from tests.servers import fake
 
 import toolmark as tm
-from toolmark.errors import UsageError
-from toolmark.models import places
-from toolmark.models.doctor import examine
-from toolmark.models.resolve import address, endpoint
-from toolmark.runs.store import Run
+from toolmark.core import records
+from toolmark.core.errors import UsageError
+from toolmark.models import endpoint_address
+from toolmark.models.endpoint_probes import probe_endpoint
+from toolmark.models.model_resolver import make_endpoint_model, public_model_address
+from toolmark.runs.run_store import Run
 
 DOCS = Path(__file__).parents[2] / "docs"
 CHAT = "/v1/chat/completions"
@@ -22,34 +23,34 @@ CHAT = "/v1/chat/completions"
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for provider in places.PROVIDERS.values():
-        monkeypatch.delenv(provider.key, raising=False)
+    for provider in endpoint_address.PROVIDERS.values():
+        monkeypatch.delenv(provider.key_variable, raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
-@pytest.mark.parametrize("name", places.PROVIDERS)
+@pytest.mark.parametrize("name", endpoint_address.PROVIDERS)
 def test_a_provider_is_asked_at_its_address_with_its_own_key(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url, key = places.PROVIDERS[name]
+    url, key = endpoint_address.PROVIDERS[name]
     with pytest.raises(UsageError, match=f"set {key}$"):
-        endpoint(f"{name}/org/model:free")
+        make_endpoint_model(f"{name}/org/model:free")
     monkeypatch.setenv(key, "a-key-of-this-one")
-    model = endpoint(f"{name}/org/model:free")
+    model = make_endpoint_model(f"{name}/org/model:free")
     assert (model.url, model.model, model.key_name) == (url, "org/model:free", key)
     assert model.name == f"{name}/org/model:free"
-    assert address(f"{name}/org/model:free", None) == url
+    assert public_model_address(f"{name}/org/model:free", None) == url
 
 
-@pytest.mark.parametrize("name", places.PROVIDERS)
+@pytest.mark.parametrize("name", endpoint_address.PROVIDERS)
 def test_only_the_providers_own_key_goes_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for each, (_, key) in places.PROVIDERS.items():
+    for each, (_, key) in endpoint_address.PROVIDERS.items():
         monkeypatch.setenv(key, f"key-of-{each}-here")
     monkeypatch.setenv("TOOLMARK_API_KEY", "my-own-key-here")
 
     async def asked() -> tuple[str, str]:
         async with fake.serve(fake.answer(200, fake.says("x"))) as server:
-            model = endpoint(f"{name}/m", base_url=server.url)
+            model = make_endpoint_model(f"{name}/m", base_url=server.url)
             await model(mini_request())
             await model.close()
             return server.asked[0].headers["authorization"], server.asked[0].target
@@ -57,27 +58,27 @@ def test_only_the_providers_own_key_goes_out(name: str, monkeypatch: pytest.Monk
     assert asyncio.run(asked()) == (f"Bearer key-of-{name}-here", CHAT)
 
 
-def mini_request() -> tm.types.Request:
-    said = tm.types.Message(role="user", parts=(tm.types.Text("hello"),))
-    return tm.types.Request(messages=(said,))
+def mini_request() -> records.Request:
+    said = records.Message(role="user", parts=(records.Text("hello"),))
+    return records.Request(messages=(said,))
 
 
 def test_only_openais_address_is_the_environments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://env:1/v1")
-    assert address("openai/m", None) == "http://env:1/v1"
-    assert address("groq/m", None) == places.PROVIDERS["groq"].url
+    assert public_model_address("openai/m", None) == "http://env:1/v1"
+    assert public_model_address("groq/m", None) == endpoint_address.PROVIDERS["groq"].url
 
 
 def test_a_name_that_is_nearly_a_providers_is_told() -> None:
     with pytest.raises(UsageError, match="did you mean: anthropic/"):
-        endpoint("antropic/claude")
+        make_endpoint_model("antropic/claude")
     with pytest.raises(UsageError, match="groq/NAME"):
-        endpoint("groq/")
+        make_endpoint_model("groq/")
 
 
 def test_every_provider_stands_in_the_quickstart() -> None:
     told = (DOCS / "quickstart.md").read_text("utf-8")
-    for name, (_, key) in places.PROVIDERS.items():
+    for name, (_, key) in endpoint_address.PROVIDERS.items():
         assert f"| `{name}/NAME` | `{key}` |" in told
 
 
@@ -88,8 +89,8 @@ def test_a_query_is_kept_on_every_request() -> None:
     async def asked() -> list[str]:
         async with fake.serve(fake.answer(200, fake.says("x"))) as server:
             given = f"{server.url}/?api-version=2024-10-21#m"
-            assert address(given, None) == f"{server.url}?api-version=2024-10-21"
-            await examine(given)
+            assert public_model_address(given, None) == f"{server.url}?api-version=2024-10-21"
+            await probe_endpoint(given)
             return [each.target for each in server.asked]
 
     seen = asyncio.run(asked())
@@ -125,11 +126,11 @@ def test_a_run_asks_with_the_query_and_another_one_is_another_run(tmp_path: Path
 def test_what_may_be_a_key_is_refused_and_not_shown(query: str) -> None:
     for spec, base_url in ((f"http://h/v1?{query}#m", None), ("openai/m", f"http://h/v1?{query}")):
         with pytest.raises(UsageError, match="the query of an address") as caught:
-            endpoint(spec, base_url=base_url)
+            make_endpoint_model(spec, base_url=base_url)
         assert "u:p" not in str(caught.value)
 
 
 @pytest.mark.parametrize("query", ["api-version=2024-12-01-preview", "beta=true", "a=1&b=2", "a="])
 def test_what_is_no_key_is_kept_as_it_is(query: str) -> None:
-    assert address(f"http://h/v1/?{query}#m", None) == f"http://h/v1?{query}"
-    assert endpoint(f"http://h/v1?{query}#m").url == f"http://h/v1?{query}"
+    assert public_model_address(f"http://h/v1/?{query}#m", None) == f"http://h/v1?{query}"
+    assert make_endpoint_model(f"http://h/v1?{query}#m").url == f"http://h/v1?{query}"

@@ -10,17 +10,17 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from toolmark.errors import (
+from toolmark.core.errors import (
     DataError,
     EndpointError,
     RateLimited,
     Rejected,
     Timeout,
-    Torn,
+    TornReply,
     Unavailable,
 )
-from toolmark.models.policy import Cache, Pace, Retry
-from toolmark.types import Call, Message, Reply, Request, Text, Tool, Usage
+from toolmark.core.records import Call, Message, Reply, Request, Text, Tool, Usage
+from toolmark.models.request_policies import CachedModel, PacedModel, RetryingModel
 
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 
@@ -46,13 +46,13 @@ class Scripted:
         self.closed = True
 
 
-def retry(model: Scripted, retries: int) -> tuple[Retry, list[float]]:
+def retry(model: Scripted, retries: int) -> tuple[RetryingModel, list[float]]:
     slept: list[float] = []
 
     async def sleep(wait_s: float) -> None:
         slept.append(wait_s)
 
-    return Retry(model, retries, sleep=sleep, rng=Random(1)), slept
+    return RetryingModel(model, retries, sleep=sleep, rng=Random(1)), slept
 
 
 def test_what_waits_to_be_asked_again_can_be_seen() -> None:
@@ -61,15 +61,17 @@ def test_what_waits_to_be_asked_again_can_be_seen() -> None:
     async def sleep(wait_s: float) -> None:
         seen.append(list(asking.waits))
 
-    asking = Retry(Scripted(Unavailable("refused"), Torn("cut"), Reply()), 5, sleep=sleep)
-    cached = Cache(asking, Path("unused"), "one")
+    asking = RetryingModel(
+        Scripted(Unavailable("refused"), TornReply("cut"), Reply()), 5, sleep=sleep
+    )
+    cached = CachedModel(asking, Path("unused"), "one")
     asyncio.run(asking(HELLO))
     assert seen == [["refused"], ["cut"]]
     assert list(asking.waits) == list(cached.waits) == []
-    assert not Pace(Scripted(Reply()), 1).waits
+    assert not PacedModel(Scripted(Reply()), 1).waits
 
 
-@pytest.mark.parametrize("kind", [RateLimited, Unavailable, Timeout, Torn])
+@pytest.mark.parametrize("kind", [RateLimited, Unavailable, Timeout, TornReply])
 def test_a_passing_failure_is_asked_again(kind: type[EndpointError]) -> None:
     model = Scripted(kind("x"), kind("x"), Reply(text="done"))
     asking, slept = retry(model, 5)
@@ -83,7 +85,7 @@ def test_a_passing_failure_is_asked_again(kind: type[EndpointError]) -> None:
         (RateLimited("x"), 6),
         (Unavailable("x"), 6),
         (Timeout("x"), 3),
-        (Torn("x"), 3),
+        (TornReply("x"), 3),
         (Rejected("x", 400), 1),
     ],
 )
@@ -150,10 +152,10 @@ async def settle() -> None:
 
 
 async def flood(
-    act: Callable[[Gate, Pace, list[asyncio.Task[Reply]]], object], most: int, n: int
-) -> tuple[Gate, Pace, list[asyncio.Task[Reply]]]:
+    act: Callable[[Gate, PacedModel, list[asyncio.Task[Reply]]], object], most: int, n: int
+) -> tuple[Gate, PacedModel, list[asyncio.Task[Reply]]]:
     gate = Gate()
-    pace = Pace(gate, most)
+    pace = PacedModel(gate, most)
     tasks = [asyncio.ensure_future(pace(HELLO)) for _ in range(n)]
     await settle()
     act(gate, pace, tasks)
@@ -170,21 +172,21 @@ def test_never_more_than_the_most_are_out_and_all_are_answered() -> None:
     gate, pace, tasks = asyncio.run(flood(lambda *_: None, 4, 50))
     assert gate.most == 4
     assert all(task.result() == Reply() for task in tasks)
-    assert (pace.out, pace.limit) == (0, 4)
+    assert (pace.n_in_flight, pace.limit) == (0, 4)
 
 
 @pytest.mark.parametrize("failure", [RateLimited("x"), Unavailable("x"), Timeout("x")])
 def test_overload_halves_once_per_wave(failure: EndpointError) -> None:
     seen: list[float] = []
 
-    def fail(gate: Gate, pace: Pace, tasks: list[asyncio.Task[Reply]]) -> None:
+    def fail(gate: Gate, pace: PacedModel, tasks: list[asyncio.Task[Reply]]) -> None:
         for turn in list(gate.inside):
             turn.set_exception(failure)
-        seen.append(pace.most)
+        seen.append(pace.max_in_flight)
 
     async def go() -> tuple[int, float]:
         gate = Gate()
-        pace = Pace(gate, 8)
+        pace = PacedModel(gate, 8)
         tasks = [asyncio.ensure_future(pace(HELLO)) for _ in range(8)]
         await settle()
         fail(gate, pace, tasks)
@@ -204,9 +206,9 @@ def test_overload_halves_once_per_wave(failure: EndpointError) -> None:
 
 
 def test_the_limit_grows_back_but_not_beyond_the_most() -> None:
-    async def go() -> Pace:
+    async def go() -> PacedModel:
         model = Scripted(RateLimited("x"), RateLimited("x"), RateLimited("x"), Reply())
-        pace = Pace(model, 8)
+        pace = PacedModel(model, 8)
         for _ in range(3):
             with pytest.raises(RateLimited):
                 await pace(HELLO)
@@ -222,8 +224,8 @@ def test_the_limit_grows_back_but_not_beyond_the_most() -> None:
 
 def test_a_fault_that_is_not_overload_slows_nothing() -> None:
     async def go() -> float:
-        pace = Pace(Scripted(Torn("x")), 8)
-        with pytest.raises(Torn):
+        pace = PacedModel(Scripted(TornReply("x")), 8)
+        with pytest.raises(TornReply):
             await pace(HELLO)
         return pace.limit
 
@@ -231,13 +233,13 @@ def test_a_fault_that_is_not_overload_slows_nothing() -> None:
 
 
 def test_cancelled_requests_give_their_slots_back() -> None:
-    def cancel(gate: Gate, pace: Pace, tasks: list[asyncio.Task[Reply]]) -> None:
+    def cancel(gate: Gate, pace: PacedModel, tasks: list[asyncio.Task[Reply]]) -> None:
         gate.inside[0].set_result(Reply())
         for task in tasks[::2]:
             task.cancel()
 
     gate, pace, tasks = asyncio.run(flood(cancel, 3, 30))
-    assert pace.out == 0
+    assert pace.n_in_flight == 0
     assert gate.most <= 3
     assert all(task.cancelled() or task.result() == Reply() for task in tasks)
     assert sum(not task.cancelled() for task in tasks) >= 15
@@ -253,7 +255,7 @@ KEPT = replace(REPLY, kept=True)
 
 def test_a_kept_reply_is_returned_without_asking_and_says_so(tmp_path: Path) -> None:
     model = Scripted(REPLY)
-    told = [asyncio.run(Cache(model, tmp_path, "id")(HELLO)) for _ in range(3)]
+    told = [asyncio.run(CachedModel(model, tmp_path, "id")(HELLO)) for _ in range(3)]
     assert told == [REPLY, KEPT, KEPT]
     assert model.n_asked == 1
 
@@ -268,13 +270,13 @@ def test_repeats_requests_and_models_are_kept_apart(tmp_path: Path) -> None:
     ]
     for identity in ("one", "two"):
         for request in requests:
-            asyncio.run(Cache(model, tmp_path, identity)(request))
+            asyncio.run(CachedModel(model, tmp_path, identity)(request))
     assert model.n_asked == 8
 
 
 def test_a_damaged_entry_is_asked_again_and_mended(tmp_path: Path) -> None:
     model = Scripted(REPLY)
-    cache = Cache(model, tmp_path, "id")
+    cache = CachedModel(model, tmp_path, "id")
     asyncio.run(cache(HELLO))
     (path,) = [path for path in tmp_path.rglob("*") if path.is_file()]
     whole = path.read_bytes()
@@ -288,7 +290,7 @@ def test_a_damaged_entry_is_asked_again_and_mended(tmp_path: Path) -> None:
 
 def test_failures_are_not_kept(tmp_path: Path) -> None:
     model = Scripted(Unavailable("x"), REPLY)
-    cache = Cache(model, tmp_path, "id")
+    cache = CachedModel(model, tmp_path, "id")
     with pytest.raises(Unavailable):
         asyncio.run(cache(HELLO))
     assert asyncio.run(cache(HELLO)) == REPLY
@@ -297,7 +299,7 @@ def test_failures_are_not_kept(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(DataError, match="cannot write to the cache"):
-        asyncio.run(Cache(Scripted(REPLY), tmp_path / "file", "id")(HELLO))
+        asyncio.run(CachedModel(Scripted(REPLY), tmp_path / "file", "id")(HELLO))
 
 
 class Picky(Scripted):
@@ -307,14 +309,17 @@ class Picky(Scripted):
 
 
 def test_what_was_left_out_is_told_through_all_policies(tmp_path: Path) -> None:
-    outer = Cache(Retry(Pace(Picky(REPLY), 2), 1), tmp_path, "id")
+    outer = CachedModel(RetryingModel(PacedModel(Picky(REPLY), 2), 1), tmp_path, "id")
     assert outer.dropped == {"temperature"}
-    assert Cache(Retry(Pace(Scripted(REPLY), 2), 1), tmp_path, "id").dropped == frozenset()
+    assert (
+        CachedModel(RetryingModel(PacedModel(Scripted(REPLY), 2), 1), tmp_path, "id").dropped
+        == frozenset()
+    )
 
 
 def test_a_reply_from_the_cache_tells_what_was_left_out_when_it_was_asked(tmp_path: Path) -> None:
-    asyncio.run(Cache(Picky(REPLY), tmp_path, "id")(HELLO))
-    later = Cache(Scripted(REPLY), tmp_path, "id")
+    asyncio.run(CachedModel(Picky(REPLY), tmp_path, "id")(HELLO))
+    later = CachedModel(Scripted(REPLY), tmp_path, "id")
     assert later.dropped == frozenset()
     assert asyncio.run(later(HELLO)) == KEPT
     assert later.dropped == {"temperature"}
@@ -324,12 +329,12 @@ def test_a_reply_from_the_cache_tells_what_was_left_out_when_it_was_asked(tmp_pa
 def test_a_model_that_is_deaf_says_so_through_all_policies(hears: bool, tmp_path: Path) -> None:
     model = Scripted(REPLY)
     model.hears = hears  # type: ignore[attr-defined]
-    assert Cache(Retry(Pace(model, 2), 1), tmp_path, "id").hears is hears
+    assert CachedModel(RetryingModel(PacedModel(model, 2), 1), tmp_path, "id").hears is hears
 
 
 def test_policies_pass_the_name_and_the_end_on(tmp_path: Path) -> None:
     model = Scripted(REPLY)
-    outer = Cache(Retry(Pace(model, 2), 1), tmp_path, "id")
+    outer = CachedModel(RetryingModel(PacedModel(model, 2), 1), tmp_path, "id")
     assert outer.name == "scripted"
     asyncio.run(outer.close())
     assert model.closed

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.servers import fake
 
-from toolmark.errors import EndpointError, Rejected
-from toolmark.models.openai import OpenAI
-from toolmark.types import Call, Message, Request, Sampling, Text
+from toolmark.core.errors import EndpointError, Rejected
+from toolmark.core.records import Call, Message, Request, Sampling, Text
+from toolmark.models.wires.chat_completions import ChatCompletionsModel
 
 PAPER = Sampling(temperature=0.0, top_p=1.0, max_tokens=9)
 HELLO = (Message(role="user", parts=(Text("hello"),)),)
@@ -63,10 +63,10 @@ def strict(refusals: Mapping[str, Any], status: int = 400) -> fake.Behaviour:
 
 async def play(
     behaviour: fake.Behaviour, *requests: Request, at_once: bool = False, **more: Any
-) -> tuple[OpenAI, list[Any], list[fake.Asked]]:
+) -> tuple[ChatCompletionsModel, list[Any], list[fake.Asked]]:
     """Return the wire, what came of each request, and what the server saw."""
     async with fake.serve(behaviour) as server:
-        model = OpenAI(server.url, "fake-1", key="sk-12345678", timeout_s=5.0, **more)
+        model = ChatCompletionsModel(server.url, "fake-1", key="sk-12345678", timeout_s=5.0, **more)
         try:
             if at_once:
                 done: list[Any] = await asyncio.gather(*map(model, requests))
@@ -77,7 +77,7 @@ async def play(
             await model.close()
 
 
-async def _outcome(model: OpenAI, request: Request) -> Any:
+async def _outcome(model: ChatCompletionsModel, request: Request) -> Any:
     try:
         return await model(request)
     except EndpointError as error:
@@ -192,7 +192,7 @@ def test_a_refused_setting_and_odd_arguments_are_both_mended() -> None:
 def test_the_identity_is_the_same_before_and_after() -> None:
     async def go() -> tuple[str, str]:
         async with fake.serve(strict({"temperature": COLD, "max_tokens": LIMIT})) as server:
-            model = OpenAI(server.url, "fake-1")
+            model = ChatCompletionsModel(server.url, "fake-1")
             before = model.identity
             await model(ask())
             await model.close()
@@ -205,10 +205,10 @@ def test_the_identity_is_the_same_before_and_after() -> None:
 def test_other_quirks_keep_what_was_learned() -> None:
     async def go() -> int:
         async with fake.serve(strict({"temperature": COLD, "max_tokens": LIMIT})) as server:
-            model = OpenAI(server.url, "fake-1")
+            model = ChatCompletionsModel(server.url, "fake-1")
             await model(ask())
             n = len(server.asked)
-            await model.using(model.quirks)(ask())
+            await model.with_profile(model.profile)(ask())
             await model.close()
             return len(server.asked) - n
 

@@ -14,11 +14,11 @@ import pytest
 import soundfile
 from tests.servers import fake
 
-from toolmark.errors import DataError, UsageError
-from toolmark.media import Media
-from toolmark.models import sound
-from toolmark.models.resolve import endpoint, resolve
-from toolmark.types import Message, Request, Text
+from toolmark.core.errors import DataError, UsageError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Message, Request, Text
+from toolmark.models import audio_encoding
+from toolmark.models.model_resolver import make_endpoint_model, resolve_model
 
 SAID = {"choices": [{"message": {"content": "heard"}, "finish_reason": "stop"}]}
 
@@ -38,12 +38,12 @@ def wav(samples: Any, rate: int) -> bytes:
     return held.getvalue()
 
 
-async def arrived(form: sound.Form, data: bytes, folder: Path) -> dict[str, Any]:
+async def arrived(form: audio_encoding.AudioFormat, data: bytes, folder: Path) -> dict[str, Any]:
     """Return the `input_audio` that a server gets."""
-    media = Media(folder)
-    part = media.audio(data, "audio/wav")
+    media = MediaStore(folder)
+    part = media.add_audio(data, "audio/wav")
     async with fake.serve(fake.answer(200, SAID)) as server:
-        model = endpoint(f"{server.url}#m", media=media, audio=form)
+        model = make_endpoint_model(f"{server.url}#m", media=media, audio=form)
         try:
             await model(Request(messages=(Message(role="user", parts=(Text("listen"), part)),)))
         finally:
@@ -76,9 +76,9 @@ def test_wav_arrives_as_it_is(tmp_path: Path) -> None:
 
 def test_the_same_sound_is_the_same_mp3() -> None:
     data = wav(voiced(16000, 0.5, 2), 16000)
-    first = sound.mp3(data)
-    sound.mp3.cache_clear()
-    assert sound.mp3(data) == first
+    first = audio_encoding.encode_mp3(data)
+    audio_encoding.encode_mp3.cache_clear()
+    assert audio_encoding.encode_mp3(data) == first
 
 
 @pytest.mark.parametrize("data", [b"", b"RIFF", b"no sound at all" * 99])
@@ -88,13 +88,13 @@ def test_what_is_no_sound_is_told(tmp_path: Path, data: bytes) -> None:
 
 
 def test_an_mp3_is_not_packed_twice(tmp_path: Path) -> None:
-    media = Media(tmp_path)
-    packed = sound.mp3(wav(voiced(16000, 0.3, 3), 16000))
-    part = media.audio(packed, "audio/mpeg")
+    media = MediaStore(tmp_path)
+    packed = audio_encoding.encode_mp3(wav(voiced(16000, 0.3, 3), 16000))
+    part = media.add_audio(packed, "audio/mpeg")
 
     async def ask() -> Any:
         async with fake.serve(fake.answer(200, SAID)) as server:
-            model = endpoint(f"{server.url}#m", media=media, audio="mp3")
+            model = make_endpoint_model(f"{server.url}#m", media=media, audio="mp3")
             await model(Request(messages=(Message(role="user", parts=(part,)),)))
             await model.close()
             return server.asked[0].json["messages"][0]["content"][0]["input_audio"]
@@ -103,7 +103,7 @@ def test_an_mp3_is_not_packed_twice(tmp_path: Path) -> None:
 
 
 def test_replies_to_mp3_and_to_wav_are_kept_apart() -> None:
-    wires = [endpoint("http://127.0.0.1:9/v1#m", audio=form) for form in ("wav", "mp3")]
+    wires = [make_endpoint_model("http://127.0.0.1:9/v1#m", audio=form) for form in ("wav", "mp3")]
     assert len({wire.identity for wire in wires}) == 2
 
 
@@ -112,16 +112,16 @@ def test_a_library_that_writes_no_mp3_is_told_before_the_run(
 ) -> None:
     monkeypatch.setattr(soundfile, "available_formats", lambda: {"WAV": "WAV"})
     with pytest.raises(UsageError, match=r"writes no mp3.*send wav"):
-        resolve("http://127.0.0.1:9/v1#m", audio="mp3")
-    resolve("http://127.0.0.1:9/v1#m", audio="wav")
+        resolve_model("http://127.0.0.1:9/v1#m", audio="mp3")
+    resolve_model("http://127.0.0.1:9/v1#m", audio="wav")
 
 
 def test_a_missing_library_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "soundfile", None)
     with pytest.raises(UsageError, match=r"-m pip install .*\[speech\]'"):
-        sound.check("mp3")
+        audio_encoding.check_audio_format("mp3")
 
 
 def test_only_two_forms_are_known() -> None:
     with pytest.raises(UsageError, match="known: wav, mp3"):
-        sound.check("flac")
+        audio_encoding.check_audio_format("flac")

@@ -16,16 +16,16 @@ from typing import Any
 
 import pytest
 
-from toolmark.errors import UsageError, traced
-from toolmark.media import Media
-from toolmark.models import user
-from toolmark.models.resolve import resolve
-from toolmark.types import Call, Message, Reply, Request, Text
+from toolmark.core.errors import UsageError, describe_error
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Call, Message, Reply, Request, Text
+from toolmark.models import user_model
+from toolmark.models.model_resolver import resolve_model
 
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 MINE = """
 import functools
-from toolmark.types import Reply
+from toolmark.core.records import Reply
 def again(model):
     @functools.wraps(model)
     async def asked(request, /):
@@ -79,9 +79,9 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
 
 
 def test_functions_at_the_top_of_a_file_are_told_apart(mine: ModuleType) -> None:
-    found = [user.who(mine.one), user.who(mine.two)]
+    found = [user_model.identify_object(mine.one), user_model.identify_object(mine.two)]
     assert [who.name for who in found] == ["users_mine.one", "users_mine.two"]
-    assert all(who.sure and who.code for who in found)
+    assert all(who.is_unique and who.code for who in found)
 
 
 @pytest.mark.parametrize(
@@ -97,20 +97,20 @@ def test_functions_at_the_top_of_a_file_are_told_apart(mine: ModuleType) -> None
 def test_what_is_made_as_a_program_runs_is_not_sure(
     make: Callable[[Any], object], name: str, mine: ModuleType, tmp_path: Path
 ) -> None:
-    found = user.who(make(mine))
-    assert (found.name, found.sure) == (name, False)
+    found = user_model.identify_object(make(mine))
+    assert (found.name, found.is_unique) == (name, False)
     with pytest.raises(UsageError, match=r"cannot tell users_mine.* `\.name`"):
-        resolve(make(mine), cache=tmp_path)  # type: ignore[arg-type]
+        resolve_model(make(mine), cache=tmp_path)  # type: ignore[arg-type]
 
 
 def test_a_name_is_taken_at_its_word(mine: ModuleType) -> None:
-    assert user.who(mine.Named()) == user.Who("mine-7b")
+    assert user_model.identify_object(mine.Named()) == user_model.ModelIdentity("mine-7b")
 
 
 TELL = """
-from toolmark.models import user
-found = user.who(one)
-print(found.name, found.sure)
+from toolmark.models import user_model
+found = user_model.identify_object(one)
+print(found.name, found.is_unique)
 """
 
 
@@ -137,7 +137,7 @@ def test_what_cannot_be_asked_is_refused_before_it_is(
     attribute: str, words: str, mine: ModuleType
 ) -> None:
     with pytest.raises(UsageError, match=words):
-        user.check(getattr(mine, attribute))
+        user_model.check_model(getattr(mine, attribute))
 
 
 @pytest.mark.parametrize("name", ["one", "two", "Mine", "thing"])
@@ -145,7 +145,7 @@ def test_an_edited_file_is_not_answered_by_its_old_replies(
     name: str, mine: ModuleType, tmp_path: Path
 ) -> None:
     def said() -> tuple[str, bool]:
-        model: Any = resolve(f"users_mine:{name}", cache=tmp_path / "cache")
+        model: Any = resolve_model(f"users_mine:{name}", cache=tmp_path / "cache")
         reply: Reply = asyncio.run(model(HELLO))
         return reply.text, reply.kept
 
@@ -158,7 +158,7 @@ def test_an_edited_file_is_not_answered_by_its_old_replies(
 def test_objects_and_names_share_no_replies_but_their_own(mine: ModuleType, tmp_path: Path) -> None:
     replies = []
     for each in (mine.one, mine.two, mine.one):
-        model: Any = resolve(each, cache=tmp_path)
+        model: Any = resolve_model(each, cache=tmp_path)
         replies.append(asyncio.run(model(HELLO)).kept)
     assert replies == [False, False, True]
 
@@ -166,12 +166,12 @@ def test_objects_and_names_share_no_replies_but_their_own(mine: ModuleType, tmp_
 def test_a_class_is_made_and_known_as_the_command_knows_it(
     mine: ModuleType, tmp_path: Path
 ) -> None:
-    media = Media(tmp_path)
-    made: Any = resolve(mine.Seeing, media=media)
+    media = MediaStore(tmp_path)
+    made: Any = resolve_model(mine.Seeing, media=media)
     assert made.model.model.model.media is media
     assert asyncio.run(made(HELLO)).text == "old"
-    found = user.who(mine.Seeing)
-    assert found == user.named("users_mine:Seeing", mine.Seeing) and found.sure
+    found = user_model.identify_object(mine.Seeing)
+    assert found == user_model.identify_spec("users_mine:Seeing", mine.Seeing) and found.is_unique
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_what_is_no_reply_ends_a_run_at_once(
     reply: object, words: str, mine: ModuleType, tmp_path: Path
 ) -> None:
     for kept in (None, tmp_path):
-        model = resolve(with_name(mine.bad(reply)), cache=kept)
+        model = resolve_model(with_name(mine.bad(reply)), cache=kept)
         with pytest.raises(UsageError, match=words):
             asyncio.run(model(HELLO))  # type: ignore[operator]
 
@@ -209,7 +209,7 @@ def test_a_model_that_answered_before_loses_one_episode_for_what_is_no_reply() -
         return replies.pop(0)  # type: ignore[no-any-return]
 
     async def both() -> None:
-        asked = user.Own(model)
+        asked = user_model.UserModel(model)
         await asked(HELLO)
         with pytest.raises(TypeError, match="must return a Reply"):
             await asked(HELLO)
@@ -222,19 +222,19 @@ def test_a_constructor_that_fails_names_file_and_line_of_the_user(mine: ModuleTy
     told = rf"Broken cannot be made: FileNotFoundError.*\(users_mine\.py, line {line}\)"
     for spec in ("users_mine:Broken", mine.Broken):
         with pytest.raises(UsageError, match=told):
-            resolve(spec)
+            resolve_model(spec)
 
 
 def test_an_error_is_placed_where_it_arose_in_the_users_own_file(mine: ModuleType) -> None:
     line = 1 + MINE.splitlines().index("    return Reply(text=next(iter(())))")
     with pytest.raises(RuntimeError) as found:
-        asyncio.run(resolve(mine.searching)(HELLO))  # type: ignore[operator]
-    assert traced(found.value) == (
+        asyncio.run(resolve_model(mine.searching)(HELLO))  # type: ignore[operator]
+    assert describe_error(found.value) == (
         f"RuntimeError: coroutine raised StopIteration (users_mine.py, line {line})"
     )
     with pytest.raises(KeyError) as odd:
         os.environ["NO SUCH NAME"]
-    assert traced(odd.value).endswith(
+    assert describe_error(odd.value).endswith(
         f"({Path(__file__).name}, line {odd.traceback[0].lineno + 1})"
     )
 
@@ -251,7 +251,7 @@ def test_a_file_that_cannot_be_imported_says_where(
     (tmp_path / "users_bad.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(UsageError, match=f"cannot import users_bad: {why}"):
-        resolve("users_bad:model")
+        resolve_model("users_bad:model")
 
 
 def test_a_lambda_or_a_wrapper_may_hand_on_what_an_async_function_gives(mine: ModuleType) -> None:
@@ -259,10 +259,10 @@ def test_a_lambda_or_a_wrapper_may_hand_on_what_an_async_function_gives(mine: Mo
         return mine.one(request)
 
     for hidden in (lambda request: mine.one(request), functools.wraps(mine.one)(wrapped)):
-        model: Any = resolve(hidden)
+        model: Any = resolve_model(hidden)
         assert isinstance(asyncio.run(model(HELLO)), Reply)
     plain: Any = lambda request: Reply()  # noqa: E731
-    blunt: Any = resolve(plain)
+    blunt: Any = resolve_model(plain)
     with pytest.raises(UsageError, match="is not async"):
         asyncio.run(blunt(HELLO))
 
@@ -280,6 +280,6 @@ def test_what_was_made_for_a_run_is_closed_and_what_was_given_is_its_owners(late
             return asyncio.sleep(0) if later else None
 
     for given, n in ((Closing(), 0), (Closing, 1)):
-        made: Any = resolve(given)
+        made: Any = resolve_model(given)
         asyncio.run(made.close())
         assert len(closed) == n

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark.score import brier, labels
+from toolmark.scoring import brier_errors, classification
 
 _STAY = 28  # both stay: taken where a truth is no joint action
 _JOINT, _ACTIONS = 36, 6
@@ -32,10 +32,10 @@ _PLAYED = (
 Whole: TypeAlias = NDArray[np.int64]
 
 
-def classification(truth: Any, predicted: Any, n_classes: int) -> dict[str, Any]:
+def lay_out_classification(truth: Any, predicted: Any, n_classes: int) -> dict[str, Any]:
     """Lay out as the classification calculator: pictures of ODinW."""
-    table = labels.tally(truth, predicted, n_classes, reading="reference")
-    found = labels.measures(table)
+    table = classification.tally_predictions(truth, predicted, n_classes, rule="reference")
+    found = classification.classification_measures(table)
     return {
         **_counts(table),
         **{f"{name}_per_class": found[f"class_{name}s"] for name in ("precision", "recall", "f1")},
@@ -47,14 +47,14 @@ def classification(truth: Any, predicted: Any, n_classes: int) -> dict[str, Any]
 
 def mcq(truth: Any, predicted: Any, n_choices: int) -> dict[str, Any]:
     """Lay out as the calculator of multiple choice: PIQA."""
-    table = labels.tally(truth, predicted, n_choices, reading="reference")
-    said = labels.classes(table).predicted.tolist()
+    table = classification.tally_predictions(truth, predicted, n_choices, rule="reference")
+    said = classification.class_measures(table).predicted.tolist()
     shown = {f"choice_{choice}_count": n for choice, n in enumerate(said)}
     return {**_counts(table), "num_choices": n_choices, "choice_distribution": shown}
 
 
 def _counts(table: Whole) -> dict[str, Any]:
-    rates = labels.rates(table)
+    rates = classification.exact_match_rates(table)
     return {
         "overall_accuracy": rates["emr"],
         "valid_accuracy": rates["emr_valid"] if rates["valid"] else 0.0,
@@ -65,34 +65,44 @@ def _counts(table: Whole) -> dict[str, Any]:
     }
 
 
-def overcooked(truth: Any, predicted: Any, rule: brier.Rule = "strict") -> dict[str, Any]:
+def overcooked(
+    truth: Any, predicted: Any, rule: brier_errors.ValidityRule = "strict"
+) -> dict[str, Any]:
     """Lay out as the calculator of Overcooked; predictions are probabilities (N, 36).
 
     Each player's action is the likeliest by the sums of the joint probabilities, which need not be
     the player's part of the likeliest joint action.
     """
-    truth = labels.whole(truth, "reference")
+    truth = classification.parse_predictions(truth, "reference")
     known = np.where((truth >= 0) & (truth < _JOINT), truth, _STAY)
-    table, valid = brier.table(predicted, _JOINT, rule)
-    joint = brier.scored(known, table, valid)
+    table, valid = brier_errors.parse_table(predicted, _JOINT, rule)
+    joint = brier_errors.score_table(known, table, valid)
     found = _played(truth, joint, _JOINT)
     for player, (own, part) in enumerate(
-        zip(labels.players(known), brier.marginals(table), strict=True)
+        zip(
+            classification.split_joint_actions(known),
+            brier_errors.player_marginals(table),
+            strict=True,
+        )
     ):
-        found[f"player{player}_results"] = _played(own, brier.scored(own, part, valid), _ACTIONS)
+        found[f"player{player}_results"] = _played(
+            own, brier_errors.score_table(own, part, valid), _ACTIONS
+        )
     return found
 
 
-def _played(truth: Whole, rows: brier.Rows, n: int) -> dict[str, Any]:
-    table = labels.tally(truth, rows.said, n, reading="reference")
-    errors = brier.Brier()
+def _played(truth: Whole, rows: brier_errors.TableErrors, n: int) -> dict[str, Any]:
+    table = classification.tally_predictions(truth, rows.predicted_classes, n, rule="reference")
+    errors = brier_errors.BrierAccumulator()
     errors.feed(rows)
-    spread, found, rates = errors.found("reference"), labels.measures(table), labels.rates(table)
+    spread = errors.measures("reference")
+    found = classification.classification_measures(table)
+    rates = classification.exact_match_rates(table)
     return {
         **{name: spread[own] for name, own in _ERRORS.items()},
         **{name: found[name] for name in _PLAYED},
         "total_invalid_preds": rates["invalid"],
         "percentage_invalids": 100 * rates["invalid_rate"],
-        "predicted_actions": rows.said.tolist(),
+        "predicted_actions": rows.predicted_classes.tolist(),
         "ground_truth_actions": truth.tolist(),
     }

@@ -6,8 +6,8 @@ import copy
 from random import Random
 from typing import Any
 
-from toolmark import seeds
-from toolmark.types import Task
+from toolmark.core import seeds
+from toolmark.core.records import Task
 
 Calls = list[tuple[str, dict[Any, Any]]]
 
@@ -49,8 +49,8 @@ def calls(made: Calls, task: Task, rng: Random) -> Calls:
     steps = [literal] * 6 + [option] * 3 + [keyword] * 3 + [order, name]
     if task.category in SCRAPS:
         steps = [code] * 12 + [written] * 6 + [option] * 3 + [literal, keyword, order, name]
-    for _ in range(seeds.between(rng, 1, 3)):
-        made = seeds.choice(rng, steps)(made, task, rng)
+    for _ in range(seeds.draw_between(rng, 1, 3)):
+        made = seeds.draw_one(rng, steps)(made, task, rng)
     return made
 
 
@@ -58,25 +58,25 @@ def code(made: Calls, task: Task, rng: Random) -> Calls:
     """Change the text of a Java or JavaScript value: a character, a scrap, a suffix, a stretch."""
     _, given = _pick(made, rng)
     if given:
-        key = seeds.choice(rng, list(given))
+        key = seeds.draw_one(rng, list(given))
         given[key] = _scrapped(str(given[key]), SCRAPS[task.category], rng)
     return made
 
 
 def _scrapped(old: str, scraps: tuple[str, ...], rng: Random) -> str:
-    at = seeds.between(rng, 0, len(old))
-    scrap = seeds.choice(rng, scraps)
-    match seeds.below(rng, 7):
+    at = seeds.draw_between(rng, 0, len(old))
+    scrap = seeds.draw_one(rng, scraps)
+    match seeds.draw_below(rng, 7):
         case 0:
             return old[:at] + old[at + 1 :]
         case 1:
-            return old + seeds.choice(rng, ("L", "l", "f", "F", "n", ".0", ".5", "e3", "\n", " "))
+            return old + seeds.draw_one(rng, ("L", "l", "f", "F", "n", ".0", ".5", "e3", "\n", " "))
         case 2:
-            return old[:at] + old[at + seeds.between(rng, 1, 8) :]
+            return old[:at] + old[at + seeds.draw_between(rng, 1, 8) :]
         case 3:
-            return old.replace(seeds.choice(rng, scraps), scrap)
+            return old.replace(seeds.draw_one(rng, scraps), scrap)
         case 4:
-            return seeds.choice(rng, (f"[{old}]", f'"{old}"', f"'{old}'", f"({old})", f" {old} "))
+            return seeds.draw_one(rng, (f"[{old}]", f'"{old}"', f"'{old}'", f"({old})", f" {old} "))
         case _:
             return old[:at] + scrap + old[at:]
 
@@ -86,9 +86,9 @@ def written(made: Calls, task: Task, rng: Random) -> Calls:
     wanted = next(iter(task.reference["truth"][0].values()))
     _, given = _pick(made, rng)
     if wanted:
-        key = seeds.choice(rng, list(wanted))
-        chosen = seeds.choice(rng, wanted[key] or [""])
-        given[key] = _form(chosen, seeds.choice(rng, FORMS[task.category]), rng)
+        key = seeds.draw_one(rng, list(wanted))
+        chosen = seeds.draw_one(rng, wanted[key] or [""])
+        given[key] = _form(chosen, seeds.draw_one(rng, FORMS[task.category]), rng)
     return made
 
 
@@ -96,9 +96,9 @@ def _form(value_: Any, form: str, rng: Random) -> str:
     if isinstance(value_, bool):
         return str(value_).lower()
     if not isinstance(value_, list | dict):
-        return seeds.choice(rng, (str(value_), f"{value_}L", f"{value_}f", f"{value_}n"))
+        return seeds.draw_one(rng, (str(value_), f"{value_}L", f"{value_}f", f"{value_}n"))
     items = value_.items() if isinstance(value_, dict) else enumerate(value_)
-    quote = seeds.choice(rng, ('"', '"', "'", ""))
+    quote = seeds.draw_one(rng, ('"', '"', "'", ""))
     texts = []
     for key, item in items:
         item = item[0] if isinstance(item, list) and item else item
@@ -108,17 +108,17 @@ def _form(value_: Any, form: str, rng: Random) -> str:
     adds = " ".join(f"add({said});" for _, said in texts)
     puts = " ".join(f"put({key}, {said});" for key, said in texts)
     pairs = ", ".join(f"{key}: {said}" for key, said in texts)
-    listed = seeds.choice(rng, (", ", ",")).join(said for _, said in texts)
+    listed = seeds.draw_one(rng, (", ", ",")).join(said for _, said in texts)
     return form.format(listed=listed, adds=adds, puts=puts, pairs=pairs)
 
 
 def source(category: str, rng: Random) -> str:
     """Return a damaged literal of a language, of no entry in particular."""
     item = (1, -2, 2.5, True, None, "a", "b c", "x, y", 'q"', "", "1L", "k: v", ")", "}")
-    items = [seeds.choice(rng, item) for _ in range(seeds.below(rng, 4))]
-    chosen = items if seeds.below(rng, 2) else {f"k{i}": [x] for i, x in enumerate(items)}
-    text_ = _form(chosen, seeds.choice(rng, FORMS[category]), rng)
-    for _ in range(seeds.below(rng, 3)):
+    items = [seeds.draw_one(rng, item) for _ in range(seeds.draw_below(rng, 4))]
+    chosen = items if seeds.draw_below(rng, 2) else {f"k{i}": [x] for i, x in enumerate(items)}
+    text_ = _form(chosen, seeds.draw_one(rng, FORMS[category]), rng)
+    for _ in range(seeds.draw_below(rng, 3)):
         text_ = _scrapped(text_, SCRAPS[category], rng)
     return text_
 
@@ -127,20 +127,20 @@ def literal(made: Calls, task: Task, rng: Random) -> Calls:
     """Change one value, or one value inside a value."""
     _, given = _pick(made, rng)
     if given:
-        key = seeds.choice(rng, list(given))
+        key = seeds.draw_one(rng, list(given))
         given[key] = value(given[key], rng)
     return made
 
 
 def value(old: Any, rng: Random) -> Any:
     """Return another value, mostly one that comes near."""
-    if seeds.below(rng, 4) == 0:
-        return copy.deepcopy(seeds.choice(rng, LITERALS))
+    if seeds.draw_below(rng, 4) == 0:
+        return copy.deepcopy(seeds.draw_one(rng, LITERALS))
     match old:
         case bool():
-            return seeds.choice(rng, (not old, int(old), str(old), [old]))
+            return seeds.draw_one(rng, (not old, int(old), str(old), [old]))
         case int() | float():
-            return seeds.choice(
+            return seeds.draw_one(
                 rng, (old + 1, float(old), int(old), str(old), [old], -old, old * 1)
             )
         case str():
@@ -150,25 +150,25 @@ def value(old: Any, rng: Random) -> Any:
         case dict():
             return _mapping(dict(old), rng)
         case _:
-            return seeds.choice(rng, ("None", None, "null", [], 0))
+            return seeds.draw_one(rng, ("None", None, "null", [], 0))
 
 
 def text(old: str, rng: Random) -> Any:
     """Return text that differs in what is normalised away, or in what is not."""
-    at = seeds.between(rng, 0, len(old))
-    return seeds.choice(
+    at = seeds.draw_between(rng, 0, len(old))
+    return seeds.draw_one(
         rng,
         (
             old.upper(), old.lower(), old.title(), old.replace(" ", "_"), old.replace(",", ""),
             f" {old}. ", f"{old}\n", f"\t{old}", f"({old})", old.replace("'", '"'), f'"{old}"',
-            old[:at] + seeds.choice(rng, " ,./-_*^xX0'\"()") + old[at:], old[:-1], [old], (old,),
+            old[:at] + seeds.draw_one(rng, " ,./-_*^xX0'\"()") + old[at:], old[:-1], [old], (old,),
             {old: old}, old.encode("utf-8"), f"{old} {old}",
         ),
     )  # fmt: skip
 
 
 def _sequence(old: list[Any], rng: Random) -> Any:
-    kind = seeds.below(rng, 7)
+    kind = seeds.draw_below(rng, 7)
     if kind == 0:
         return tuple(old)
     if kind == 1:
@@ -178,22 +178,22 @@ def _sequence(old: list[Any], rng: Random) -> Any:
     if kind == 3:
         return [*old, *old[:1]]
     if kind == 4:
-        return seeds.choice(rng, ([old], str(old), old[0] if old else None))
+        return seeds.draw_one(rng, ([old], str(old), old[0] if old else None))
     if old:
-        at = seeds.below(rng, len(old))
+        at = seeds.draw_below(rng, len(old))
         old[at] = value(old[at], rng)
     return old
 
 
 def _mapping(old: dict[Any, Any], rng: Random) -> Any:
-    kind = seeds.below(rng, 6)
-    key = seeds.choice(rng, list(old)) if old else "a"
+    kind = seeds.draw_below(rng, 6)
+    key = seeds.draw_one(rng, list(old)) if old else "a"
     if kind == 0:
         old.pop(key, None)
     elif kind == 1:
         old["unasked"] = 1
     elif kind == 2:
-        return seeds.choice(rng, ([old], str(old), list(old), list(old.values())))
+        return seeds.draw_one(rng, ([old], str(old), list(old), list(old.values())))
     elif kind == 3:
         return dict(reversed(old.items()))
     else:
@@ -203,33 +203,33 @@ def _mapping(old: dict[Any, Any], rng: Random) -> Any:
 
 def option(made: Calls, task: Task, rng: Random) -> Calls:
     """Set a parameter to one of its published options, as it is written there."""
-    truth = seeds.choice(rng, task.reference["truth"])
+    truth = seeds.draw_one(rng, task.reference["truth"])
     wanted = next(iter(truth.values()))
     _, given = _pick(made, rng)
     if wanted:
-        key = seeds.choice(rng, list(wanted))
+        key = seeds.draw_one(rng, list(wanted))
         options = wanted[key] or [""]
-        given[key] = copy.deepcopy(seeds.choice(rng, options))
+        given[key] = copy.deepcopy(seeds.draw_one(rng, options))
     return made
 
 
 def keyword(made: Calls, task: Task, rng: Random) -> Calls:
     """Drop, add, rename or reorder the keywords of a call."""
-    at = seeds.below(rng, len(made)) if made else 0
+    at = seeds.draw_below(rng, len(made)) if made else 0
     if not made:
         return made
     name_, given = made[at]
     keys = list(given)
-    doc = seeds.choice(rng, task.tools).source["parameters"]["properties"]
-    match seeds.below(rng, 5):
+    doc = seeds.draw_one(rng, task.tools).source["parameters"]["properties"]
+    match seeds.draw_below(rng, 5):
         case 0 if keys:
-            given.pop(seeds.choice(rng, keys))
+            given.pop(seeds.draw_one(rng, keys))
         case 1:
-            given["unasked"] = seeds.choice(rng, LITERALS)
+            given["unasked"] = seeds.draw_one(rng, LITERALS)
         case 2 if doc:
-            given.setdefault(seeds.choice(rng, list(doc)), seeds.choice(rng, LITERALS))
+            given.setdefault(seeds.draw_one(rng, list(doc)), seeds.draw_one(rng, LITERALS))
         case 3 if keys:
-            key = seeds.choice(rng, keys)
+            key = seeds.draw_one(rng, keys)
             given[key.upper()] = given.pop(key)
         case _:
             made[at] = (name_, dict(reversed(given.items())))
@@ -238,7 +238,7 @@ def keyword(made: Calls, task: Task, rng: Random) -> Calls:
 
 def order(made: Calls, task: Task, rng: Random) -> Calls:
     """Reorder, drop or repeat calls."""
-    match seeds.below(rng, 5):
+    match seeds.draw_below(rng, 5):
         case 0:
             return made[:-1]
         case 1:
@@ -254,15 +254,21 @@ def name(made: Calls, task: Task, rng: Random) -> Calls:
     """Call something else."""
     if not made:
         return made
-    at = seeds.below(rng, len(made))
+    at = seeds.draw_below(rng, len(made))
     old, given = made[at]
-    new = (old.replace(".", "_"), old + "_v2", seeds.choice(rng, task.tools).name, old.upper(), "")
-    made[at] = (seeds.choice(rng, new), given)
+    new = (
+        old.replace(".", "_"),
+        old + "_v2",
+        seeds.draw_one(rng, task.tools).name,
+        old.upper(),
+        "",
+    )
+    made[at] = (seeds.draw_one(rng, new), given)
     return made
 
 
 def _pick(made: Calls, rng: Random) -> tuple[str, dict[Any, Any]]:
-    return seeds.choice(rng, made) if made else ("", {})
+    return seeds.draw_one(rng, made) if made else ("", {})
 
 
 # --- text -------------------------------------------------------------------------------
@@ -364,28 +370,28 @@ WRAPPERS = (
 
 def damage(text_: str, rng: Random) -> str:
     """Damage a written reply one to three times."""
-    for _ in range(seeds.between(rng, 1, 3)):
+    for _ in range(seeds.draw_between(rng, 1, 3)):
         text_ = _damaged(text_, rng)
     return text_
 
 
 def _damaged(old: str, rng: Random) -> str:
-    at = seeds.between(rng, 0, len(old))
-    match seeds.below(rng, 9):
+    at = seeds.draw_between(rng, 0, len(old))
+    match seeds.draw_below(rng, 9):
         case 0:
             return old[:at] + old[at + 1 :]
         case 1:
-            return old[:at] + seeds.choice(rng, "()[]{}'\"=,.:*\\ \n#`-+") + old[at:]
+            return old[:at] + seeds.draw_one(rng, "()[]{}'\"=,.:*\\ \n#`-+") + old[at:]
         case 2:
-            return seeds.choice(rng, WRAPPERS).format(old)
+            return seeds.draw_one(rng, WRAPPERS).format(old)
         case 3:
             return old[:at]
         case 4:
-            return old.replace("=", seeds.choice(rng, (": ", " = ", "==", ":=")), 1)
+            return old.replace("=", seeds.draw_one(rng, (": ", " = ", "==", ":=")), 1)
         case 5:
-            return old.replace("(", f"({seeds.choice(rng, PIECES)}, ", 1)
+            return old.replace("(", f"({seeds.draw_one(rng, PIECES)}, ", 1)
         case 6:
-            return old.replace(")", f", k={seeds.choice(rng, PIECES)})", 1)
+            return old.replace(")", f", k={seeds.draw_one(rng, PIECES)})", 1)
         case 7:
             start = old.find("=", at)
             return old if start < 0 else _replaced(old, start, rng)
@@ -396,4 +402,4 @@ def _damaged(old: str, rng: Random) -> str:
 def _replaced(old: str, start: int, rng: Random) -> str:
     """Put a piece in place of the value that begins after `start`."""
     ends = [i for i in (old.find(",", start), old.find(")", start)) if i > 0]
-    return old[: start + 1] + seeds.choice(rng, PIECES) + old[min(ends, default=len(old)) :]
+    return old[: start + 1] + seeds.draw_one(rng, PIECES) + old[min(ends, default=len(old)) :]

@@ -9,14 +9,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolmark.suites.bfcl import data
+from toolmark.official_bfcl import official_data
 
 Ask = Callable[[Sequence[Sequence[Any]]], list[Any]]
 
 
 def run(script: str, *arguments: str, said: str = "") -> str:
     """Run a script on the unpacked wheel and return what it prints."""
-    command = [sys.executable, str(Path(__file__).with_name(script)), str(data.fetch())]
+    command = [
+        sys.executable,
+        str(Path(__file__).with_name(script)),
+        str(official_data.fetch_wheel()),
+    ]
     done = subprocess.run(
         [*command, *arguments], input=said, capture_output=True, text=True, check=False
     )

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolmark.dialects.parse import python
+from toolmark.core.records import Call, Task
+from toolmark.formats.parse import python_calls
+from toolmark.official_bfcl import bfcl_controls
 from toolmark.runs.suite import Suite
-from toolmark.suites.bfcl import export, instruments
-from toolmark.types import Call, Task
+from toolmark.studio.bfcl_interchange import result_export
 
 Result = Any
 WORDS = "I would need more information for this."
@@ -61,7 +62,8 @@ def result(suite: Suite, form: str, task: Task) -> Result:
     if task.category.startswith(("memory_", "web_search_")):
         return spoken(form, task, kind)
     calls = [
-        Call(name=name, arguments=json.dumps(given)) for name, given in instruments.right(task)
+        Call(name=name, arguments=json.dumps(given))
+        for name, given in bfcl_controls.expected_calls(task)
     ]
     if kind in (1, 2):
         return [WORDS, ""][kind - 1]
@@ -94,7 +96,7 @@ def turns(form: str, task: Task, kind: int) -> Result:
 def step(form: str, texts: Sequence[str]) -> Any:
     if form == "prompt":
         return f"[{', '.join(texts)}]"
-    calls = [call for text in texts for call in python.calls(text)]
+    calls = [call for text in texts for call in python_calls.parse_reply(text)]
     return [{name: json.dumps(given)} for name, given in calls]
 
 
@@ -111,7 +113,7 @@ def write(root: Path, model: str, found: Iterable[tuple[str, dict[str, Any]]]) -
     """Write rows below ROOT/result, in the official layout."""
     files: dict[Path, list[dict[str, Any]]] = {}
     for category, row in found:
-        folder = root / "result" / model.replace("/", "_") / export.folder(category)
+        folder = root / "result" / model.replace("/", "_") / result_export.category_folder(category)
         files.setdefault(folder / f"BFCL_v4_{category}_result.json", []).append(row)
     for path, held in files.items():
-        export.write(path, held)
+        result_export.write_json_lines(path, held)

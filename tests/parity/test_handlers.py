@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import pytest
 from tests.parity.process import Ask
 
-from toolmark import suites
-from toolmark.errors import UsageError
+from toolmark.core.errors import UsageError
+from toolmark.core.records import Task
+from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_data
 from toolmark.runs.suite import Suite
-from toolmark.suites.bfcl import data, handlers, instruments, multi_turn, registry, stored
-from toolmark.suites.bfcl.handlers import Misshapen
-from toolmark.types import Task
+from toolmark.suites import suite_registry
+from toolmark.suites.bfcl import official_handlers, official_models, stored_rows
+from toolmark.suites.bfcl.official_handlers import MalformedResult
 
 SINGLE = ("simple_python", "multiple", "parallel", "irrelevance", "live_relevance")
 SEVERAL, FOUND = "multi_turn_base", "memory_kv"
@@ -110,23 +111,25 @@ class Entry(NamedTuple):
     """A listed model, and how its rows are read here."""
 
     name: str
-    reader: stored.Reader
+    reader: stored_rows.RowReader
 
 
 @pytest.fixture(scope="module")
 def suite() -> Suite:
-    return suites.load("bfcl", category=(*SINGLE, SEVERAL, FOUND))
+    return suite_registry.load_suite("bfcl", category=(*SINGLE, SEVERAL, FOUND))
 
 
 @pytest.fixture(scope="module")
 def models(suite: Suite) -> list[Entry]:
     """Return one listed model per handler, form and spelling of names."""
     found: dict[tuple[str, bool, bool], Entry] = {}
-    for name, known in registry.models(data.fetch()).items():
+    for name, known in official_models.read_models(official_data.fetch_wheel()).items():
         if known.handler not in UNKNOWN:
-            way = handlers.way(name, known)
-            reader = stored.Reader(suite.dialects, way, mangled=known.mangled)
-            key = (known.handler, known.native, known.mangled)
+            way = official_handlers.handler_format(name, known)
+            reader = stored_rows.RowReader(
+                suite.dialects, way, underscores_for_dots=known.underscores_for_dots
+            )
+            key = (known.handler, known.is_native, known.underscores_for_dots)
             found.setdefault(key, Entry(name, reader))
     return list(found.values())
 
@@ -150,11 +153,13 @@ def agree(handled: Ask, jobs: Sequence[Job], least: int) -> None:
     answers = handled([job for *_, job in jobs])
     for (entry, task, result, _), theirs in zip(jobs, answers, strict=True):
         try:
-            told = entry.reader.trajectory(task, stored.Row(id=task.id, result=result))
-        except Misshapen:
+            told = entry.reader.read_trajectory(
+                task, stored_rows.ResultRow(id=task.id, result=result)
+            )
+        except MalformedResult:
             apart["refused"] += 1
             continue
-        verdict = stored.score(task, told)["official"]
+        verdict = stored_rows.score_episode(task, told)["official"]
         mine = [verdict.outcome == "correct", verdict.labels[0].native if verdict.labels else ""]
         if theirs[0] == "evaluated":
             apart["judged without evaluating"] += 1
@@ -171,19 +176,21 @@ def agree(handled: Ask, jobs: Sequence[Job], least: int) -> None:
 
 
 def test_the_list_is_read_as_the_official_code_has_it(handled: Ask) -> None:
-    known = registry.models(data.fetch())
+    known = official_models.read_models(official_data.fetch_wheel())
     theirs = {
         name: (handler.removesuffix("Handler"), native, mangled)
         for name, handler, native, mangled in handled([("names",)])[0]
     }
-    assert theirs == {name: (x.handler, x.native, x.mangled) for name, x in known.items()}
+    assert theirs == {
+        name: (x.handler, x.is_native, x.underscores_for_dots) for name, x in known.items()
+    }
 
 
 def test_every_listed_model_has_a_way_or_is_refused_by_name() -> None:
     refused = set()
-    for name, known in registry.models(data.fetch()).items():
+    for name, known in official_models.read_models(official_data.fetch_wheel()).items():
         try:
-            handlers.way(name, known)
+            official_handlers.handler_format(name, known)
         except UsageError as error:
             assert name in str(error) and known.handler in str(error)
             refused.add(known.handler)
@@ -198,7 +205,7 @@ def test_single_turn_rows_are_judged_as_their_handlers_judge_them(
         for category in SINGLE:
             row = (7 * at) % len(tasks[category])
             task = tasks[category][row]
-            calls: Calls = list(instruments.right(task)) or [("sum", {"a": 1})]
+            calls: Calls = list(bfcl_controls.expected_calls(task)) or [("sum", {"a": 1})]
             spelled = [(name.replace(".", "_"), given) for name, given in calls]
             wrong = [(name, {**given, "unasked": 1}) for name, given in calls]
             for result in [*shapes(calls), *shapes(spelled), *shapes(wrong)]:
@@ -216,7 +223,7 @@ def test_multi_turn_rows_are_judged_as_their_handlers_judge_them(
         task = tasks[SEVERAL][row]
         turns: list[Calls] = [
             [(call.name, json.loads(call.arguments)) for call in turn]
-            for turn in multi_turn.right(task)
+            for turn in multi_turn_tasks.expected_calls(task)
         ]
         for steps in zip(*map(shapes, turns), strict=True):
             result = [[step, WORDS] for step in steps]
@@ -247,6 +254,8 @@ REFUSED = {
 @pytest.mark.parametrize("why", REFUSED)
 def test_what_would_be_evaluated_is_refused_with_the_reason(why: str) -> None:
     name = "meta-llama/Llama-3.1-8B-Instruct-FC"
-    way = handlers.way(name, registry.models(data.fetch())[name])
-    with pytest.raises(Misshapen, match=why):
-        way.read(REFUSED[why], False)
+    way = official_handlers.handler_format(
+        name, official_models.read_models(official_data.fetch_wheel())[name]
+    )
+    with pytest.raises(MalformedResult, match=why):
+        way.read_reply(REFUSED[why], False)

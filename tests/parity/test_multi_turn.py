@@ -14,9 +14,17 @@ from typing import Any
 import pytest
 from tests.parity.process import asker
 
-from toolmark import codec, seeds
-from toolmark.suites.bfcl import data, execution, logarithm, multi_turn, replay, simulators, turns
-from toolmark.types import Call, Reply, Step, Task, Trajectory
+from toolmark.core import json_codec, seeds
+from toolmark.core.records import Call, Reply, Step, Task, Trajectory
+from toolmark.official_bfcl import (
+    executable_calls,
+    minimal_mpmath,
+    multi_turn_scoring,
+    multi_turn_tasks,
+    official_data,
+    simulators,
+    truth_replay,
+)
 
 spec = importlib.util.spec_from_file_location("mutate", Path(__file__).with_name("mutate.py"))
 assert spec is not None and spec.loader is not None
@@ -35,7 +43,9 @@ WORDS = ("call cd(x)", "sort (file)", "a (b)", "f(", "mean(1)", "it's\n(ls)", '"
 
 @pytest.fixture(scope="module")
 def tasks() -> list[tuple[Task, int]]:
-    entries, _ = multi_turn.read(data.fetch(), multi_turn.CATEGORIES)
+    entries, _ = multi_turn_tasks.read_tasks(
+        official_data.fetch_wheel(), multi_turn_tasks.CATEGORIES
+    )
     return [(task, row % 200) for row, task in enumerate(entries)]
 
 
@@ -44,8 +54,8 @@ def tasks() -> list[tuple[Task, int]]:
 
 def played(task: Task, rng: Random) -> Played:
     """Return the truth, each turn in one step or in a step per call."""
-    acts = replay.Check(task).plain
-    one = seeds.below(rng, 2) == 0
+    acts = truth_replay.TruthCheck(task).plain_truth
+    one = seeds.draw_below(rng, 2) == 0
     made = []
     for turn in acts:
         calls: list[Made] = [(act.name, copy.deepcopy(dict(act.arguments))) for act in turn]
@@ -55,8 +65,8 @@ def played(task: Task, rng: Random) -> Played:
 
 def damage(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
     steps = (drop, drop, value, value, value, keyword, rename, again, order, insert, turn, odd)
-    for _ in range(seeds.below(rng, 4)):
-        made = seeds.choice(rng, steps)(made, task, others, rng)
+    for _ in range(seeds.draw_below(rng, 4)):
+        made = seeds.draw_one(rng, steps)(made, task, others, rng)
     return made
 
 
@@ -65,8 +75,8 @@ def spot(made: Played, rng: Random) -> tuple[list[Made], int]:
     steps = [step for turn in made for step in turn if step]
     if not steps:
         return [], 0
-    step = seeds.choice(rng, steps)
-    return step, seeds.below(rng, len(step))
+    step = seeds.draw_one(rng, steps)
+    return step, seeds.draw_below(rng, len(step))
 
 
 def drop(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
@@ -79,10 +89,10 @@ def value(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Pl
     step, at = spot(made, rng)
     if step and step[at][1]:
         given = step[at][1]
-        key = seeds.choice(rng, list(given))
+        key = seeds.draw_one(rng, list(given))
         new = mutate.value(given[key], rng)
-        if seeds.below(rng, 6) == 0:
-            new = seeds.choice(rng, WORDS)
+        if seeds.draw_below(rng, 6) == 0:
+            new = seeds.draw_one(rng, WORDS)
         given[key] = new
     return made
 
@@ -93,17 +103,17 @@ def keyword(made: Played, task: Task, others: Sequence[Played], rng: Random) -> 
         return made
     name, given = step[at]
     keys = list(given)
-    match seeds.below(rng, 5):
+    match seeds.draw_below(rng, 5):
         case 0 if keys:
-            given.pop(seeds.choice(rng, keys))
+            given.pop(seeds.draw_one(rng, keys))
         case 1:
             given["unasked"] = 1
         case 2 if keys:
-            key = seeds.choice(rng, keys)
+            key = seeds.draw_one(rng, keys)
             given[f" {key}\n"] = given.pop(key)
         case 3 if keys:
-            key = seeds.choice(rng, keys)
-            given[seeds.choice(rng, ("class", "a b", "", key.upper()))] = given.pop(key)
+            key = seeds.draw_one(rng, keys)
+            given[seeds.draw_one(rng, ("class", "a b", "", key.upper()))] = given.pop(key)
         case _:
             step[at] = (name, dict(reversed(given.items())))
     return made
@@ -113,10 +123,10 @@ def rename(made: Played, task: Task, others: Sequence[Played], rng: Random) -> P
     step, at = spot(made, rng)
     if step:
         name, given = step[at]
-        tool = seeds.choice(rng, task.tools).name
+        tool = seeds.draw_one(rng, task.tools).name
         wild = (tool, tool, tool, f"{name}_v2", name.upper(), f"{name} ", f" {name}", "", "kill",
                 f"x.{name}", "_load_scenario", "GorillaFileSystem.ls")  # fmt: skip
-        step[at] = (seeds.choice(rng, wild), given)
+        step[at] = (seeds.draw_one(rng, wild), given)
     return made
 
 
@@ -127,9 +137,9 @@ def again(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Pl
 
 
 def order(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
-    turn = seeds.choice(rng, made)
+    turn = seeds.draw_one(rng, made)
     step, _ = spot(made, rng)
-    if seeds.below(rng, 2):
+    if seeds.draw_below(rng, 2):
         seeds.shuffle(rng, turn)
     else:
         seeds.shuffle(rng, step)
@@ -138,15 +148,15 @@ def order(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Pl
 
 def insert(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
     """Put in a call: of another entry, or one that touches what the simulators share."""
-    call = foreign(others, rng) if seeds.below(rng, 2) else sharing(task, rng)
+    call = foreign(others, rng) if seeds.draw_below(rng, 2) else sharing(task, rng)
     if call is not None:
-        turn = seeds.choice(rng, made)
-        turn.insert(seeds.below(rng, len(turn) + 1), [call])
+        turn = seeds.draw_one(rng, made)
+        turn.insert(seeds.draw_below(rng, len(turn) + 1), [call])
     return made
 
 
 def foreign(others: Sequence[Played], rng: Random) -> Made | None:
-    step, at = spot(seeds.choice(rng, others), rng)
+    step, at = spot(seeds.draw_one(rng, others), rng)
     return copy.deepcopy(step[at]) if step else None
 
 
@@ -154,9 +164,9 @@ def sharing(task: Task, rng: Random) -> Made | None:
     """Return a call that reaches padding records or a default argument, or draws a number."""
     classes = task.reference["classes"]
     token = task.reference["config"].get("TravelAPI", {}).get("access_token")
-    padding = replay.kit().padding
-    card = seeds.choice(rng, list(padding["credit_card_list"]))
-    booking = seeds.choice(rng, list(padding["booking_record"]))
+    padding = truth_replay.load_simulators().padding
+    card = seeds.draw_one(rng, list(padding["credit_card_list"]))
+    booking = seeds.draw_one(rng, list(padding["booking_record"]))
     pay = {"access_token": token, "insurance_type": "x", "booking_id": booking,
            "insurance_cost": 10, "card_id": card}  # fmt: skip
     ready: dict[str, tuple[Made, ...]] = {
@@ -167,7 +177,7 @@ def sharing(task: Task, rng: Random) -> Made | None:
         ),
         "TwitterAPI": (
             ("post_tweet", {"content": "x"}),
-            ("mention", {"tweet_id": seeds.below(rng, 12), "mentioned_usernames": ["@a"]}),
+            ("mention", {"tweet_id": seeds.draw_below(rng, 12), "mentioned_usernames": ["@a"]}),
             ("get_user_tweets", {"username": "john"}),
         ),
         "VehicleControlAPI": (
@@ -181,12 +191,12 @@ def sharing(task: Task, rng: Random) -> Made | None:
         ),
     }
     found = [call for name in classes for call in ready.get(name, ())]
-    return copy.deepcopy(seeds.choice(rng, found)) if found else None
+    return copy.deepcopy(seeds.draw_one(rng, found)) if found else None
 
 
 def turn(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Played:
-    at = seeds.below(rng, len(made))
-    match seeds.below(rng, 6):
+    at = seeds.draw_below(rng, len(made))
+    match seeds.draw_below(rng, 6):
         case 0:
             return made[:-1] if len(made) > 1 else made
         case 1:
@@ -205,7 +215,7 @@ def odd(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Play
     step, at = spot(made, rng)
     if step:
         wild = ("{", "[1]", "null", '"{}"', "", '{"a": NaN}', '{"a": 1e999}', "{}x")
-        step[at] = (step[at][0], {"": seeds.choice(rng, wild)})
+        step[at] = (step[at][0], {"": seeds.draw_one(rng, wild)})
     return made
 
 
@@ -239,7 +249,7 @@ def text(made: Played, rng: Random) -> tuple[list[Any], list[tuple[int, Reply]]]
     replies: list[tuple[int, Reply]] = []
     for at, steps in enumerate(made):
         told = [written(step, rng) for step in steps] + ["Done."]
-        replies += [(at, Reply(text=codec.escape(said))) for said in told]
+        replies += [(at, Reply(text=json_codec.escape_surrogates(said))) for said in told]
         result.append(told)
     return result, replies
 
@@ -248,17 +258,19 @@ def written(step: list[Made], rng: Random) -> str:
     calls = []
     for name, given in step:
         parts = [f"{key}={x!r}" for key, x in given.items()]
-        if parts and seeds.below(rng, 12) == 0:
+        if parts and seeds.draw_below(rng, 12) == 0:
             parts[0] = repr(next(iter(given.values())))
         calls.append(f"{name}({', '.join(parts)})")
     line = f"[{', '.join(calls)}]"
     wrap = ("{}", "{}", "{}", "{}", "```{}```", "Sure: {}", "```python\n{}\n```", "{}\n")
-    return str(seeds.choice(rng, wrap)).replace("{}", line)
+    return str(seeds.draw_one(rng, wrap)).replace("{}", line)
 
 
 def judged(task: Task, dialect: str, replies: list[tuple[int, Reply]]) -> list[Any]:
     steps = tuple(Step(reply=reply, turn=at, calls=reply.calls) for at, reply in replies)
-    verdict = turns.score(task, Trajectory(task=task.id, dialect=dialect, steps=steps))["official"]
+    verdict = multi_turn_scoring.score_episode(
+        task, Trajectory(task=task.id, dialect=dialect, steps=steps)
+    )["official"]
     primary = [label.native for label in verdict.labels if label.primary]
     return [verdict.outcome == "correct", primary[0] if primary else ""]
 
@@ -268,10 +280,10 @@ def test_official_verdicts_and_error_types_are_equal(
 ) -> None:
     jobs: list[Any] = []
     ours: list[Any] = []
-    truths = [played(task, seeds.of(0, task.id, 0, "truth")) for task, _ in tasks]
+    truths = [played(task, seeds.make_rng(0, task.id, 0, "truth")) for task, _ in tasks]
     for task, row in tasks:
         for repeat in range(NATIVE + TEXT):
-            rng = seeds.of(0, task.id, repeat, "damage")
+            rng = seeds.make_rng(0, task.id, repeat, "damage")
             made = damage(played(task, rng), task, truths, rng)
             form = "native" if repeat < NATIVE else "text"
             result, replies = native(made) if form == "native" else text(made, rng)
@@ -292,26 +304,29 @@ def test_official_verdicts_and_error_types_are_equal(
 
 def test_truths_pass_in_both_readings_and_silence_fails(tasks: list[tuple[Task, int]]) -> None:
     for task, _ in tasks:
-        right = turns.score(task, multi_turn.trajectory(task, multi_turn.right(task)))
+        right = multi_turn_scoring.score_episode(
+            task, multi_turn_tasks.make_trajectory(task, multi_turn_tasks.expected_calls(task))
+        )
         assert {verdict.value for verdict in right.values()} == {1.0}, task.id
-        null = turns.score(task, multi_turn.trajectory(task, [[] for _ in task.turns]))
+        null = multi_turn_scoring.score_episode(
+            task, multi_turn_tasks.make_trajectory(task, [[] for _ in task.turns])
+        )
         assert {verdict.value for verdict in null.values()} == {0.0}, task.id
 
 
 def test_source_is_rewritten_as_the_official_executor_does(tasks: list[tuple[Task, int]]) -> None:
-    rng = seeds.of(0, "source", 0, "test")
+    rng = seeds.make_rng(0, "source", 0, "test")
     jobs: list[Any] = []
     ours: list[str] = []
     for task, _ in tasks[::5]:
-        rewrite = replay.Check(task).rewriter("model")
-        names = {name: rewrite.full(name).rpartition(".")[0] for name in rewrite.methods}
+        rewrite = truth_replay.TruthCheck(task).make_rewriter("model")
+        names = {name: rewrite.qualify_method(name).rpartition(".")[0] for name in rewrite.methods}
         for _ in range(20):
             said = mutate.text(
-                f"{seeds.choice(rng, WORDS)} {seeds.choice(rng, list(names))} (", rng
+                f"{seeds.draw_one(rng, WORDS)} {seeds.draw_one(rng, list(names))} (", rng
             )
-            source = (
-                f"{seeds.choice(rng, list(names))}(a={said!r}, b=[{seeds.choice(rng, WORDS)!r}])"
-            )
+            method = seeds.draw_one(rng, list(names))
+            source = f"{method}(a={said!r}, b=[{seeds.draw_one(rng, WORDS)!r}])"
             jobs.append(["source", source, names])
             ours.append(rewrite(source))
     assert ours == ask(jobs)
@@ -319,13 +334,13 @@ def test_source_is_rewritten_as_the_official_executor_does(tasks: list[tuple[Tas
 
 def test_logarithms_are_those_of_the_library() -> None:
     mpmath = pytest.importorskip("mpmath")
-    module: Any = logarithm.module()
-    rng = seeds.of(0, "logarithm", 0, "test")
+    module: Any = minimal_mpmath.make_mpmath_module()
+    rng = seeds.make_rng(0, "logarithm", 0, "test")
     sizes: tuple[Any, ...] = (0, 1, 2, 3, 4, 5, 10, 14, 15, 16, 30, 100, -3, 2.0, "7")
     numbers: list[Any] = [20, 10, 3287.0, 6.0, 36.0, 630.0, 980.0, "20", 1, 10**25, 1e-7, 2**40]
     for _ in range(3000):
-        numbers_now = [*numbers, rng.random() * 1000, seeds.between(rng, 1, 5000)]
-        case = [seeds.choice(rng, x) for x in (sizes, numbers_now, numbers_now)]
+        numbers_now = [*numbers, rng.random() * 1000, seeds.draw_between(rng, 1, 5000)]
+        case = [seeds.draw_one(rng, x) for x in (sizes, numbers_now, numbers_now)]
         assert _log(module, *case) == _log(mpmath, *case), case
 
 
@@ -341,7 +356,7 @@ def test_tools_are_the_official_docs_with_their_hints(tasks: list[tuple[Task, in
     for task, _ in tasks:
         late = [tool for turn in task.turns for tool in turn.tools]
         names = {tool.name for tool in (*task.tools, *late)}
-        kinds = simulators.load(data.fetch()).kinds
+        kinds = simulators.load_simulators(official_data.fetch_wheel()).classes
         methods = {m for name in task.reference["classes"] for m in kinds[name].methods}
         assert names == methods
         assert not any("Python 3" in tool.description for tool in late)
@@ -350,7 +365,8 @@ def test_tools_are_the_official_docs_with_their_hints(tasks: list[tuple[Task, in
 
 def test_truths_call_known_methods_with_literals(tasks: list[tuple[Task, int]]) -> None:
     assert all(
-        execution.parsed(call.strip())[0] in replay.Check(task).methods
+        executable_calls.parse_literal_call(call.strip())[0]
+        in truth_replay.TruthCheck(task).methods
         for task, _ in tasks
         for turn in task.reference["truth"]
         for call in turn

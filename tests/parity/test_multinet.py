@@ -16,7 +16,14 @@ import numpy as np
 import pytest
 from tests.parity import calculators
 
-from toolmark.score import brier, control, labels, similarity, spread, turns
+from toolmark.scoring import (
+    action_errors,
+    brier_errors,
+    classification,
+    conversation_matching,
+    error_statistics,
+    text_similarity,
+)
 
 SHARED = Path(__file__).parents[3] / "shared"
 RECORDS = "data/multinet/recorded_predictions.json"
@@ -72,19 +79,19 @@ def test_classes(vectors: Any) -> None:
     for case in vectors["discrete"]:
         given = case["true"], case["pred"], case["num_classes"]
         for made in (given, (np.array(given[0]), np.array(given[1], dtype=float), given[2])):
-            found = labels.classify(*made)
+            found = classification.measure_labels(*made)
             assert found.keys() == case["expected"].keys()
             assert found["class_f1s"].keys() == case["expected"]["class_f1s"].keys()
             meet(found, case["expected"], case["name"])
-            assert labels.classify(*made, reading="reference") == found
-        table = labels.clipped(labels.tally(*given))
-        meet(labels.measures(table), case["expected_clipped"], case["name"])
+            assert classification.measure_labels(*made, rule="reference") == found
+        table = classification.clip_tally(classification.tally_predictions(*given))
+        meet(classification.classification_measures(table), case["expected_clipped"], case["name"])
 
 
 def test_calculators_of_classes_and_choices(vectors: Any) -> None:
     case = vectors["classification_calculator"]
     given = [value(spelt) for spelt in case["extracted_outputs"]]
-    found = calculators.classification(case["true"], given, case["num_classes"])
+    found = calculators.lay_out_classification(case["true"], given, case["num_classes"])
     assert found.keys() == case["expected"].keys()
     meet(found, case["expected"], "classification")
     case = vectors["mcq_calculator"]
@@ -105,8 +112,14 @@ def test_calculator_of_overcooked(vectors: Any) -> None:
 def test_one_row_of_probabilities(vectors: Any) -> None:
     case = vectors["brier_single"]
     wanted = {"mae": case["mae"], "mse": case["mse"]}
-    meet(labels.brier(case["label"], case["p"], len(case["p"])), wanted, "array")
-    row = brier.odds(case["label"], brier.distribution(case["p"], len(case["p"])))
+    meet(
+        classification.measure_probabilities(case["label"], case["p"], len(case["p"])),
+        wanted,
+        "array",
+    )
+    row = brier_errors.score_row(
+        case["label"], brier_errors.parse_distribution(case["p"], len(case["p"]))
+    )
     meet({"mae": row.brier, "mse": row.brier_sq}, wanted, "row")
     assert 2 * (1 - row.p) == pytest.approx(case["identity_mae"], abs=1e-9)
 
@@ -121,25 +134,28 @@ def test_vectors_of_actions(vectors: Any) -> None:
         ]
         stats = case["stats"]
         held = {"baseline": stats["mean"], "low": stats["min"], "high": stats["max"]}
-        paper = control.errors(case["true"], given, **held)
+        paper = action_errors.measure_actions(case["true"], given, **held)
         meet(paper, case["paper_definition"], case["name"])
-        reference = control.errors(case["true"], given, **held, reading="reference")
+        reference = action_errors.measure_actions(case["true"], given, **held, rule="reference")
         meet(reference, case["expected"], case["name"])
 
 
 def test_outliers(vectors: Any) -> None:
     case = vectors["outlier_helpers"]
     errors = np.array(case["values"])
-    paper, reference = (spread.outliers(errors, reading) for reading in spread.READINGS)
-    moments = spread.Moments()
+    paper, reference = (
+        error_statistics.error_quantiles(errors, reading)
+        for reading in error_statistics.GRADING_RULES
+    )
+    moments = error_statistics.Moments()
     moments.feed(errors)
     found = {
-        "quantile_filter_default_kept": reference.kept,
+        "quantile_filter_default_kept": reference.n_inside,
         "quantile_filter_default_sum": reference.total,
-        "quantile_filter_5_kept": paper.kept,
+        "quantile_filter_5_kept": paper.n_inside,
         "quantile_filter_5_sum": paper.total,
         "max_relative_mae": reference.max_relative,
-        "prop_beyond_3x_median": reference.beyond,
+        "prop_beyond_3x_median": reference.outlier_share,
         "mean_min_max_normalised": moments.normalised,
         "mean_min_max_normalised_q_default": reference.normalised,
         "mean_min_max_normalised_q5": paper.normalised,
@@ -151,18 +167,20 @@ def test_outliers(vectors: Any) -> None:
 def test_conversations(vectors: Any) -> None:
     case = vectors["bfcl"]
     sides = [[row[side] for row in case["conversations"]] for side in ("true", "pred")]
-    found = turns.conversations(*sides, reading="reference")
+    found = conversation_matching.measure_conversations(*sides, rule="reference")
     assert found.keys() == case["expected"].keys()
     meet(found, case["expected"], "bfcl")
 
 
 def test_texts(vectors: Any) -> None:
     case = vectors["vqa"]
-    found = similarity.texts(case["true"], case["pred"], reading="reference")
+    found = text_similarity.measure_texts(case["true"], case["pred"], rule="reference")
     meet(found, case["expected"], "vqa")
-    assert [similarity.plain(text) for text in case["true"]] == case["normalised_true"]
+    assert [text_similarity.normalise_text(text) for text in case["true"]] == case[
+        "normalised_true"
+    ]
     for text, plain in case["normalise_cases"].items():
-        assert similarity.plain(text) == plain
+        assert text_similarity.normalise_text(text) == plain
 
 
 # --- what was published -----------------------------------------------------------------
@@ -197,8 +215,11 @@ def published(
     truth: Any, predicted: Any, n: int, record: Mapping[str, Any], names: Mapping[str, str]
 ) -> Any:
     """Meet what a record tells under these names; return the tally."""
-    table = labels.tally(truth, predicted, n)
-    found = {**labels.measures(table), **labels.rates(table)}
+    table = classification.tally_predictions(truth, predicted, n)
+    found = {
+        **classification.classification_measures(table),
+        **classification.exact_match_rates(table),
+    }
     told = {name: record[name] for name in names}
     meet({name: found[own] for name, own in names.items()}, told, "record")
     for name in ("percentage_invalids", "invalid_predictions_percentage"):
@@ -210,7 +231,9 @@ def test_published_overcooked_of_probabilities(records: Any) -> None:
     whole = records["overcooked"]
     truth = np.array(whole["true"])
     published(truth, np.array(whole["gpt5_pred"]), 36, whole["gpt5_expected"], OVERCOOKED)
-    for own, player in zip(labels.players(truth), ("player0", "player1"), strict=True):
+    for own, player in zip(
+        classification.split_joint_actions(truth), ("player0", "player1"), strict=True
+    ):
         record = whole[f"gpt5_{player}"]
         published(own, np.array(record["preds"]), 6, record, OVERCOOKED)
 
@@ -218,19 +241,21 @@ def test_published_overcooked_of_probabilities(records: Any) -> None:
 def test_published_overcooked_of_numbers(records: Any) -> None:
     """Numbers out of range are left as they were said, so that they can be clipped."""
     whole = records["overcooked"]
-    truth, made, record = (
-        np.array(whole["true"]),
-        np.array(whole["pi0_pred"]),
-        whole["pi0_expected"],
-    )
+    truth = np.array(whole["true"])
+    made = np.array(whole["pi0_pred"])
+    record = whole["pi0_expected"]
     table = published(truth, made, 36, record, PI0)
-    found = labels.measures(labels.clipped(table))
+    found = classification.classification_measures(classification.clip_tally(table))
     meet(found["exact_match"], record["avg_clipped_emr"], "clipped")
     for name in ("micro_precision", "micro_recall", "micro_f1"):
         meet(found[name], record[f"avg_clipped_{name}"], name)
-    pairs = zip(labels.players(truth), labels.players(made), strict=True)
+    pairs = zip(
+        classification.split_joint_actions(truth),
+        classification.split_joint_actions(made),
+        strict=True,
+    )
     for player, (one, other) in enumerate(pairs):
-        right = labels.classify(one, other, 6)["exact_match"]
+        right = classification.measure_labels(one, other, 6)["exact_match"]
         meet(right, record[f"player{player}_accuracy"], f"player {player}")
 
 

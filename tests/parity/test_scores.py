@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from tests.parity import process, synthetic
 
-from toolmark import api, suites
-from toolmark.cli import bfcl
-from toolmark.runs.store import Run
+from toolmark import api
+from toolmark.cli import bfcl_import_export
+from toolmark.core.records import Task
+from toolmark.official_bfcl import official_data
+from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
-from toolmark.suites.bfcl import data, export, interchange, registry
-from toolmark.types import Task
+from toolmark.studio.bfcl_interchange import result_export, result_files
+from toolmark.suites import suite_registry
+from toolmark.suites.bfcl import official_models
 
 NATIVE = "gpt-4.1-2025-04-14-FC"
 PROMPT = "gpt-4.1-2025-04-14"
@@ -24,9 +27,9 @@ EVERY = 5
 
 
 def available() -> tuple[str, ...]:
-    from toolmark.suites.bfcl import suite
+    from toolmark.suites.bfcl import bfcl_suite
 
-    return tuple(name for name in interchange.CATEGORIES if name in suite.CATEGORIES)
+    return tuple(name for name in result_files.CATEGORIES if name in bfcl_suite.CATEGORIES)
 
 
 def thinned(suite: Suite) -> Iterator[Task]:
@@ -38,17 +41,17 @@ def thinned(suite: Suite) -> Iterator[Task]:
 
 def evaluate(root: Path, *models: str) -> dict[str, dict[str, Any]]:
     """Run the official evaluator and return its score headers by model and category."""
-    known = registry.models(data.fetch())
+    known = official_models.read_models(official_data.fetch_wheel())
     fields = {
         name: {
-            "display_name": known[name].display,
+            "display_name": known[name].display_name,
             "url": known[name].url,
             "org": known[name].maker,
             "license": known[name].license,
             "input_price": known[name].input_price,
             "output_price": known[name].output_price,
-            "is_fc_model": known[name].native,
-            "underscore_to_dot": known[name].mangled,
+            "is_fc_model": known[name].is_native,
+            "underscore_to_dot": known[name].underscores_for_dots,
         }
         for name in models
     }
@@ -85,7 +88,7 @@ def files(folder: Path) -> dict[str, str]:
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with synthetic results of a native and a prompt model."""
     folder = tmp_path_factory.mktemp("official")
-    suite = suites.load("bfcl", category=available())
+    suite = suite_registry.load_suite("bfcl", category=available())
     native = [task for task in thinned(suite) if not task.dialect]
     synthetic.write(folder, NATIVE, synthetic.rows(suite, "native", native))
     prompt = [task for task in thinned(suite) if task.category not in OWN_FORMS]
@@ -102,15 +105,15 @@ def official(root: Path) -> dict[str, dict[str, Any]]:
 def runs(root: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     folder = tmp_path_factory.mktemp("runs")
     return [
-        bfcl.bring(source, folder, lenient=True).run
-        for source in interchange.sources(root / "result")
+        bfcl_import_export.create_scored_run(source, folder, lenient=True).run
+        for source in result_files.find_models(root / "result")
     ]
 
 
 @pytest.fixture(scope="module")
 def exported(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("exported")
-    bfcl.export_("bfcl", [run.path for run in runs], folder)
+    bfcl_import_export.export_runs("bfcl", [run.path for run in runs], folder)
     return folder
 
 
@@ -158,7 +161,9 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """Return the exported files of a run of nested categories, some of its answers wrong."""
     model, dialect = request.param
     folder = tmp_path_factory.mktemp("told")
-    suite = suites.load("bfcl", category=("multi_turn_base", "multi_turn_miss_func", "memory_kv"))
+    suite = suite_registry.load_suite(
+        "bfcl", category=("multi_turn_base", "multi_turn_miss_func", "memory_kv")
+    )
     played = api.run(
         suite,
         "test/faulty?class=wrong_value&rate=0.5",
@@ -166,7 +171,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         sample=60,
         log_dir=folder / "runs",
     )
-    bfcl.export_("bfcl", [played.path], folder, model=model)
+    bfcl_import_export.export_runs("bfcl", [played.path], folder, model=model)
     (folder / "score").rename(folder / "mine")
     return folder
 
@@ -177,7 +182,9 @@ def test_the_log_of_an_episode_is_accepted_and_changes_no_score(told: Path, tmp_
     for path in (told / "result").rglob("*_result.json"):
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         bare += sum(bool(row.pop("inference_log")) for row in rows)
-        export.write(tmp_path / "result" / path.relative_to(told / "result"), rows)
+        result_export.write_json_lines(
+            tmp_path / "result" / path.relative_to(told / "result"), rows
+        )
     assert bare > 60
     with_log, without = evaluate(told, model), evaluate(tmp_path, model)
     assert with_log == without == headers(told / "mine")

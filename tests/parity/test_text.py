@@ -14,16 +14,21 @@ from typing import get_args
 import pytest
 from tests.parity.process import Ask
 
-from toolmark import codec, seeds
-from toolmark.dialects.parse import java, javascript, python, reply
-from toolmark.dialects.parse.frame import Decoded, Misshapen, Unreadable, bracketed
-from toolmark.dialects.render.calls import write
-from toolmark.suites.bfcl import data, formats, instruments
-from toolmark.types import Call, Message, Reply, Result, Task, Text, Tool
+from toolmark.core import json_codec, seeds
+from toolmark.core.records import Call, Message, Reply, Result, Task, Text, Tool
+from toolmark.formats.parse import java_calls, javascript_calls, python_calls, reply_parser
+from toolmark.formats.parse.reply_text import (
+    DecodedCalls,
+    MisshapenCalls,
+    UnreadableCalls,
+    add_brackets,
+)
+from toolmark.formats.render.call_text import render_calls
+from toolmark.official_bfcl import bfcl_controls, official_data, prompt_formats
 
 HERE = Path(__file__)
-FORMS = tuple((form, tag) for form in get_args(reply.Form) for tag in (True, False))
-READERS = {"java": java.parse, "javascript": javascript.parse}
+FORMS = tuple((form, tag) for form in get_args(reply_parser.CallForm) for tag in (True, False))
+READERS = {"java": java_calls.parse_call, "javascript": javascript_calls.parse_call}
 # where the versions exist the `dev` extra brings them: without them these tests fail
 pinned = pytest.mark.skipif(
     sys.version_info >= (3, 13), reason="the pinned grammars are made for Python below 3.13"
@@ -44,19 +49,19 @@ text = beside("text")
 def ours(said: str, form: str, tag: bool) -> list[str]:
     try:
         found = _read(said, form, tag)
-    except Misshapen:
+    except MisshapenCalls:
         return ["misshapen", ""]
-    except python.Unfolded:
+    except python_calls.UnevaluatedExpression:
         return ["unfolded", ""]
-    except Unreadable:
+    except UnreadableCalls:
         return ["failed", ""]
     return ["read", repr(found)]
 
 
-def _read(said: str, form: str, tag: bool) -> Decoded:
+def _read(said: str, form: str, tag: bool) -> DecodedCalls:
     if form in READERS:
-        return READERS[form](bracketed(said))
-    return reply.read(said, form, tag=tag)  # type: ignore[arg-type]
+        return READERS[form](add_brackets(said))
+    return reply_parser.parse_reply(said, form, tag=tag)  # type: ignore[arg-type]
 
 
 def compare(official: Ask, jobs: list[tuple[str, str, bool]]) -> tuple[Counter[str], Counter[str]]:
@@ -81,20 +86,24 @@ def compare(official: Ask, jobs: list[tuple[str, str, bool]]) -> tuple[Counter[s
 
 @pytest.fixture(scope="module")
 def tasks() -> list[Task]:
-    return list(formats.read(data.fetch(), formats.official()[:1], "all")[0].base)
+    return list(
+        prompt_formats.read_tasks(
+            official_data.fetch_wheel(), prompt_formats.official_format_names()[:1], "all"
+        )[0].entries
+    )
 
 
 def written(tasks: list[Task]) -> Iterator[tuple[str, str, bool]]:
     for number, task in enumerate(tasks):
         calls = [
-            Call(name=name, arguments=codec.escape(json.dumps(given)))
-            for name, given in instruments.right(task)
+            Call(name=name, arguments=json_codec.escape_surrogates(json.dumps(given)))
+            for name, given in bfcl_controls.expected_calls(task)
         ]
         for at, (form, tag) in enumerate(FORMS):
-            right = write(calls, form, tag=tag)
+            right = render_calls(calls, form, tag=tag)
             if number % len(FORMS) == at:
                 yield right, form, tag
-            rng = seeds.of(0, task.id, at, "damage text")
+            rng = seeds.make_rng(0, task.id, at, "damage text")
             yield text.damage(right, form, rng), form, tag
             if number % 4 == at % 4:  # asked in one form, answered in the other of tag or none
                 yield text.damage(right, form, rng), form, not tag
@@ -135,7 +144,7 @@ def test_prompted_forms_are_read_as_the_official_decoder_reads_them(
     jobs = [*dict.fromkeys([*fixed(), *written(tasks)])]
     kinds, apart = compare(official_formats, jobs)
     assert kinds.total() >= 20_000
-    for form in get_args(reply.Form):
+    for form in get_args(reply_parser.CallForm):
         assert kinds[f"{form} read"] > 1_000
         # broken JSON is read, as no calls
         assert kinds[f"{form} failed"] > (100 if form == "json" else 1_000)
@@ -148,7 +157,7 @@ def test_prompted_forms_are_read_as_the_official_decoder_reads_them(
 def test_foreign_text_is_read_as_the_official_decoder_reads_it(
     official_formats: Ask, form: str
 ) -> None:
-    folder = data.fetch() / "bfcl_eval/data/possible_answer"
+    folder = official_data.fetch_wheel() / "bfcl_eval/data/possible_answer"
     lines = (folder / f"BFCL_v4_simple_{form}.json").read_text().splitlines()
     texts = ["", "f", "f()", "f();", "f(1)", "f(a = 1); g(b = 2)", "f(a = 1), g(b = 2)", "(f())"]
     texts += [f"f({at} = {piece})" for piece in text.PIECES[form] for at in ("k", "longer_name")]
@@ -157,7 +166,7 @@ def test_foreign_text_is_read_as_the_official_decoder_reads_it(
         row = json.loads(line)
         name, truth = next(iter(row["ground_truth"][0].items()))
         for repeat in range(28 if form == "java" else 64):
-            rng = seeds.of(0, row["id"], repeat, "damage text")
+            rng = seeds.make_rng(0, row["id"], repeat, "damage text")
             said = text.source(name, truth, rng)
             texts.append(f"[{said}]" if repeat % 2 else said)
             texts.append(text.damage(texts[-1], form, rng))
@@ -171,23 +180,23 @@ def test_foreign_text_is_read_as_the_official_decoder_reads_it(
 @pinned
 def test_both_grammars_are_here() -> None:
     """Without them the rough reader would be compared, with itself too."""
-    assert java.exact() and javascript.exact()
+    assert java_calls.is_grammar_installed() and javascript_calls.is_grammar_installed()
 
 
 @pinned
 @pytest.mark.parametrize("form", ["java", "javascript"])
 def test_without_grammars_natural_calls_are_read_alike(form: str) -> None:
     """The rough reader is approximate; on calls as models write them it should seldom differ."""
-    folder = data.fetch() / "bfcl_eval/data/possible_answer"
-    rough = java.rough if form == "java" else javascript.rough
+    folder = official_data.fetch_wheel() / "bfcl_eval/data/possible_answer"
+    rough = java_calls.parse_roughly if form == "java" else javascript_calls.parse_roughly
     same = total = 0
     for line in (folder / f"BFCL_v4_simple_{form}.json").read_text().splitlines():
         row = json.loads(line)
         name, truth = next(iter(row["ground_truth"][0].items()))
-        said = text.source(name, truth, seeds.of(0, row["id"], 0, "natural"))
+        said = text.source(name, truth, seeds.make_rng(0, row["id"], 0, "natural"))
         try:
             exact = READERS[form](f"[{said}]")
-        except Unreadable:
+        except UnreadableCalls:
             continue
         total += 1
         same += rough(said) == exact
@@ -205,10 +214,11 @@ def test_calls_to_execute_are_written_as_the_official_handler_writes_them(
     texts += [f"[f(a={'9' * 5000})]", "[f(a=[{'b': {}}])]", "[f(a=(1,), b='it\\'s')]", "[]"]
     for task in tasks:
         calls = [
-            Call(name=name, arguments=json.dumps(given)) for name, given in instruments.right(task)
+            Call(name=name, arguments=json.dumps(given))
+            for name, given in bfcl_controls.expected_calls(task)
         ]
-        right = write(calls, "python")
-        texts += [right, text.damage(right, "python", seeds.of(0, task.id, 0, "execute"))]
+        right = render_calls(calls, "python")
+        texts += [right, text.damage(right, "python", seeds.make_rng(0, task.id, 0, "execute"))]
     wrong = []
     kinds: Counter[str] = Counter()
     for said, answer in zip(
@@ -218,8 +228,8 @@ def test_calls_to_execute_are_written_as_the_official_handler_writes_them(
         if answer[0] == "evaluated":
             continue
         try:
-            mine = ["read", python.execution(python.calls(said))]
-        except Unreadable:
+            mine = ["read", python_calls.executor_strings(python_calls.parse_reply(said))]
+        except UnreadableCalls:
             mine = ["failed", []]
         if mine != answer:
             wrong.append((said, answer, mine))
@@ -231,7 +241,9 @@ def test_calls_to_execute_are_written_as_the_official_handler_writes_them(
 def test_results_and_late_tools_are_told_as_officially(
     official_formats: Ask, tasks: list[Task]
 ) -> None:
-    prompt = formats.dialects((), data.wording(data.fetch()))["prompt"]
+    prompt = prompt_formats.make_tool_formats(
+        (), official_data.read_prompt_wording(official_data.fetch_wheel())
+    )["prompt"]
     said = "[f(a='x', b={'c': {'d': 1}}), g()]"
     contents = ['{"ok": "ü"}', "None\n'quoted'"]
     docs = [task.tools[0].source for task in tasks[:40]]

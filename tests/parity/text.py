@@ -6,7 +6,7 @@ import json
 from random import Random
 from typing import Any
 
-from toolmark import seeds
+from toolmark.core import seeds
 
 WRAPPERS = (
     "```json\n{}\n```", "```xml\n{}\n```", "```\n{}\n```", "`{}`", "'{}'", "Sure! {}", "{}\nDone.",
@@ -57,31 +57,31 @@ LABELS = (
 
 def damage(text: str, form: str, rng: Random) -> str:
     """Damage a written reply one to three times."""
-    for _ in range(seeds.between(rng, 1, 3)):
+    for _ in range(seeds.draw_between(rng, 1, 3)):
         text = _damaged(text, form, rng)
     return text
 
 
 def _damaged(old: str, form: str, rng: Random) -> str:
-    at = seeds.between(rng, 0, len(old))
-    match seeds.below(rng, 10):
+    at = seeds.draw_between(rng, 0, len(old))
+    match seeds.draw_below(rng, 10):
         case 0:
             return old[:at] + old[at + 1 :]
         case 1:
-            return old[:at] + seeds.choice(rng, "()[]{}'\"=,.:*\\ \n#`<>&/-+;é") + old[at:]
+            return old[:at] + seeds.draw_one(rng, "()[]{}'\"=,.:*\\ \n#`<>&/-+;é") + old[at:]
         case 2:
-            return seeds.choice(rng, WRAPPERS).format(old)
+            return seeds.draw_one(rng, WRAPPERS).format(old)
         case 3:
-            return old[:at] if seeds.below(rng, 3) == 0 else old
+            return old[:at] if seeds.draw_below(rng, 3) == 0 else old
         case 4:
             return _swapped(old, form, rng)
         case 5:
             return old[1:-1]
         case 6:
-            end = seeds.between(rng, at, min(len(old), at + 30))
+            end = seeds.draw_between(rng, at, min(len(old), at + 30))
             return old[:at] + old[at:end] + old[at:end] + old[end:]
         case 7:
-            return old.replace("'", '"') if seeds.below(rng, 2) else old.replace('"', "'")
+            return old.replace("'", '"') if seeds.draw_below(rng, 2) else old.replace('"', "'")
         case _:
             return _valued(old, form, rng)
 
@@ -96,7 +96,7 @@ def _swapped(old: str, form: str, rng: Random) -> str:
             ('"function": "', '"function": ["'), ("[{", "[\n{"), ('{"function"', '5, {"function"'),
         )  # fmt: skip
     if form.endswith("xml"):
-        label = seeds.choice(rng, LABELS)
+        label = seeds.draw_one(rng, LABELS)
         pairs = (
             ('type="integer"', f'type="{label}"'), ('type="string"', f'type="{label}"'),
             (' type="string"', ""), ("<params>", ""), ("</function>", ""), ("</params>", ""),
@@ -105,13 +105,13 @@ def _swapped(old: str, form: str, rng: Random) -> str:
             ("<function ", "<call "), ("</functions>", "</function>"), ("param", "parameter"),
             ("<functions>", "<functions><!DOCTYPE x>"), ('value="', "value='"),
         )  # fmt: skip
-    one, other = seeds.choice(rng, pairs)
-    return old.replace(one, other, seeds.choice(rng, (1, -1)))
+    one, other = seeds.draw_one(rng, pairs)
+    return old.replace(one, other, seeds.draw_one(rng, (1, -1)))
 
 
 def _valued(old: str, form: str, rng: Random) -> str:
     """Put a piece in place of a value."""
-    piece = seeds.choice(rng, PIECES[form])
+    piece = seeds.draw_one(rng, PIECES[form])
     starts, ends = {
         "json": (": ", ",}"),
         "verbose_xml": ('value="', '"'),
@@ -120,7 +120,7 @@ def _valued(old: str, form: str, rng: Random) -> str:
     places = [i + len(starts) for i in range(len(old)) if old.startswith(starts, i)]
     if not places:
         return old
-    start = seeds.choice(rng, places)
+    start = seeds.draw_one(rng, places)
     found = [i for i in (old.find(end, start) for end in ends) if i >= 0]
     return old[:start] + piece + old[min(found, default=len(old)) :]
 
@@ -129,18 +129,20 @@ def source(name: str, truth: dict[str, list[Any]], rng: Random) -> str:
     """Write a call in Java or JavaScript as a model would, from the accepted values."""
     parts = []
     for key, options in truth.items():
-        option = seeds.choice(rng, options) if options else ""
+        option = seeds.draw_one(rng, options) if options else ""
         parts.append(f"{key} = {_spelled(option, rng)}")
     return f"{name}({', '.join(parts)})"
 
 
 def _spelled(option: Any, rng: Random) -> str:
     match option:
-        case str() if option.startswith("new ") or (option.isidentifier() and seeds.below(rng, 2)):
+        case str() if option.startswith("new ") or (
+            option.isidentifier() and seeds.draw_below(rng, 2)
+        ):
             return option
         case list():
-            return seeds.choice(rng, (json.dumps(option), f"new Object[]{{{str(option)[1:-1]}}}"))
+            return seeds.draw_one(rng, (json.dumps(option), f"new Object[]{{{str(option)[1:-1]}}}"))
         case dict():
-            return seeds.choice(rng, (json.dumps(option), "new HashMap<String, Object>() {{ }}"))
+            return seeds.draw_one(rng, (json.dumps(option), "new HashMap<String, Object>() {{ }}"))
         case _:
             return json.dumps(option)

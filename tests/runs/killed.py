@@ -21,10 +21,10 @@ from typing import Any
 import msgspec
 
 from toolmark.cli import app
-from toolmark.runs.episodes import Episodes
-from toolmark.suites.bfcl import suite as _bfcl  # noqa: F401  # imported here, not in each child
-from toolmark.suites.m3 import suite as _m3  # noqa: F401
-from toolmark.types import Trajectory
+from toolmark.core.records import Trajectory
+from toolmark.runs.episode_records import EpisodeRecords
+from toolmark.suites.bfcl import bfcl_suite as _bfcl  # noqa: F401  # imported here, not in each child
+from toolmark.suites.m3 import m3_suite as _m3  # noqa: F401
 
 
 class Sitting(msgspec.Struct, kw_only=True):
@@ -81,14 +81,14 @@ class Instants:
             ("fsync", False),
         ):  # fmt: skip
             setattr(os, name, self.around(getattr(os, name), takes_room=takes_room))
-        stored = Episodes.append
+        stored = EpisodeRecords.append
 
-        def append(episodes: Episodes, record: Any) -> Any:
+        def append(episodes: EpisodeRecords, record: Any) -> Any:
             place = stored(episodes, record)
             self.missing -= isinstance(record, Trajectory)
             return place
 
-        setattr(Episodes, "append", append)  # noqa: B010  # mypy knows no other way
+        setattr(EpisodeRecords, "append", append)  # noqa: B010  # mypy knows no other way
 
 
 def child(sitting: Sitting) -> int:
@@ -120,9 +120,13 @@ def main() -> None:
         sys.stdout.flush()
         pid = os.fork()
         if pid == 0:
-            code = child(sitting)
-            sys.stdout.flush()
-            sys.stderr.flush()
+            code = 130  # of a Ctrl-C that falls before the command line begins, or after it ended
+            try:
+                code = child(sitting)
+                sys.stdout.flush()
+                sys.stderr.flush()
+            except KeyboardInterrupt:
+                pass
             os._exit(code)
         _say({"pid": pid})
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # its number stays its own

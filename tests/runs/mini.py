@@ -11,12 +11,9 @@ from typing import Any
 
 import msgspec
 
-from toolmark.dialects.native import Native
-from toolmark.errors import ToolmarkError, WorldError
-from toolmark.media import Media
-from toolmark.runs.suite import Scorer, Suite
-from toolmark.stats.formulas import Metric
-from toolmark.types import (
+from toolmark.core.errors import ToolEnvironmentError, ToolmarkError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import (
     Call,
     Label,
     Limits,
@@ -32,6 +29,9 @@ from toolmark.types import (
     Usage,
     Verdict,
 )
+from toolmark.formats.native_format import NativeFormat
+from toolmark.runs.suite import Scorer, Suite
+from toolmark.statistics.metric_formulas import Metric
 
 ADD = Tool(name="add", description="Add two integers.", parameters={"type": "object"})
 
@@ -86,7 +86,7 @@ class World:
 
     async def call(self, call: Call, /) -> Result:
         if self.dead:
-            raise WorldError("the adder died")
+            raise ToolEnvironmentError("the adder died")
         return Result(parts=(Text(str(sum(json.loads(call.arguments)["of"]))),))
 
     async def final_state(self) -> dict[str, Any]:
@@ -133,12 +133,12 @@ def load(*, n: int = 20, dead: tuple[str, ...] = (), chain: bool = False) -> Sui
     """
 
     @asynccontextmanager
-    async def site(media: Media) -> AsyncIterator[Site]:
+    async def site(media: MediaStore) -> AsyncIterator[Site]:
         yield Site(dead)
 
     return Suite(
         name="mini", tasks=Chain(n) if chain else Sums(n), scorer=SCORER, site=site,
-        dialects={"native": Native()}, knobs={"n": n, "dead": list(dead), "chain": chain},
+        dialects={"native": NativeFormat()}, knobs={"n": n, "dead": list(dead), "chain": chain},
     )  # fmt: skip
 
 

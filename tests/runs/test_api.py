@@ -14,10 +14,10 @@ import pytest
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.errors import Unavailable, UsageError
-from toolmark.report import spent
-from toolmark.runs.store import Run, Summary
-from toolmark.types import Reply, Request, Task, Trajectory, Verdict
+from toolmark.core.errors import Unavailable, UsageError
+from toolmark.core.records import Reply, Request, Task, Trajectory, Verdict
+from toolmark.reports import usage_text
+from toolmark.runs.run_store import Run, Summary
 
 
 async def one(request: Request, /) -> Reply:
@@ -98,7 +98,9 @@ def test_a_model_object_is_paced_retried_and_cached(tmp_path: Path) -> None:
     told = [each.summary()["spent"] for each in (done, again)]
     assert [each["n_requests"] for each in told] == [12, 12]
     assert [each.get("n_kept", 0) for each in told] == [0, 12]
-    assert "12 requests (12 answered from the cache)" in spent.told(again.summary())
+    assert "12 requests (12 answered from the cache)" in usage_text.summary_usage_line(
+        again.summary()
+    )
 
 
 def sync(request: Request, /) -> Reply:

@@ -11,11 +11,14 @@ import pytest
 _PROGRAM = """
 import asyncio, itertools, re, sys
 import uvloop
-from toolmark.runs import ending
+from toolmark.runs import termination_signals
 
 async def main():
     stop = asyncio.Event()
-    with ending.unwinding(), ending.stopping(asyncio.get_running_loop(), stop):
+    with (
+        termination_signals.interrupt_on_termination(),
+        termination_signals.stop_on_signals(asyncio.get_running_loop(), stop),
+    ):
         print("ready", flush=True)
         {stuck}
 

@@ -16,26 +16,23 @@ from msgspec.structs import replace
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark import codec, errors
-from toolmark.cli import advice, codes
-from toolmark.cli.app import _verdict
-from toolmark.errors import (
+from toolmark.cli import exit_codes, failure_advice
+from toolmark.cli.app import _exit_code
+from toolmark.core import errors, json_codec
+from toolmark.core.errors import (
     RateLimited,
     Rejected,
     SandboxError,
+    SimulatedUserError,
     Timeout,
     ToolmarkError,
-    Torn,
+    TornReply,
     Unavailable,
-    UserError,
     failure_of,
 )
-from toolmark.failure import NEVER_FITS, Failure, Kind, Stage, Subject
-from toolmark.media import Media
-from toolmark.report import causes
-from toolmark.runs import judging, scoring
-from toolmark.runs.store import Run
-from toolmark.types import (
+from toolmark.core.failure import NEVER_FITS, Failure, Kind, Stage, Subject
+from toolmark.core.media import MediaStore
+from toolmark.core.records import (
     Attempt,
     Judgement,
     Message,
@@ -48,6 +45,9 @@ from toolmark.types import (
     Trajectory,
     Turn,
 )
+from toolmark.reports import failure_causes
+from toolmark.runs import judge_panels, run_scoring
+from toolmark.runs.run_store import Run
 
 SOURCE = Path(tm.__file__).parent
 UNREACHED: set[Kind] = {"budget"}  # no command sets one yet
@@ -93,7 +93,7 @@ class Around(mini.World):
         self, task: Task, turn: int, steps: Any, text: str, /
     ) -> tuple[Ruling, Message | None]:
         if self.how == "ruling":
-            raise UserError("no readable ruling")
+            raise SimulatedUserError("no readable ruling")
         raise ZeroDivisionError("in the user")
 
 
@@ -110,7 +110,7 @@ class Sites:
 
 def around(how: str) -> Callable[[Path], Run]:
     @asynccontextmanager
-    async def site(media: Media) -> AsyncIterator[Sites]:
+    async def site(media: MediaStore) -> AsyncIterator[Sites]:
         yield Sites(how)
 
     suite = dataclasses.replace(mini.load(n=1), site=site)
@@ -136,7 +136,7 @@ def own_code(tmp_path: Path) -> Run:
 
 def bug(tmp_path: Path) -> Run:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("toolmark.agents.loop.total", int)  # which takes no list
+        patch.setattr("toolmark.agents.tool_loop.total_usage", int)  # which takes no list
         return tm.run(mini.load(n=1), mini.Adder(), log_dir=tmp_path)
 
 
@@ -165,7 +165,7 @@ def unjudged(tmp_path: Path) -> Run:
         mute = Failure(stage="judge", kind="judge", message="no number")
         return Judgement(task=task.id, kind=kind, judge="", failure=mute)
 
-    asyncio.run(judging.collect(run, {"A": mini.Adder()}, {"taste": "v1"}, said))
+    asyncio.run(judge_panels.collect_judgements(run, {"A": mini.Adder()}, {"taste": "v1"}, said))
     return run
 
 
@@ -174,7 +174,7 @@ REACHED: dict[Kind, tuple[str, int, Callable[[Path], Run]]] = {
     "timeout": ("model", 0, raising(Timeout("late"))),
     "time_limit": ("model", 0, late),
     "unavailable": ("model", 503, raising(Unavailable("busy", status=503))),
-    "torn": ("model", 0, raising(Torn("half"))),
+    "torn": ("model", 0, raising(TornReply("half"))),
     "rejected.auth": ("model", 401, refused(401)),
     "rejected.billing": ("model", 402, refused(402)),
     "rejected.not_found": ("model", 404, refused(404)),
@@ -217,7 +217,7 @@ def test_every_kind_is_reached_at_its_stage_and_counted(kind: Kind, tmp_path: Pa
 
 
 def test_the_list_of_kinds_is_closed_and_only_the_budget_is_not_reached() -> None:
-    assert {*REACHED, *UNREACHED} == set(get_args(Kind)) == advice.table().keys()
+    assert {*REACHED, *UNREACHED} == set(get_args(Kind)) == failure_advice.advice_table().keys()
 
 
 def test_a_ruling_that_cannot_be_read_is_the_users(tmp_path: Path) -> None:
@@ -245,8 +245,8 @@ def test_a_run_whose_first_requests_never_fit_is_not_run_and_says_why(tmp_path: 
     summary = run.summary()
     assert (summary["n_run"], summary["n_not_run"]) == (0, 6)
     assert summary["failures"] == {"rejected.other": 6} and "too long" in summary["caution"]
-    assert _verdict(summary, "", stopped=False) == codes.NOT_RUN
-    (step,) = advice.steps(run, [NEVER_FITS] * 6)
+    assert _exit_code(summary, "", stopped=False) == exit_codes.NOT_RUN
+    (step,) = failure_advice.next_steps(run, [NEVER_FITS] * 6)
     assert "--fresh" in step
     tm.rescore(run, mini.SCORER)
     assert run.summary() == summary
@@ -298,7 +298,7 @@ class Several(mini.Sums):
 def test_tasks_of_several_turns_are_not_decided_on(tmp_path: Path) -> None:
     suite = dataclasses.replace(mini.load(n=3), tasks=Several(3))
     run = tm.run(suite, long(lambda number: False), log_dir=tmp_path)
-    assert run.summary()["n_run"] == 3 and not scoring.never_fits(run)
+    assert run.summary()["n_run"] == 3 and not run_scoring.first_request_never_fits(run)
 
 
 # --- the law: no code reads a message ---------------------------------------------------------
@@ -312,7 +312,7 @@ def troubled(item: int, repeat: int) -> ToolmarkError | str | None:
         2: Rejected("400: image: cannot be reached", 400),
         3: RateLimited("429: 404: stopped"),
         4: "break the scorer",
-        5: Torn("score: no prediction"),
+        5: TornReply("score: no prediction"),
         6: Rejected("422: no vision", 422, kind="rejected.unsupported", subject="pictures"),
         7: Timeout("needs: 402: insufficient_quota"),
     }
@@ -331,8 +331,13 @@ def silence(path: Path) -> None:
     for name, kind in kinds.items():
         file = path / f"{name}.jsonl"
         if file.exists():
-            lines = [codec.decode(line, kind) for line in file.read_bytes().splitlines()]
-            told = [codec.encode(replace(line, failure=silenced(line.failure))) for line in lines]
+            lines = [
+                json_codec.decode_record(line, kind) for line in file.read_bytes().splitlines()
+            ]
+            told = [
+                json_codec.encode_record(replace(line, failure=silenced(line.failure)))
+                for line in lines
+            ]
             file.write_bytes(b"".join(line + b"\n" for line in told))
 
 
@@ -340,26 +345,30 @@ def shown(run: Run) -> dict[str, Any]:
     """Return all that is made of a run's failures, but for the messages themselves."""
     summary = dict(run.summary()) | {"run_dir": "", "spent": {}}
     found = list(failures(run))
-    reasons, absent = causes.absent(run.scores(), "exact")
+    reasons, absent = failure_causes.not_run_grids(run.scores(), "exact")
     return {
         "summary": json.dumps(summary),
         "reasons": [row[:-1] for row in _cells(reasons)],
         "absent": [row[:-1] for row in _cells(absent)],
-        "advice": [told.replace(str(run.path), "RUN") for told in advice.steps(run, found)],
-        "code": _verdict(summary, "", stopped=False),
+        "advice": [
+            told.replace(str(run.path), "RUN") for told in failure_advice.next_steps(run, found)
+        ],
+        "code": _exit_code(summary, "", stopped=False),
         "causes": [failure.cause for failure in found],
-        "asked again": sorted(task.id for task, _ in run.missing(run.done())),
+        "asked again": sorted(
+            task.id for task, _ in run.missing_episodes(run.completed_episodes())
+        ),
     }
 
 
 def _cells(grid: Any) -> list[list[Any]]:
-    return [[codec.encode(cell) for cell in row] for row in grid.rows]
+    return [[json_codec.encode_record(cell) for cell in row] for row in grid.rows]
 
 
 def test_messages_change_nothing_in_a_stored_run(tmp_path: Path) -> None:
     run = tm.run(mini.load(n=12), mini.Adder(troubled), log_dir=tmp_path, max_retries=0)
     before = shown(run)
-    assert before["code"] == codes.NOT_RUN and len({*before["causes"]}) >= 8
+    assert before["code"] == exit_codes.NOT_RUN and len({*before["causes"]}) >= 8
     silence(run.path)
     tm.rescore(run, mini.SCORER)
     silence(run.path)
@@ -384,7 +393,7 @@ def test_messages_change_nothing_while_it_runs(
     def quiet(error: BaseException, stage: Stage) -> Failure:
         return replace(failure_of(error, stage), message="x")
 
-    for module in ("play", "scoring", "judging"):
+    for module in ("episode_execution", "run_scoring", "judge_panels"):
         monkeypatch.setattr(f"toolmark.runs.{module}.failure_of", quiet)
     assert [play("c", 12), play("d", 30)] == before
     assert before[1][1] == 5
@@ -403,7 +412,8 @@ def reads(tree: ast.AST) -> Iterator[int]:
 
     def told(node: ast.AST) -> bool:
         return any(
-            isinstance(each, ast.Attribute) and each.attr in ("message", "line", "first")
+            isinstance(each, ast.Attribute)
+            and each.attr in ("message", "summary", "first_line")
             and "failure" in ast.unparse(each.value)
             for each in ast.walk(node)
         )  # fmt: skip
@@ -422,7 +432,7 @@ def reads(tree: ast.AST) -> Iterator[int]:
 
 def test_no_module_looks_into_a_message() -> None:
     assert list(reads(ast.parse("if 'x' in attempt.failure.message: pass")))
-    assert list(reads(ast.parse("score.failure.line.startswith('x')")))
+    assert list(reads(ast.parse("score.failure.summary.startswith('x')")))
     assert list(reads(ast.parse("re.search(x, failure.message)")))
     found = {
         f"{path.relative_to(SOURCE)}:{line}"
@@ -437,17 +447,21 @@ def test_patterns_of_complaints_are_in_one_module() -> None:
     users = {
         path.name
         for path in (SOURCE / "models").rglob("*.py")
-        if "toolmark.models.complaints" in path.read_text()
-        or "import complaints" in path.read_text()
+        if "toolmark.models.complaint_rules" in path.read_text()
+        or "import complaint_rules" in path.read_text()
     }
-    assert users == {"status.py"}
+    assert users == {"complaint_outcome.py"}
 
 
 # --- exceptions as data -----------------------------------------------------------------------
 
 
 def test_the_innermost_mark_says_whose_turn_it_was() -> None:
-    with pytest.raises(Unavailable) as caught, errors.During("model"), errors.During("user"):
+    with (
+        pytest.raises(Unavailable) as caught,
+        errors.StageContext("model"),
+        errors.StageContext("user"),
+    ):
         raise Unavailable("down")
     assert failure_of(caught.value, "run") == Failure(
         stage="user", kind="unavailable", message="down"
@@ -460,7 +474,7 @@ def test_the_innermost_mark_says_whose_turn_it_was() -> None:
 def test_the_page_of_failures_says_what_the_table_says() -> None:
     page = (SOURCE.parents[1] / "docs" / "failures.md").read_text()
     rows = [line for line in page.splitlines() if line.startswith("| `")]
-    for kind, about in advice.table().items():
+    for kind, about in failure_advice.advice_table().items():
         assert f"| `{kind}` | {about.means} | {about.retried} | {about.todo} |" in rows
     for words in (get_args(Stage), filter(None, get_args(Subject))):
         assert ", ".join(f"`{word}`" for word in words) in page
@@ -468,7 +482,7 @@ def test_the_page_of_failures_says_what_the_table_says() -> None:
 
 def test_every_kind_has_steps_that_can_be_printed(tmp_path: Path) -> None:
     run = tm.run(mini.load(n=1), mini.Adder(), log_dir=tmp_path)
-    for kind, about in advice.table().items():
-        told = list(advice.steps(run, [Failure(stage="run", kind=kind)]))
+    for kind, about in failure_advice.advice_table().items():
+        told = list(failure_advice.next_steps(run, [Failure(stage="run", kind=kind)]))
         assert told and all("{" not in each for each in told)
         assert not about.steps or any(step.next for step in about.steps)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tests.runs import mini
 
-from toolmark import suites
-from toolmark.errors import DataError, UsageError
-from toolmark.runs import identity
-from toolmark.types import Verdict
+from toolmark.core.errors import DataError, UsageError
+from toolmark.core.records import Verdict
+from toolmark.runs import code_hashes
+from toolmark.suites import suite_registry
 
 SUITE = """
 from tests.runs import mini
@@ -57,56 +57,56 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_module_counts_with_all_that_it_imports_and_nothing_of_libraries(shop: Path) -> None:
-    found = identity.spec_hashes("shop:load")
+    found = code_hashes.spec_hashes("shop:load")
     assert {name for name in found if name.startswith("shop")} == {
         "shop", "shop_rows", "shop_more", "shop_late", "shop_score",
     }  # fmt: skip
     assert "tests.runs.mini" in found
     assert not {name for name in found if name.startswith("toolmark")}
     assert "shop" not in sys.modules  # it was read, not run
-    assert identity.spec_hashes(f"{shop / 'shop.py'}:load") == found
+    assert code_hashes.spec_hashes(f"{shop / 'shop.py'}:load") == found
 
 
 def test_any_edit_changes_the_hash_of_its_file_alone(shop: Path) -> None:
-    before = identity.spec_hashes("shop:load")
+    before = code_hashes.spec_hashes("shop:load")
     (shop / "shop_more.py").write_text("many = 4\n")
-    after = identity.spec_hashes("shop:load")
+    after = code_hashes.spec_hashes("shop:load")
     assert {name for name in after if after[name] != before[name]} == {"shop_more"}
 
 
 def test_what_only_the_scorer_imports_is_no_part_of_what_is_asked(shop: Path) -> None:
-    suite = suites.load("shop:load")
+    suite = suite_registry.load_suite("shop:load")
     assert suite.spec == "shop:load"
-    asked = identity.suite_hashes(suite)
+    asked = code_hashes.suite_hashes(suite)
     assert {name for name in asked if name.startswith("shop")} == {
         "shop", "shop_rows", "shop_more", "shop_late",
     }  # fmt: skip
-    judged = identity.scorer_id(suite.scorer)
+    judged = code_hashes.scorer_id(suite.scorer)
     assert {name for name in judged.files if name.startswith("shop")} == {
         "shop_score", "shop_more",
     }  # fmt: skip
-    assert "shop_more" in identity.shared(suite)
+    assert "shop_more" in code_hashes.modules_shared_with_scorer(suite)
 
 
 def test_a_scorer_is_known_by_its_modules_and_by_what_it_reads(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("1")
     scorer = dataclasses.replace(mini.SCORER, reads=(table,))
-    plain, first = identity.scorer_id(mini.SCORER), identity.scorer_id(scorer)
+    plain, first = code_hashes.scorer_id(mini.SCORER), code_hashes.scorer_id(scorer)
     table.write_text("2")
-    assert len({plain.sha256, first.sha256, identity.scorer_id(scorer).sha256}) == 3
+    assert len({plain.sha256, first.sha256, code_hashes.scorer_id(scorer).sha256}) == 3
     table.unlink()
     with pytest.raises(DataError, match=r"table.csv: cannot read"):
-        identity.scorer_id(scorer)
+        code_hashes.scorer_id(scorer)
 
 
 @pytest.mark.parametrize("name", ["bfcl", "funcbench"])
 def test_every_suite_of_ours_has_a_scorer_hash_and_asks_with_no_code_of_the_user(name: str) -> None:
-    judged = identity.scorer_id(suites.scorer(name))
+    judged = code_hashes.scorer_id(suite_registry.load_scorer(name))
     assert judged.sha256
     assert all(module.startswith("toolmark.") for module in judged.files)
-    assert any(module.startswith("toolmark.score.") for module in judged.files)
-    assert "toolmark.suites" not in judged.files
+    assert any(module.startswith("toolmark.scoring.") for module in judged.files)
+    assert "toolmark.suites.suite_registry" not in judged.files
 
 
 def test_code_that_stands_in_no_file_equals_nothing() -> None:
@@ -115,25 +115,25 @@ def test_code_that_stands_in_no_file_equals_nothing() -> None:
 
     score.__module__ = "a_notebook"
     scorer = dataclasses.replace(mini.SCORER, score=score)
-    assert not identity.scorer_id(scorer).sha256
+    assert not code_hashes.scorer_id(scorer).sha256
 
 
 def test_another_process_finds_the_same_hashes(shop: Path) -> None:
     root = Path(__file__).parents[2]
     code = (
-        "import sys; from toolmark.runs import identity; "
-        "print(identity.combined(identity.spec_hashes('shop:load')))"
+        "import sys; from toolmark.runs import code_hashes; "
+        "print(code_hashes.combine_hashes(code_hashes.spec_hashes('shop:load')))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, cwd=shop,
         env={"PYTHONPATH": f"{root / 'src'}:{root}", "PATH": ""},
     )  # fmt: skip
-    assert done.stdout.strip() == identity.combined(identity.spec_hashes("shop:load"))
+    assert done.stdout.strip() == code_hashes.combine_hashes(code_hashes.spec_hashes("shop:load"))
 
 
 def test_what_cannot_be_found_is_named() -> None:
     with pytest.raises(UsageError, match="no module no_such_shop"):
-        identity.spec_hashes("no_such_shop:load")
+        code_hashes.spec_hashes("no_such_shop:load")
     with pytest.raises(UsageError, match=r"none/shop.py: no such file"):
-        identity.spec_hashes("none/shop.py:load")
-    assert identity.model_hashes("openai/gpt-5") == {}
+        code_hashes.spec_hashes("none/shop.py:load")
+    assert code_hashes.model_hashes("openai/gpt-5") == {}

@@ -20,18 +20,24 @@ from msgspec.structs import replace
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark import codec, plugin
-from toolmark.errors import DataError, Timeout, UsageError
-from toolmark.media import Media
-from toolmark.runs import identity, jsonl
-from toolmark.runs.lifecycle import SUMMARY, Sign, finishing_command, is_alive, read_sign
-from toolmark.runs.plan import Plan, differences
-from toolmark.runs.presentation import unfinished
+from toolmark.core import json_codec, user_modules
+from toolmark.core.errors import DataError, Timeout, UsageError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Task, Trajectory, Verdict
+from toolmark.runs import code_hashes, record_files
+from toolmark.runs.run_lifecycle import (
+    SUMMARY_FILE,
+    Heartbeat,
+    finishing_command,
+    is_alive,
+    read_heartbeat,
+)
+from toolmark.runs.run_plan import Plan, plan_differences
+from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.runner import Progress
-from toolmark.runs.setups import SetupStates, Unmet
-from toolmark.runs.store import Folder, Run
+from toolmark.runs.setup_states import SetupNotRun, SetupStates
+from toolmark.runs.stored_presentation import unfinished_notice
 from toolmark.runs.suite import Suite
-from toolmark.types import Task, Trajectory, Verdict
 
 
 class Judge:
@@ -59,7 +65,7 @@ def begun(folder: Path, model: mini.Adder, suite: Suite | None = None, **more: A
     """Run, and return why the run went on or began."""
     seen: list[Progress] = []
     play(folder, model, suite, watch=lambda p: seen.append(dataclasses.replace(p)), **more)
-    return list(seen[0].begun)
+    return list(seen[0].start_notes)
 
 
 # --- states -----------------------------------------------------------------------------------
@@ -74,30 +80,30 @@ def test_a_run_goes_through_its_states_and_the_summary_is_written_last(
     def spied(self: Path, target: Path) -> Path:
         real(self, target)
         if Path(target).parent.parent == tmp_path:
-            seen.append((Path(target).name, read_sign(Path(target).parent).state))
+            seen.append((Path(target).name, read_heartbeat(Path(target).parent).state))
         return Path(target)
 
     monkeypatch.setattr(Path, "replace", spied)
     found = play(tmp_path, mini.Adder())
     states = list(dict.fromkeys(state for _, state in seen))
     assert states == ["planned", "running", "scoring", "finished"]
-    assert seen[-1] == (SUMMARY, "finished")
-    assert [name for name, _ in seen].count(SUMMARY) == 1
-    assert found.finished and found.sign().n_stored == 6
+    assert seen[-1] == (SUMMARY_FILE, "finished")
+    assert [name for name, _ in seen].count(SUMMARY_FILE) == 1
+    assert found.is_finished and found.heartbeat().n_stored == 6
 
 
 def test_while_it_runs_its_state_and_process_are_readable(tmp_path: Path) -> None:
-    seen: list[tuple[Sign, bool, bool]] = []
+    seen: list[tuple[Heartbeat, bool, bool]] = []
 
     def watch(progress: Progress) -> None:
         (path,) = tmp_path.iterdir()
-        seen.append((read_sign(path), is_alive(read_sign(path)), Run(path).finished))
+        seen.append((read_heartbeat(path), is_alive(read_heartbeat(path)), Run(path).is_finished))
 
     found = play(tmp_path, mini.Adder(), watch=watch)
     assert {sign.state for sign, _, _ in seen} == {"running"}
     assert all(alive and not finished for _, alive, finished in seen)
     assert {sign.pid for sign, _, _ in seen} == {os.getpid()}
-    assert not is_alive(found.sign())
+    assert not is_alive(found.heartbeat())
 
 
 def test_of_a_run_under_way_it_is_said_who_works_on_it(tmp_path: Path) -> None:
@@ -109,25 +115,26 @@ def test_of_a_run_under_way_it_is_said_who_works_on_it(tmp_path: Path) -> None:
 
     found = play(tmp_path, mini.Adder(), watch=watch)
     assert seen[0] == {"not asked yet"}
-    (found.path / SUMMARY).unlink()
-    assert "shown. next: toolmark score " in unfinished(found)
+    (found.path / SUMMARY_FILE).unlink()
+    assert "shown. next: toolmark score " in unfinished_notice(found)
     with subprocess.Popen(
         [sys.executable, "-c", WORKING, str(found.path)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as child:  # fmt: skip
         assert child.stdout is not None
         child.stdout.readline()
-        told = unfinished(found)
+        told = unfinished_notice(found)
         assert f"Process {child.pid} on " in told
         assert "works on it; when that has ended, next: toolmark score " in told
         child.kill()
         child.wait()
-    assert "shown. next: toolmark score " in unfinished(found)
+    assert "shown. next: toolmark score " in unfinished_notice(found)
 
 
 WORKING = (
-    "import sys; from pathlib import Path; from toolmark.runs.lifecycle import Heart; "
-    "Heart(Path(sys.argv[1])).enter('running', 3); print('there', flush=True); sys.stdin.read()"
+    "import sys; from pathlib import Path; from toolmark.runs.run_lifecycle import StateWriter; "
+    "StateWriter(Path(sys.argv[1])).write_state('running', 3); "
+    "print('there', flush=True); sys.stdin.read()"
 )
 
 
@@ -139,7 +146,7 @@ def test_a_process_that_is_gone_is_dead_and_one_elsewhere_by_its_last_sign(tmp_p
     ) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        sign = read_sign(tmp_path)
+        sign = read_heartbeat(tmp_path)
         assert (sign.state, sign.n_stored, sign.pid) == ("running", 3, child.pid)
         assert is_alive(sign)
         child.kill()
@@ -155,10 +162,10 @@ def test_a_process_that_is_gone_is_dead_and_one_elsewhere_by_its_last_sign(tmp_p
 def test_what_cannot_be_read_of_a_state_hides_nothing(tmp_path: Path) -> None:
     found = play(tmp_path, mini.Adder())
     (found.path / "state.json").write_text("{")
-    assert (found.sign().state, found.summary()["n_run"]) == ("finished", 6)
+    assert (found.heartbeat().state, found.summary()["n_run"]) == ("finished", 6)
     found.summary()
-    (found.path / SUMMARY).unlink()
-    assert found.sign().state == "planned"
+    (found.path / SUMMARY_FILE).unlink()
+    assert found.heartbeat().state == "planned"
     with pytest.raises(UsageError, match=r"next: toolmark score "):
         found.summary()
 
@@ -199,7 +206,7 @@ def test_a_run_of_which_all_is_stored_is_finished_without_a_question(tmp_path: P
     summary = first.summary()
     lines = (first.path / "scores.jsonl").read_bytes().splitlines(keepends=True)
     (first.path / "scores.jsonl").write_bytes(b"".join(lines[:2]))
-    (first.path / SUMMARY).unlink()
+    (first.path / SUMMARY_FILE).unlink()
     judge.judged.clear()
     model.asked.clear()
     unfinished = [score for score in Run(first.path).scores() if score.failure is not None]
@@ -274,27 +281,27 @@ def test_wherever_a_write_was_torn_only_what_was_lost_is_asked_again(
     whole = path.read_bytes()
     cut = data.draw(st.integers(0, len(whole)))
     path.write_bytes(whole[:cut])
-    (first.path / SUMMARY).unlink()
-    stored = {task for task, _ in Run(first.path).done()}
+    (first.path / SUMMARY_FILE).unlink()
+    stored = {task for task, _ in Run(first.path).completed_episodes()}
     model = mini.Adder()
     second = play(folder, model)
     assert second.path == first.path
     assert {f"sum-{i}" for i, _ in model.asked} == {f"sum-{i}" for i in range(6)} - stored
-    assert len(second.done()) == 6 and second.summary()["n_run"] == 6
+    assert len(second.completed_episodes()) == 6 and second.summary()["n_run"] == 6
 
 
 def test_the_place_of_an_episode_is_where_its_line_stands(tmp_path: Path) -> None:
     found = play(tmp_path, mini.Adder())
     data = (found.path / "trajectories.jsonl").read_bytes()
-    places = found.episodes.places("trajectories")
+    places = found.episodes.locations("trajectories")
     assert len(places) == 6
     for (task, repeat), (offset, length) in places.items():
         line = data[offset : offset + length]
         assert line.endswith(b"\n")
         read = found.episodes.record_at("trajectories", places[task, repeat], Trajectory)
-        assert codec.decode(line, Trajectory) == read
+        assert json_codec.decode_record(line, Trajectory) == read
         assert (read.task, read.repeat) == (task, repeat)
-    with Folder(found.path) as opened:
+    with RunWriter(found.path) as opened:
         place = opened.episodes.append(Trajectory(task="sum-0", repeat=1))
     assert place.offset == len(data)
 
@@ -303,11 +310,11 @@ def test_states_of_set_up_tasks_are_freed_once_nobody_needs_them() -> None:
     async def main() -> None:
         tasks = list(mini.Chain(2))  # two that set up, the second needs the first; two need both
         states = SetupStates([(task, 0) for task in tasks])
-        assert states.wanted() == {("sum-0", 0), ("sum-1", 0)}
-        states.give(("sum-0", 0), {"a": 1})
-        states.give(("elsewhere", 0), {"b": 1})
+        assert states.needed_episodes() == {("sum-0", 0), ("sum-1", 0)}
+        states.put(("sum-0", 0), {"a": 1})
+        states.put(("elsewhere", 0), {"b": 1})
         for task in tasks[1:3]:
-            states.give(("sum-1", 0), {"c": 1}) if task is tasks[2] else None
+            states.put(("sum-1", 0), {"c": 1}) if task is tasks[2] else None
             await states.take(task, 0)
         assert len(states) == 2
         assert await states.take(tasks[3], 0) == {"sum-0": {"a": 1}, "sum-1": {"c": 1}}
@@ -322,7 +329,7 @@ def test_a_set_up_task_that_was_not_run_is_told_to_each_that_needs_it() -> None:
         states = SetupStates([(task, 0) for task in tasks])
         states.fail(("sum-0", 0))
         for task in tasks[1:]:
-            with pytest.raises(Unmet, match="sum-0"):
+            with pytest.raises(SetupNotRun, match="sum-0"):
                 await states.take(task, 0)
         assert len(states) == 0
 
@@ -363,7 +370,7 @@ def test_a_disk_that_is_full_at_any_write_loses_and_repeats_nothing_stored(
             except DataError as error:
                 assert "No space left" in str(error)
         runs = [path for path in folder.iterdir() if (path / "run.json").exists()]
-        stored = {task for task, _ in Run(runs[0]).done()} if runs else set()
+        stored = {task for task, _ in Run(runs[0]).completed_episodes()} if runs else set()
         assert len(model.asked) - len(stored) <= 2  # what was in flight
         if failed:
             model.asked.clear()
@@ -372,7 +379,7 @@ def test_a_disk_that_is_full_at_any_write_loses_and_repeats_nothing_stored(
             assert {t.task: t.answer for t in again.trajectories()} == {
                 t.task: t.answer for t in whole.trajectories()
             }
-            assert len(again.done()) == size
+            assert len(again.completed_episodes()) == size
             ours, theirs = again.summary(), whole.summary()
             for summary in (ours, theirs):
                 del summary["spent"], summary["run_dir"]
@@ -404,7 +411,7 @@ def test_on_a_real_disk_that_is_full_nothing_stored_is_asked_again(small_disk: P
         except (DataError, UsageError) as error:
             assert "No space left" in str(error)
             runs = [p for p in folder.glob("*") if (p / "run.json").exists()]
-            stored = {task for task, _ in Run(runs[0]).done()} if runs else set()
+            stored = {task for task, _ in Run(runs[0]).completed_episodes()} if runs else set()
             assert len(model.asked) - len(stored) <= 2
         filler.unlink()
         model.asked.clear()
@@ -420,7 +427,7 @@ def test_a_disk_without_room_for_media_ends_the_run_at_once(
     class Site(mini.Site):
         """Its worlds keep a picture, for which there is no room."""
 
-        def __init__(self, media: Media) -> None:
+        def __init__(self, media: MediaStore) -> None:
             super().__init__()
             self.media = media
 
@@ -429,14 +436,14 @@ def test_a_disk_without_room_for_media_ends_the_run_at_once(
             world = mini.World(needed)
 
             async def final_state() -> dict[str, Any]:
-                self.media.image(task.id.encode(), "image/png")
+                self.media.add_image(task.id.encode(), "image/png")
                 return {}
 
             monkeypatch.setattr(world, "final_state", final_state)
             yield world
 
     @asynccontextmanager
-    async def site(media: Media) -> AsyncIterator[Site]:
+    async def site(media: MediaStore) -> AsyncIterator[Site]:
         (media.folder.parent / "media").write_text("")  # no folder can be made there
         yield Site(media)
 
@@ -450,7 +457,7 @@ def test_a_disk_without_room_for_media_ends_the_run_at_once(
 def test_a_disk_that_fails_to_keep_what_was_written_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = jsonl.Lines(tmp_path / "x.jsonl")
+    lines = record_files.RecordAppender(tmp_path / "x.jsonl")
     lines.append({"a": 1})
 
     def broken(fd: int) -> None:
@@ -542,7 +549,7 @@ def test_of_long_values_what_differs_is_shown_and_of_many_files_the_first() -> N
     read = {f"data/{n}.json": "0" * 64 for n in range(9)}
     old = Plan(suite="s", model="m", dialect="native", knobs={"category": words}, world=read)
     new = replace(old, knobs={"category": [*words[:20], "other"]}, world={})
-    first, *rest, last = differences(old, new)
+    first, *rest, last = plan_differences(old, new)
     before, after = first.removeprefix("-T category differs (").removesuffix(")").split(" -> ")
     assert "category_20" in before and "other" in after and len(first) < 180
     assert rest == [f"what is read, data/{n}.json differs (00000000 -> none)" for n in range(3)]
@@ -562,7 +569,7 @@ def test_a_notebook_s_edited_tasks_are_never_mixed_with_those_before(tmp_path: P
             def __iter__(self) -> Iterator[Task]:
                 return (replace(task, seed=seed) for task in super().__iter__())
 
-        async def site(media: Media) -> AsyncIterator[mini.Site]:
+        async def site(media: MediaStore) -> AsyncIterator[mini.Site]:
             yield mini.Site()
 
         def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
@@ -574,7 +581,7 @@ def test_a_notebook_s_edited_tasks_are_never_mixed_with_those_before(tmp_path: P
         made = dataclasses.replace(mini.load(n=6), tasks=Rows(6), scorer=scorer)
         return dataclasses.replace(made, site=asynccontextmanager(site))
 
-    assert identity.suite_hashes(suite(1)) == {}
+    assert code_hashes.suite_hashes(suite(1)) == {}
     assert begun(tmp_path, broken, suite(1)) == []
     (told,) = begun(tmp_path, broken, suite(1))
     assert told.startswith("continuing ")
@@ -584,10 +591,10 @@ def test_a_notebook_s_edited_tasks_are_never_mixed_with_those_before(tmp_path: P
 
 def test_a_suite_is_toolmark_s_own_where_all_of_it_is() -> None:
     own = tm.load("funcbench", core=3, depth=2, graphs=1, seed=1)
-    assert identity.is_own(own)
-    assert not identity.is_own(dataclasses.replace(own, tasks=list(own)))
-    assert not identity.is_own(dataclasses.replace(own, scorer=mini.SCORER))
-    assert not identity.is_own(mini.load())
+    assert code_hashes.is_builtin_suite(own)
+    assert not code_hashes.is_builtin_suite(dataclasses.replace(own, tasks=list(own)))
+    assert not code_hashes.is_builtin_suite(dataclasses.replace(own, scorer=mini.SCORER))
+    assert not code_hashes.is_builtin_suite(mini.load())
 
 
 def test_a_run_that_is_done_begins_anew_and_says_so(tmp_path: Path) -> None:
@@ -640,8 +647,10 @@ def test_one_file_is_one_suite_however_its_place_is_written(
     ways = ("shop.py", "./shop.py", f"../{place.parent.name}/shop.py", str(place))
     assert {tm.load(f"{way}:load").spec for way in ways} == {"shop.py:load"}
     monkeypatch.chdir(tmp_path.parent)
-    assert plugin.normal(f"{place}:load") == f"{place.relative_to(tmp_path.parent)}:load"
-    assert plugin.normal("elsewhere.shop:load") == "elsewhere.shop:load"
+    assert (
+        user_modules.normalize_spec(f"{place}:load") == f"{place.relative_to(tmp_path.parent)}:load"
+    )
+    assert user_modules.normalize_spec("elsewhere.shop:load") == "elsewhere.shop:load"
 
 
 def test_an_edit_that_is_accepted_goes_on_and_is_remembered(
@@ -656,7 +665,7 @@ def test_an_edit_that_is_accepted_goes_on_and_is_remembered(
     (edited,) = second.info.edited
     assert edited["shop"] == first.info.plan.modules["shop"]
     assert second.info.plan.modules["shop"] != edited["shop"]
-    (second.path / SUMMARY).unlink()
+    (second.path / SUMMARY_FILE).unlink()
     assert play(runs, model, shop.suite()).path == first.path  # under the code of now
     with pytest.raises(UsageError, match="a new run cannot be one that goes on"):
         play(runs, model, shop.suite(), continue_=True, resume=False)
@@ -689,7 +698,7 @@ def test_an_edited_model_is_another_request(
     monkeypatch.syspath_prepend(str(tmp_path))
     path, runs = tmp_path / "my_adder.py", tmp_path / "runs"
     path.write_text(
-        "from tests.runs import mini\nfrom toolmark.errors import Timeout\n\n"
+        "from tests.runs import mini\nfrom toolmark.core.errors import Timeout\n\n"
         "model = mini.Adder(lambda i, r: Timeout('x') if i > 3 else None)\n"
     )
 
@@ -726,7 +735,7 @@ def test_scores_that_are_cut_are_no_scores(tmp_path: Path) -> None:
         list(Run(run.path).scores())
     path.write_bytes(b"")
     emptied = Run(run.path)
-    assert not emptied.finished
+    assert not emptied.is_finished
     kinds = [score.failure.kind for score in emptied.scores() if score.failure]
     assert kinds == ["not_reached"] * 5
     tm.rescore(emptied, mini.SCORER)

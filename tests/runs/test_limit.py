@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.environments.mcp.stage import fault, gone, soon
 from tests.runs import mini
-from tests.worlds.mcp.stage import fault, gone, soon
 
 import toolmark as tm
-from toolmark.dialects.native import Native
-from toolmark.errors import UsageError
-from toolmark.media import Media
-from toolmark.runs import limit
-from toolmark.runs.door import BREAKER
-from toolmark.runs.store import Run
+from toolmark.core.errors import UsageError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Call, Message, Reply, Request, Result, Task, Text, Turn
+from toolmark.environments.mcp.mcp_environment import McpServersFactory
+from toolmark.environments.mcp.server_config import parse_config
+from toolmark.formats.native_format import NativeFormat
+from toolmark.runs import episode_time_limit
+from toolmark.runs.circuit_breaker import MAX_CONSECUTIVE_FAILURES
+from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
-from toolmark.types import Call, Message, Reply, Request, Result, Task, Text, Turn
-from toolmark.worlds.mcp.config import parse
-from toolmark.worlds.mcp.site import Servers
 
 FOREVER_S = 3600.0
 
@@ -69,11 +69,15 @@ class Site:
 
 def suite(site: Any, tasks: Any) -> Suite:
     @asynccontextmanager
-    async def opened(media: Media) -> AsyncIterator[Any]:
+    async def opened(media: MediaStore) -> AsyncIterator[Any]:
         yield site
 
     return Suite(
-        name="mini", tasks=tasks, scorer=mini.SCORER, site=opened, dialects={"native": Native()}
+        name="mini",
+        tasks=tasks,
+        scorer=mini.SCORER,
+        site=opened,
+        dialects={"native": NativeFormat()},
     )
 
 
@@ -84,7 +88,7 @@ def reasons(run: Run) -> dict[str, tuple[str, str]]:
 def test_a_world_that_hangs_costs_its_own_episode_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limit, "CLOSING_S", 0.2)
+    monkeypatch.setattr(episode_time_limit, "CLEANUP_LIMIT_S", 0.2)
     site = Site({"sum-1": "call", "sum-3": "opening", "sum-4": "closing", "sum-6": "stubborn"})
 
     async def play() -> tuple[Run, int]:
@@ -134,12 +138,12 @@ def test_a_model_that_hangs_is_told_apart_and_its_steps_are_kept(tmp_path: Path)
 
 
 def test_a_model_that_always_hangs_meets_the_breaker_and_a_world_does_not(tmp_path: Path) -> None:
-    n = BREAKER + 10
+    n = MAX_CONSECUTIVE_FAILURES + 10
     dead = tm.run(
         mini.load(n=n), Slow(range(n)), log_dir=tmp_path / "a", time_limit_s=0.05, max_connections=1
     )
     stages = [stage for stage, _ in reasons(dead).values()]
-    assert stages == ["model"] * BREAKER + ["run"] * 10
+    assert stages == ["model"] * MAX_CONSECUTIVE_FAILURES + ["run"] * 10
     site = Site({f"sum-{i}": "call" for i in range(n)})
     stuck = tm.run(
         suite(site, mini.Sums(n)), mini.Adder(), log_dir=tmp_path / "b", time_limit_s=0.05
@@ -180,15 +184,15 @@ def test_a_server_that_hangs_ends_with_its_episode(tmp_path: Path) -> None:
         )
         for name in ("a/hang", "b/where")
     ]  # fmt: skip
-    servers = parse({"mcpServers": {"a": fault("--child", str(note)), "b": fault()}}, "x")
+    servers = parse_config({"mcpServers": {"a": fault("--child", str(note)), "b": fault()}}, "x")
 
     @asynccontextmanager
-    async def site(media: Media) -> AsyncIterator[Servers]:
-        async with Servers(servers, media) as opened:
+    async def site(media: MediaStore) -> AsyncIterator[McpServersFactory]:
+        async with McpServersFactory(servers, media) as opened:
             yield opened
 
     played = Suite(
-        name="mini", tasks=tasks, scorer=mini.SCORER, site=site, dialects={"native": Native()}
+        name="mini", tasks=tasks, scorer=mini.SCORER, site=site, dialects={"native": NativeFormat()}
     )
     found = tm.run(
         played, Caller(), log_dir=tmp_path / "runs", time_limit_s=5, max_connections=1,
@@ -214,5 +218,5 @@ def test_a_reply_made_of_being_cancelled_is_no_answer(tmp_path: Path) -> None:
         return Reply(text="error")
 
     run = tm.run(mini.load(n=2), careless, log_dir=tmp_path, time_limit_s=0.2, max_retries=0)
-    assert not run.done()
+    assert not run.completed_episodes()
     assert {kind for _, kind in reasons(run).values()} == {"time_limit"}

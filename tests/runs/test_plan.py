@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.errors import UsageError
-from toolmark.media import Media
-from toolmark.runs.plan import Plan, select
+from toolmark.core.errors import UsageError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Task
+from toolmark.runs.run_plan import Plan
 from toolmark.runs.runner import Progress
 from toolmark.runs.suite import Scorer, Suite
-from toolmark.types import Task
+from toolmark.runs.task_selection import select_tasks
 
 PLAN = Plan(suite="s", model="m", dialect="native")
 
@@ -42,7 +43,7 @@ class Tasks:
 
 
 @asynccontextmanager
-async def nowhere(media: Media) -> Any:
+async def nowhere(media: MediaStore) -> Any:
     yield None
 
 
@@ -53,18 +54,18 @@ def suite(sizes: dict[str, int]) -> Suite:
 
 def test_limit_takes_the_first() -> None:
     plan = msgspec.structs.replace(PLAN, limit=2)
-    assert [t.id for t in select(suite({"a": 5}), plan, 0)] == ["a0+x", "a1+x"]
+    assert [t.id for t in select_tasks(suite({"a": 5}), plan, 0)] == ["a0+x", "a1+x"]
 
 
 def test_ids_may_be_tasks_or_items() -> None:
     plan = msgspec.structs.replace(PLAN, ids=("a3", "b0+x"))
-    assert [t.id for t in select(suite({"a": 5, "b": 1}), plan, 0)] == ["a3+x", "b0+x"]
+    assert [t.id for t in select_tasks(suite({"a": 5, "b": 1}), plan, 0)] == ["a3+x", "b0+x"]
 
 
 def test_an_unknown_id_names_the_nearest() -> None:
     plan = msgspec.structs.replace(PLAN, ids=("a77",))
     with pytest.raises(UsageError, match=r"no task .a77..*a7"):
-        list(select(suite({"a": 30}), plan, 0))
+        list(select_tasks(suite({"a": 30}), plan, 0))
 
 
 @given(
@@ -75,9 +76,9 @@ def test_a_sample_is_spread_in_proportion(sizes: dict[str, int], n: int) -> None
     plan = msgspec.structs.replace(PLAN, sample=n)
     if n > total:
         with pytest.raises(UsageError, match=rf"--sample {n}: there are {total} tasks"):
-            list(select(suite(sizes), plan, 0))
+            list(select_tasks(suite(sizes), plan, 0))
         return
-    drawn = [t.category for t in select(suite(sizes), plan, 0)]
+    drawn = [t.category for t in select_tasks(suite(sizes), plan, 0)]
     assert len(drawn) == n
     for name, count in Counter(drawn).items():
         assert abs(count - n * sizes[name] / total) < 1
@@ -86,12 +87,14 @@ def test_a_sample_is_spread_in_proportion(sizes: dict[str, int], n: int) -> None
 def test_a_sample_of_named_tasks_is_refused() -> None:
     plan = msgspec.structs.replace(PLAN, sample=1, ids=("a1", "a2"))
     with pytest.raises(UsageError, match="leave out one"):
-        list(select(suite({"a": 5}), plan, 0))
+        list(select_tasks(suite({"a": 5}), plan, 0))
 
 
 def test_a_sample_is_the_same_for_the_same_seed() -> None:
     plan = msgspec.structs.replace(PLAN, sample=5)
-    first, again, other = ([t.id for t in select(suite({"a": 99}), plan, s)] for s in (1, 1, 2))
+    first, again, other = (
+        [t.id for t in select_tasks(suite({"a": 99}), plan, s)] for s in (1, 1, 2)
+    )
     assert first == again != other
 
 

@@ -11,23 +11,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.report.conftest import SCORER, make, presented
+from tests.reports.conftest import SCORER, make, presented
 from tests.suites.multinet import shown
 
 import toolmark as tm
-from toolmark import suites
-from toolmark.errors import DataError, ToolmarkError
-from toolmark.report import compare, page
-from toolmark.runs import presentation, presenting, scoring
-from toolmark.runs.presentation import FILE, VIEWS, Views, read_presentation
-from toolmark.runs.store import Run
-from toolmark.stats.columns import Columns, columns
-from toolmark.suites.multinet.suite import SCORER as MULTINET
-from toolmark.svg import Markup
-from toolmark.types import Chart, Drawing, Series, Table, Task, Trajectory
+from toolmark.core.errors import DataError, ToolmarkError
+from toolmark.core.records import Chart, Drawing, Series, Table, Task, Trajectory
+from toolmark.core.svg import Markup
+from toolmark.reports import html_report, run_comparison
+from toolmark.runs import presentation_writer, run_scoring, stored_presentation
+from toolmark.runs.run_store import Run
+from toolmark.runs.stored_presentation import (
+    PRESENTATION_FILE,
+    VIEWS_FILE,
+    StoredViews,
+    read_presentation,
+)
+from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.suites import suite_registry
+from toolmark.suites.multinet.multinet_suites import SCORER as MULTINET
 
 
-def stored(run: Run) -> presentation.Presentation:
+def stored(run: Run) -> stored_presentation.Presentation:
     found = read_presentation(run)
     assert found is not None
     return found
@@ -35,7 +40,7 @@ def stored(run: Run) -> presentation.Presentation:
 
 def changed(run: Run, change: Callable[[Any], None]) -> Run:
     """Edit what is stored of a run."""
-    path = run.path / FILE
+    path = run.path / PRESENTATION_FILE
     held = json.loads(path.read_text())
     change(held)
     path.write_text(json.dumps(held))
@@ -49,10 +54,10 @@ def changed(run: Run, change: Callable[[Any], None]) -> Run:
 def test_numbers_and_tables_are_read_as_the_suite_gave_them(family: str, tmp_path: Path) -> None:
     run = shown.make(tmp_path, family, 40)
     found = stored(run)
-    by_reading = {name: columns(run.scores(), name) for name in MULTINET.readings}
+    by_reading = {name: gather_columns(run.scores(), name) for name in MULTINET.readings}
     assert found.readings == MULTINET.readings
     for name, table in by_reading.items():
-        own = scoring.numbers(MULTINET, table)
+        own = run_scoring.summary_metrics(MULTINET, table)
         assert found.metrics[name] == tuple(own)
         assert [m.measure(table) for m in found.metrics[name]] == [m.measure(table) for m in own]
     made = MULTINET.tables(by_reading)
@@ -71,7 +76,7 @@ def test_numbers_and_tables_are_read_as_the_suite_gave_them(family: str, tmp_pat
 
 def test_views_are_read_as_the_suite_gave_them(tmp_path: Path) -> None:
     run = shown.make(tmp_path, "openx", 8)
-    views = Views(run)
+    views = StoredViews(run)
     assert MULTINET.views is not None
     for trajectory in run.trajectories():
         own = MULTINET.views(run.task(trajectory.task), trajectory)
@@ -98,7 +103,7 @@ def test_cells_of_every_kind_are_stored(tmp_path: Path) -> None:
     assert isinstance(table, Table) and isinstance(chart, Chart)
     assert table.rows == ((0.25, 7, None, None, True, None, "a"),)
     assert np.isnan(chart.series[0].y[0]) and chart.series[0].y[1] == 0.5
-    page.write([run], tmp_path / "r.html")
+    html_report.write_report([run], tmp_path / "r.html")
 
 
 def failing(*given: object) -> Any:
@@ -108,37 +113,37 @@ def failing(*given: object) -> Any:
 def test_a_fault_in_tables_or_views_ends_no_run_and_is_shown(tmp_path: Path) -> None:
     run = presented(make(tmp_path, n=4), replace(SCORER, tables=failing, views=failing))
     assert run.summary()["n_run"] == 4
-    text = page.write([run], tmp_path / "r.html").read_text()
+    text = html_report.write_report([run], tmp_path / "r.html").read_text()
     assert text.count("no table today") >= 2
 
 
 def test_views_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     run = presented(make(tmp_path, n=4), SCORER)
-    before = (run.path / VIEWS).read_bytes()
+    before = (run.path / VIEWS_FILE).read_bytes()
 
     def interrupted(task: Task, trajectory: Trajectory) -> Any:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        presenting.write_views(run, replace(SCORER, views=interrupted))
-    assert (run.path / VIEWS).read_bytes() == before
-    assert not [each for each in run.path.iterdir() if each.name.startswith(f".{VIEWS}")]
-    presenting.write_views(run, replace(SCORER, views=None))
-    assert not (run.path / VIEWS).exists()
+        presentation_writer.write_views(run, replace(SCORER, views=interrupted))
+    assert (run.path / VIEWS_FILE).read_bytes() == before
+    assert not [each for each in run.path.iterdir() if each.name.startswith(f".{VIEWS_FILE}")]
+    presentation_writer.write_views(run, replace(SCORER, views=None))
+    assert not (run.path / VIEWS_FILE).exists()
 
 
 def large(task: Task, trajectory: Trajectory) -> list[Drawing]:
-    return [Drawing(title="large", svg="x" * presentation.LARGEST_VIEWS)]
+    return [Drawing(title="large", svg="x" * stored_presentation.MAX_VIEWS_BYTES)]
 
 
 def test_what_is_too_large_is_left_out_and_said(tmp_path: Path) -> None:
-    rows = tuple(("y" * 1000,) for _ in range(presentation.LARGEST // 1000))
+    rows = tuple(("y" * 1000,) for _ in range(stored_presentation.MAX_PRESENTATION_BYTES // 1000))
     wide = Table(title="wide", head=("x",), rows=rows)
     run = presented(make(tmp_path, n=4), replace(SCORER, tables=lambda _: [wide], views=large))
     (left,) = stored(run).tables
     assert left.note.startswith("Left out: they take ")
     key = next((each.task, each.repeat) for each in run.trajectories())
-    (view,) = Views(run)[key]
+    (view,) = StoredViews(run)[key]
     assert isinstance(view, Table) and view.note.startswith("Left out")
 
 
@@ -191,7 +196,7 @@ def test_a_stored_truth_that_is_no_class_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", suites.OVERVIEWS)
+@pytest.mark.parametrize("name", suite_registry.OVERVIEWS)
 def test_scores_that_an_overview_does_not_fit_are_one_line_at_most(
     name: str, tmp_path: Path
 ) -> None:
@@ -209,16 +214,18 @@ def test_a_file_beyond_the_limit_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make(tmp_path, n=4)
-    monkeypatch.setattr(presentation, "LARGEST", 1000)
+    monkeypatch.setattr(stored_presentation, "MAX_PRESENTATION_BYTES", 1000)
     with pytest.raises(DataError, match="larger than 1,000 bytes"):
         read_presentation(run)
 
 
 def test_deep_nesting_is_refused(tmp_path: Path) -> None:
     run = make(tmp_path, n=4)
-    text = (run.path / FILE).read_text()
+    text = (run.path / PRESENTATION_FILE).read_text()
     deep = '{"type":"of","rows":[],"formula":' * 20_000
-    (run.path / FILE).write_text(text.replace('"formula": {', f'"formula": {deep}{{', 1))
+    (run.path / PRESENTATION_FILE).write_text(
+        text.replace('"formula": {', f'"formula": {deep}{{', 1)
+    )
     with pytest.raises(DataError, match="presentation"):
         read_presentation(run)
 
@@ -227,10 +234,10 @@ def test_another_run_s_presentation_is_none_of_an_unfinished_run(tmp_path: Path)
     run = make(tmp_path, n=4)
     (run.path / "summary.json").unlink()
     assert read_presentation(run) is None
-    text = page.write([run], tmp_path / "r.html").read_text()
+    text = html_report.write_report([run], tmp_path / "r.html").read_text()
     assert "toolmark score" in text
     with pytest.raises(ToolmarkError, match="toolmark score"):
-        compare.compare(run, run)
+        run_comparison.compare_runs(run, run)
 
 
 ODD: tuple[Any, ...] = (
@@ -262,7 +269,7 @@ def damaged(lines: list[Any], rng: random.Random) -> list[Any]:
 
 
 @pytest.mark.parametrize("n_cases", [6, pytest.param(80, marks=pytest.mark.long)])
-@pytest.mark.parametrize("file", [FILE, VIEWS, "scores.jsonl"])
+@pytest.mark.parametrize("file", [PRESENTATION_FILE, VIEWS_FILE, "scores.jsonl"])
 def test_no_damage_of_what_is_stored_gets_further_than_one_line(
     file: str, n_cases: int, tmp_path: Path
 ) -> None:
@@ -271,11 +278,15 @@ def test_no_damage_of_what_is_stored_gets_further_than_one_line(
     shown_pages = 0
     for n in range(n_cases):
         rng = random.Random(f"{file}{n}")
-        lines = [json.loads(text)] if file == FILE else [*map(json.loads, text.splitlines())]
+        lines = (
+            [json.loads(text)]
+            if file == PRESENTATION_FILE
+            else [*map(json.loads, text.splitlines())]
+        )
         (a.path / file).write_text("".join(json.dumps(line) + "\n" for line in damaged(lines, rng)))
         try:
-            page.write([Run(a.path), Run(b.path)], tmp_path / "r.html")
-            str(compare.compare(Run(a.path), Run(b.path)))
+            html_report.write_report([Run(a.path), Run(b.path)], tmp_path / "r.html")
+            str(run_comparison.compare_runs(Run(a.path), Run(b.path)))
             shown_pages += 1
         except ToolmarkError as error:
             assert str(a.path) in str(error)

@@ -13,24 +13,24 @@ import pytest
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.errors import (
+from toolmark.core.errors import (
     DataError,
     Rejected,
+    SimulatedUserError,
     Timeout,
     ToolmarkError,
     Unavailable,
     UsageError,
-    UserError,
 )
-from toolmark.failure import Failure
-from toolmark.media import Media
-from toolmark.runs import jsonl
-from toolmark.runs.door import BREAKER
+from toolmark.core.failure import Failure
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Message, Reply, Request, Turn, Verdict
+from toolmark.environments.provider_circuit_breaker import ProviderCircuitBreaker
+from toolmark.runs import record_files
+from toolmark.runs.circuit_breaker import MAX_CONSECUTIVE_FAILURES
+from toolmark.runs.run_store import Run
 from toolmark.runs.runner import Progress
-from toolmark.runs.store import Run
-from toolmark.runs.suite import Scoring
-from toolmark.types import Message, Reply, Request, Turn, Verdict
-from toolmark.worlds.patience import Patience
+from toolmark.runs.suite import ScoreFunction
 
 
 def run(model: mini.Adder, folder: Path, *, n: int = 20, **more: Any) -> Run:
@@ -89,7 +89,7 @@ def test_a_dead_server_scores_nothing(tmp_path: Path) -> None:
         "name": "accuracy", "value": None, "low": None, "high": None, "n": 0, "worst": None,
         "best": None,
     }  # fmt: skip
-    assert len(model.asked) < BREAKER + 4
+    assert len(model.asked) < MAX_CONSECUTIVE_FAILURES + 4
 
 
 def test_the_breaker_counts_failures_in_a_row_only(tmp_path: Path) -> None:
@@ -99,10 +99,10 @@ def test_the_breaker_counts_failures_in_a_row_only(tmp_path: Path) -> None:
 
 
 def test_a_simulated_user_that_always_fails_meets_the_breaker(tmp_path: Path) -> None:
-    model = mini.Adder(lambda i, r: UserError("it names a topic that is not listed"))
-    found = run(model, tmp_path, n=BREAKER + 10, max_connections=1)
-    assert len(model.asked) == BREAKER
-    assert found.summary()["failures"] == {"user": BREAKER, "stopped": 10}
+    model = mini.Adder(lambda i, r: SimulatedUserError("it names a topic that is not listed"))
+    found = run(model, tmp_path, n=MAX_CONSECUTIVE_FAILURES + 10, max_connections=1)
+    assert len(model.asked) == MAX_CONSECUTIVE_FAILURES
+    assert found.summary()["failures"] == {"user": MAX_CONSECUTIVE_FAILURES, "stopped": 10}
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
@@ -148,7 +148,10 @@ def test_a_fault_of_the_scorer_is_named_contained_and_mended_by_rescoring(
 
 def test_rescoring_waits_for_the_writer(tmp_path: Path) -> None:
     found = run(mini.Adder(), tmp_path)
-    with jsonl.locked(found.path), pytest.raises(UsageError, match="another process is writing"):
+    with (
+        record_files.lock_folder(found.path),
+        pytest.raises(UsageError, match="another process is writing"),
+    ):
         tm.rescore(found, mini.SCORER)
     assert len(list(found.scores())) == 20
 
@@ -247,18 +250,18 @@ def test_stopping_is_clean_and_resumable(tmp_path: Path) -> None:
 
 
 def test_what_searches_wait_for_is_seen_and_told_of_those_that_were_stopped(tmp_path: Path) -> None:
-    searches = Patience("serpapi")
+    searches = ProviderCircuitBreaker("serpapi")
 
     async def adder(request: Request) -> Reply:
-        await searches.wait(0, 3_600.0, "connection refused")
+        await searches.wait_before_retry(0, 3_600.0, "connection refused")
         raise AssertionError("it was stopped")
 
     async def main() -> tuple[Run, set[str]]:
         stop, seen = asyncio.Event(), set[str]()
 
         def watch(progress: Progress) -> None:
-            seen.update(progress.waits)
-            if len(progress.waits) == 2:
+            seen.update(progress.wait_reasons)
+            if len(progress.wait_reasons) == 2:
                 stop.set()
 
         found = await tm.arun(mini.load(n=3), adder, log_dir=tmp_path, stop=stop, watch=watch,
@@ -311,7 +314,7 @@ def test_progress_counts_and_scores_as_it_goes(tmp_path: Path) -> None:
     run(
         mini.Adder(lambda i, r: "no" if i % 2 else None),
         tmp_path,
-        watch=lambda p: seen.append((p.n_run, p.n_not_run, p.value)),
+        watch=lambda p: seen.append((p.n_run, p.n_not_run, p.value_sum)),
     )
     assert seen[-1] == (20, 0, 10.0)
     assert list(dict.fromkeys(s[0] for s in seen)) == list(range(21))
@@ -353,7 +356,7 @@ def test_a_selection_brings_along_what_it_needs(tmp_path: Path) -> None:
 
 
 def test_dead_worlds_do_not_stop_the_others(tmp_path: Path) -> None:
-    dead = tuple(f"sum-{i}" for i in range(BREAKER * 2))
+    dead = tuple(f"sum-{i}" for i in range(MAX_CONSECUTIVE_FAILURES * 2))
     model = mini.Adder()
     found = tm.run(mini.load(n=100, dead=dead), model, log_dir=tmp_path, max_connections=1)
     assert found.summary()["n_run"] == 100 - len(dead)
@@ -362,7 +365,7 @@ def test_dead_worlds_do_not_stop_the_others(tmp_path: Path) -> None:
 def test_evidence_is_gathered_once_over_the_whole_run(tmp_path: Path) -> None:
     seen: list[int] = []
 
-    def gather(found: Run) -> Scoring:
+    def gather(found: Run) -> ScoreFunction:
         answers = {t.task: t.answer for t in found.trajectories()}
         seen.append(len(answers))
         right = Verdict(outcome="correct", value=1.0)
@@ -379,8 +382,8 @@ def test_evidence_is_gathered_once_over_the_whole_run(tmp_path: Path) -> None:
 
 
 def test_a_run_keeps_copies_of_what_its_tasks_show(tmp_path: Path) -> None:
-    store = Media(tmp_path / "store")
-    shown = store.image(b"not really a picture", "image/png")
+    store = MediaStore(tmp_path / "store")
+    shown = store.add_image(b"not really a picture", "image/png")
     small = mini.load(n=2)
     tasks = [
         msgspec.structs.replace(
@@ -390,7 +393,9 @@ def test_a_run_keeps_copies_of_what_its_tasks_show(tmp_path: Path) -> None:
     ]
     suite = dataclasses.replace(small, tasks=tasks, media=store)
     found = tm.run(suite, mini.Adder(), log_dir=tmp_path / "runs")
-    assert Media(found.path / "media").read(shown) == b"not really a picture"
+    assert MediaStore(found.path / "media").read(shown) == b"not really a picture"
     with pytest.raises(DataError, match="cannot read media"):
-        tm.run(dataclasses.replace(suite, media=Media(tmp_path)), mini.Adder(), log_dir=tmp_path)
+        tm.run(
+            dataclasses.replace(suite, media=MediaStore(tmp_path)), mini.Adder(), log_dir=tmp_path
+        )
     assert not list(tmp_path.glob("mini-*"))

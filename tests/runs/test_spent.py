@@ -11,22 +11,14 @@ from msgspec.structs import asdict
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.errors import ToolmarkError, Unavailable
-from toolmark.failure import NOT_REACHED
-from toolmark.report import spent as told
-from toolmark.runs import spent
-from toolmark.runs.jsonl import Lines
-from toolmark.runs.spent import Spent
-from toolmark.runs.store import Run
-from toolmark.types import (
-    Attempt,
-    Judgement,
-    Reply,
-    Ruling,
-    Step,
-    Trajectory,
-    Usage,
-)
+from toolmark.core.errors import ToolmarkError, Unavailable
+from toolmark.core.failure import NOT_REACHED
+from toolmark.core.records import Attempt, Judgement, Reply, Ruling, Step, Trajectory, Usage
+from toolmark.reports import usage_text as told
+from toolmark.runs import run_usage
+from toolmark.runs.record_files import RecordAppender
+from toolmark.runs.run_store import Run
+from toolmark.runs.run_usage import RunUsage
 
 ZERO = {"input": 0, "output": 0, "reasoning": 0, "cached": 0}
 USAGE = st.builds(
@@ -69,7 +61,7 @@ def test_sittings_add_up(tmp_path: Path) -> None:
 
 
 def written(folder: Path, name: str, lines: list[Any]) -> None:
-    file = Lines(folder / name)
+    file = RecordAppender(folder / name)
     for each in lines:
         file.append(each)
     file.close()
@@ -94,7 +86,7 @@ def test_every_token_is_counted_once_with_whom_it_went_to(
     written(run.path, "judgements.jsonl", [
         Judgement(task="t", kind="k", judge="j", usage=usage) for usage in judged
     ])  # fmt: skip
-    took = spent.of(Run(run.path))
+    took = run_usage.measure_run_usage(Run(run.path))
     every = [step for steps in (*complete, *lost) for step in steps]
     assert took.tokens == summed([usage for used in replies for usage in used])
     assert took.not_run == summed([step.reply.usage for steps in lost for step in steps])
@@ -102,30 +94,30 @@ def test_every_token_is_counted_once_with_whom_it_went_to(
     assert took.judges == summed(judged)
     assert (took.n_episodes, took.n_requests) == (len(complete), sum(map(len, complete)))
     assert took.reply_s == len(complete) * 0.5
-    assert spent.read({"spent": spent.fields(took)}) == took
+    assert run_usage.usage_from_summary({"spent": run_usage.summary_fields(took)}) == took
 
 
 def test_a_summary_from_before_is_made_up_for_by_the_files(tmp_path: Path) -> None:
     run = tm.run(mini.load(n=3), mini.Adder(), log_dir=tmp_path)
-    took = spent.known(run)
+    took = run_usage.run_usage(run)
     summary = run.path / "summary.json"
     for text in (b"{}", None):
         summary.unlink() if text is None else summary.write_bytes(text)
-        assert spent.known(run) == took == spent.of(run)
-    assert spent.read({}) == Spent() and told.told({}) == ""
+        assert run_usage.run_usage(run) == took == run_usage.measure_run_usage(run)
+    assert run_usage.usage_from_summary({}) == RunUsage() and told.summary_usage_line({}) == ""
 
 
 def test_the_line_tells_what_there_is() -> None:
-    one = Spent(
+    one = RunUsage(
         n_episodes=2, n_requests=61, tokens=Usage(input=48_210, output=3_120, reasoning=1_024),
         reply_s=9.0, wall_s=723.4, not_run=Usage(input=7, cached=3), judges=Usage(output=2),
     )  # fmt: skip
-    line = told.line(one)
+    line = told.usage_line(one)
     for part in ("61 requests", "12 min 3 s", "4.5 s per episode", "episodes not run", "judges"):
         assert part in line
     assert "simulated user" not in line and "\n" not in line
-    assert told.line(Spent(n_episodes=1, n_requests=5)) == "5 requests, no tokens told"
-    assert told.span(7322) == "2 h 2 min" and told.span(59.96) == "1 min 0 s"
+    assert told.usage_line(RunUsage(n_episodes=1, n_requests=5)) == "5 requests, no tokens told"
+    assert told.format_duration(7322) == "2 h 2 min" and told.format_duration(59.96) == "1 min 0 s"
     assert asdict(one.tokens)["cached"] == 0
 
 
@@ -133,7 +125,7 @@ def test_two_runs_are_compared_by_tokens_per_episode(tmp_path: Path) -> None:
     one = tm.run(mini.load(n=4), mini.Adder(), log_dir=tmp_path / "a")
     other = tm.run(mini.load(n=4), mini.Adder(lambda i, r: "no"), log_dir=tmp_path / "b")
     found = tm.compare(one, other)
-    assert (found.spent_a.each, found.spent_b.each) == (17.0, None)
+    assert (found.spent_a.tokens_per_episode, found.spent_b.tokens_per_episode) == (17.0, None)
     row = next(line for line in str(found).splitlines() if "tokens per episode" in line)
     assert "A 17, B –" in row
 
@@ -141,4 +133,7 @@ def test_two_runs_are_compared_by_tokens_per_episode(tmp_path: Path) -> None:
 def test_the_report_tells_it_too(tmp_path: Path) -> None:
     run = tm.run(mini.load(n=4), mini.Adder(), log_dir=tmp_path)
     page = tm.write_report(run).read_text("utf-8").replace("<wbr>", "")
-    assert "8 requests" in page and told.line(spent.of(run)).split(";")[0].split(",")[0] in page
+    assert (
+        "8 requests" in page
+        and told.usage_line(run_usage.measure_run_usage(run)).split(";")[0].split(",")[0] in page
+    )

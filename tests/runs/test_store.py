@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmark import codec
-from toolmark.errors import DataError, UsageError
-from toolmark.runs import folders
-from toolmark.runs.jsonl import Lines
-from toolmark.runs.plan import FileTasks, Plan
-from toolmark.runs.store import Folder, Run
-from toolmark.types import Message, Task, Text, Trajectory, Turn
+from toolmark.core import json_codec
+from toolmark.core.errors import DataError, UsageError
+from toolmark.core.records import Message, Task, Text, Trajectory, Turn
+from toolmark.runs import run_folders
+from toolmark.runs.record_files import RecordAppender
+from toolmark.runs.run_plan import Plan
+from toolmark.runs.run_store import Run, RunWriter
+from toolmark.runs.task_selection import TaskFile
 
 PLAN = Plan(suite="s", model="http://h:1/v1#m/x", dialect="native")
 
@@ -28,44 +29,44 @@ def task(name: str, category: str = "") -> Task:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    path = folders.claim(tmp_path, PLAN)
-    folders.create(path, PLAN, [task("a"), task("b")], seed=1)
+    path = run_folders.claim_folder(tmp_path, PLAN)
+    run_folders.write_run(path, PLAN, [task("a"), task("b")], seed=1)
     return path
 
 
 def test_a_folder_is_named_after_its_request_and_numbered(tmp_path: Path) -> None:
-    first = folders.claim(tmp_path, PLAN)
-    folders.create(first, PLAN, [task("a")], seed=1)
-    second = folders.claim(tmp_path, PLAN)
+    first = run_folders.claim_folder(tmp_path, PLAN)
+    run_folders.write_run(first, PLAN, [task("a")], seed=1)
+    second = run_folders.claim_folder(tmp_path, PLAN)
     assert first.name == f"s-http-h-1-v1-m-x-native-{PLAN.hash}-1"
     assert second.name.endswith("-2")
-    found = folders.newest(tmp_path, PLAN)
+    found = run_folders.newest_matching_run(tmp_path, PLAN)
     assert found is not None
     assert found.path == first  # the second one never became a run
 
 
 def test_nothing_is_left_of_a_run_without_tasks(tmp_path: Path) -> None:
-    path = folders.claim(tmp_path, PLAN)
+    path = run_folders.claim_folder(tmp_path, PLAN)
     with pytest.raises(UsageError, match="no task is left"):
-        folders.create(path, PLAN, [], seed=1)
+        run_folders.write_run(path, PLAN, [], seed=1)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_equal_ids_are_refused(tmp_path: Path) -> None:
-    path = folders.claim(tmp_path, PLAN)
+    path = run_folders.claim_folder(tmp_path, PLAN)
     with pytest.raises(DataError, match="two tasks have the id 'a'"):
-        folders.create(path, PLAN, [task("a"), task("a")], seed=1)
+        run_folders.write_run(path, PLAN, [task("a"), task("a")], seed=1)
 
 
 def test_a_torn_last_line_is_dropped(folder: Path) -> None:
     path = folder / "trajectories.jsonl"
-    whole = codec.encode(Trajectory(task="a")) + b"\n"
+    whole = json_codec.encode_record(Trajectory(task="a")) + b"\n"
     path.write_bytes(whole + b'{"task":"b","st')
     assert [t.task for t in Run(folder).trajectories()] == ["a"]
     assert path.read_bytes() != whole  # a reader changes nothing
-    with Folder(folder) as opened:
+    with RunWriter(folder) as opened:
         opened.episodes.append(Trajectory(task="b"))
-    assert path.read_bytes() == whole + codec.encode(Trajectory(task="b")) + b"\n"
+    assert path.read_bytes() == whole + json_codec.encode_record(Trajectory(task="b")) + b"\n"
 
 
 @given(st.integers(0, 400), st.lists(st.integers(1, 150), max_size=4))
@@ -76,7 +77,7 @@ def test_whatever_byte_a_kill_falls_on_whole_lines_survive(cut: int, sizes: list
         path = Path(name) / "x.jsonl"
         lines = [b"%d" % (10 ** (size - 1)) + b"\n" for size in sizes]
         path.write_bytes(b"".join(lines)[:cut])
-        file = Lines(path)
+        file = RecordAppender(path)
         file.append(7)
         file.close()
         kept, rest = [], cut
@@ -95,14 +96,14 @@ def test_half_a_line_in_the_middle_is_named_and_nothing_is_changed(folder: Path)
     with pytest.raises(DataError, match=r"trajectories.jsonl, line 2: .*nothing was changed"):
         list(Run(folder).trajectories())
     with pytest.raises(DataError, match="line 2"):
-        Run(folder).done()
+        Run(folder).completed_episodes()
     assert path.read_bytes() == text
 
 
 def test_an_episode_twice_is_damage(folder: Path) -> None:
     (folder / "trajectories.jsonl").write_bytes(b'{"task":"a"}\n{"task":"a"}\n')
     with pytest.raises(DataError, match="twice"):
-        Run(folder).done()
+        Run(folder).completed_episodes()
 
 
 @pytest.mark.parametrize(
@@ -131,15 +132,15 @@ def test_any_folder_is_not_a_run(tmp_path: Path) -> None:
 
 
 def test_one_writer_at_a_time(folder: Path) -> None:
-    with Folder(folder), pytest.raises(UsageError, match="another process is writing"):
-        Folder(folder)
-    with Folder(folder):
+    with RunWriter(folder), pytest.raises(UsageError, match="another process is writing"):
+        RunWriter(folder)
+    with RunWriter(folder):
         pass
 
 
 def test_a_full_disk_loses_nothing_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = folder / "trajectories.jsonl"
-    with Folder(folder) as opened:
+    with RunWriter(folder) as opened:
         opened.episodes.append(Trajectory(task="a"))
         before = path.read_bytes()
         real = os.pwrite
@@ -161,7 +162,7 @@ def test_a_full_disk_loses_nothing_written(folder: Path, monkeypatch: pytest.Mon
 def test_an_unwritable_place_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot make a run folder there"):
-        folders.claim(tmp_path / "file" / "runs", PLAN)
+        run_folders.claim_folder(tmp_path / "file" / "runs", PLAN)
 
 
 def test_a_task_is_found_by_its_id(folder: Path) -> None:
@@ -172,12 +173,12 @@ def test_a_task_is_found_by_its_id(folder: Path) -> None:
 
 def test_own_tasks_are_read_with_line_numbers(tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
-    path.write_bytes(codec.encode(task("a")) + b"\n\n" + b'{"id": 3}\n')
-    tasks = FileTasks(path, "s")
+    path.write_bytes(json_codec.encode_record(task("a")) + b"\n\n" + b'{"id": 3}\n')
+    tasks = TaskFile(path, "s")
     assert len(tasks) == 2
     with pytest.raises(DataError, match=r"own.jsonl, line 3: not a task"):
         list(tasks)
     with pytest.raises(DataError, match="line 1: a task of suite 's', not of 'other'"):
-        list(FileTasks(path, "other"))
+        list(TaskFile(path, "other"))
     with pytest.raises(UsageError, match="cannot read tasks"):
-        FileTasks(tmp_path / "none.jsonl", "s")
+        TaskFile(tmp_path / "none.jsonl", "s")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolmark.runs import terms
-from toolmark.types import Tool
+from toolmark.core.records import Tool
+from toolmark.runs import sensitive_words
 
 
 @pytest.mark.parametrize(
@@ -19,38 +19,40 @@ from toolmark.types import Tool
     ],
 )
 def test_a_word_is_found_however_it_is_written(text: str, category: str, word: str) -> None:
-    found = terms.count([text])
-    assert {name: dict(count.words) for name, count in found.items() if count.texts} == {
+    found = sensitive_words.count_sensitive_words([text])
+    assert {name: dict(count.word_counts) for name, count in found.items() if count.n_texts} == {
         category: {word: 1}
     }
 
 
 @pytest.mark.parametrize("text", ["weather there", "a black car", "embrace", "manual", ""])
 def test_a_part_of_a_word_is_none(text: str) -> None:
-    assert not any(count.texts for count in terms.count([text]).values())
+    assert not any(
+        count.n_texts for count in sensitive_words.count_sensitive_words([text]).values()
+    )
 
 
 def test_equal_texts_count_once_and_all_their_words_count() -> None:
-    found = terms.count(["his and his", "his and his", "none"])["gender"]
-    assert (found.texts, found.of, found.words["his"]) == (1, 2, 2)
+    found = sensitive_words.count_sensitive_words(["his and his", "his and his", "none"])["gender"]
+    assert (found.n_texts, found.n_total, found.word_counts["his"]) == (1, 2, 2)
 
 
 def test_schemas_are_read_to_their_leaves() -> None:
     parameters = {"properties": {"who": {"enum": ["Muslim", 3]}, "female_only": {"type": "x"}}}
     tool = Tool(name="find_churches", description="for women", parameters=parameters)
-    found = terms.count([terms.schema(tool)])
-    assert dict(found["religion"].words) == {"churches": 1, "muslim": 1}
-    assert dict(found["gender"].words) == {"women": 1, "female": 1}
+    found = sensitive_words.count_sensitive_words([sensitive_words.schema_text(tool)])
+    assert dict(found["religion"].word_counts) == {"churches": 1, "muslim": 1}
+    assert dict(found["gender"].word_counts) == {"women": 1, "female": 1}
 
 
 def test_the_lists_are_plain_words_of_one_category() -> None:
-    every = [word for words in terms.TERMS.values() for word in words]
+    every = [word for words in sensitive_words.WORDS_BY_CATEGORY.values() for word in words]
     assert len(every) == len(set(every))
     assert all(word == word.lower() and len(word.split()) <= 2 for word in every)
 
 
 def test_the_table_tells_where_and_how_many() -> None:
-    table = terms.table(["his car", "a car"], ["man page"])
+    table = sensitive_words.sensitive_words_table(["his car", "a car"], ["man page"])
     row = next(row for row in table.rows if row[:2] == ("gender", "queries"))
     assert row == ("gender", "queries", 1, 2, "his 1")
-    assert len(table.rows) == 2 * len(terms.TERMS)
+    assert len(table.rows) == 2 * len(sensitive_words.WORDS_BY_CATEGORY)

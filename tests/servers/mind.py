@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.servers import fake
 
-from toolmark.models.baselines.planner import Planner
-from toolmark.types import Call, Message, Request, Text, Tool
+from toolmark.baselines.backward_planner import BackwardPlanner
+from toolmark.core.records import Call, Message, Request, Text, Tool
 
 
 @dataclass
@@ -50,7 +50,7 @@ def _request(body: dict[str, Any]) -> Request:
 
 
 async def play(asked: fake.Asked) -> dict[str, Any]:
-    reply = await Planner()(_request(asked.json))
+    reply = await BackwardPlanner()(_request(asked.json))
     if not reply.calls:
         return fake.says(reply.text)
     made = [(call.name, call.arguments) for call in reply.calls]

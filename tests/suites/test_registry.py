@@ -7,20 +7,21 @@ from typing import Any
 
 import pytest
 
-from toolmark import plugin, suites
-from toolmark.errors import UsageError
+from toolmark.core import user_modules
+from toolmark.core.errors import UsageError
+from toolmark.suites import suite_registry
 
 
-@pytest.mark.parametrize("name", suites.SUITES)
+@pytest.mark.parametrize("name", suite_registry.SUITES)
 def test_every_knob_of_every_suite_is_explained(name: str) -> None:
-    assert suites.summary(name).endswith(".")
-    for knob in suites.knobs(name):
+    assert suite_registry.suite_summary(name).endswith(".")
+    for knob in suite_registry.list_parameters(name):
         assert knob.help, f"{name}: -T {knob.name} has no help"
 
 
-@pytest.mark.parametrize("name", suites.SUITES)
+@pytest.mark.parametrize("name", suite_registry.SUITES)
 def test_every_suite_can_be_scored_without_its_tasks(name: str) -> None:
-    assert suites.scorer(name).readings
+    assert suite_registry.load_scorer(name).readings
 
 
 @pytest.mark.parametrize(
@@ -31,37 +32,39 @@ def test_every_suite_can_be_scored_without_its_tasks(name: str) -> None:
     ],
 )
 def test_words_are_read_as_the_knobs_type(given: dict[str, Any], core: int, restate: bool) -> None:
-    loaded = suites.load("funcbench", **given)
+    loaded = suite_registry.load_suite("funcbench", **given)
     assert (loaded.knobs["core"], loaded.knobs["restate"]) == (core, restate)
 
 
-@pytest.mark.parametrize("name", ["os:system", "toolmark.suites:nope", "json:dumps.nope"])
+@pytest.mark.parametrize(
+    "name", ["os:system", "toolmark.suites.suite_registry:nope", "json:dumps.nope"]
+)
 def test_what_is_no_suite_is_refused(name: str) -> None:
     with pytest.raises((UsageError, TypeError)):
-        suites.scorer(name)
+        suite_registry.load_scorer(name)
 
 
 def test_only_plain_identifiers_name_an_attribute() -> None:
-    assert plugin.named("a.b:c.d")
-    assert not any(map(plugin.named, ["http://x:1/v1#m", "a:", ":b", "a b:c", "a"]))
+    assert user_modules.is_module_spec("a.b:c.d")
+    assert not any(map(user_modules.is_module_spec, ["http://x:1/v1#m", "a:", ":b", "a b:c", "a"]))
 
 
 def test_a_choice_is_told_by_its_words() -> None:
     with pytest.raises(UsageError, match=r"knob missing: expected error \| skip, got 'foo'"):
-        suites.load("mfcl-speech", missing="foo")
+        suite_registry.load_suite("mfcl-speech", missing="foo")
 
 
-@pytest.mark.parametrize("name", suites.SUITES)
+@pytest.mark.parametrize("name", suite_registry.SUITES)
 def test_knobs_read_from_the_source_are_those_of_the_function(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = suites.knobs(name)
-    monkeypatch.setattr(suites, "needs", lambda name: "an extra")
-    read = suites.knobs(name)
+    known = suite_registry.list_parameters(name)
+    monkeypatch.setattr(suite_registry, "missing_requirement", lambda name: "an extra")
+    read = suite_registry.list_parameters(name)
     assert [(k.name, k.help) for k in read] == [(k.name, k.help) for k in known]
     for found, true in zip(read, known, strict=True):
         assert found.default in (true.default, None)
-        assert suites.told(found.kind) == suites.told(true.kind)
+        assert suite_registry.describe_type(found.kind) == suite_registry.describe_type(true.kind)
 
 
 @pytest.mark.parametrize(
@@ -70,23 +73,49 @@ def test_knobs_read_from_the_source_are_those_of_the_function(
      ("false", False), ("0", False)],
 )  # fmt: skip
 def test_a_switch_takes_the_words_of_a_switch(word: str, value: bool) -> None:
-    assert suites.settled("funcbench", {"restate": word}) == {"restate": value}
+    assert suite_registry.convert_known_parameters("funcbench", {"restate": word}) == {
+        "restate": value
+    }
 
 
 def test_types_are_told_in_words() -> None:
-    assert suites.told(tuple[str, ...]) == "words, separated by commas"
-    assert suites.told(tuple[str, ...] | None) == "words, separated by commas"
+    assert suite_registry.describe_type(tuple[str, ...]) == "words, separated by commas"
+    assert suite_registry.describe_type(tuple[str, ...] | None) == "words, separated by commas"
     with pytest.raises(UsageError, match=r"knob restate: expected yes \| no, got 'maybe'"):
-        suites.settled("funcbench", {"restate": "maybe"})
+        suite_registry.convert_known_parameters("funcbench", {"restate": "maybe"})
 
 
 def test_an_extra_goes_where_the_package_came_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = Path(plugin.__file__).parents[2]
+    home = Path(user_modules.__file__).parents[3]
     monkeypatch.chdir(home)
-    assert plugin.install("m3").endswith("-m pip install -e '.[m3]'")
+    assert user_modules.install_command("m3").endswith("-m pip install -e '.[m3]'")
     monkeypatch.chdir(tmp_path)
-    assert plugin.install("m3").endswith(f"-m pip install -e '{home}[m3]'")
-    monkeypatch.setattr(plugin, "__file__", str(tmp_path / "lib/site/toolmark/plugin.py"))
-    assert plugin.install("m3").endswith("-m pip install 'toolmark[m3]'")
+    assert user_modules.install_command("m3").endswith(f"-m pip install -e '{home}[m3]'")
+    monkeypatch.setattr(
+        user_modules, "__file__", str(tmp_path / "lib/site/toolmark/core/user_modules.py")
+    )
+    assert user_modules.install_command("m3").endswith("-m pip install 'toolmark[m3]'")
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [
+        ("toolmark.cli.m3_commands", "m3"),
+        ("toolmark.studio.m3_replay", "m3"),
+        ("toolmark.environments.mcp.server_session", "m3"),
+        ("toolmark.cli.perturb_commands", "speech"),
+        ("toolmark.suites.mfcl_speech.speech_suite", "speech"),
+        ("toolmark.suites.mfcl_vision.suite", "vision"),
+        ("toolmark.studio.vision_tuning.tuning_loop", "vision"),
+        ("toolmark.suites.multinet.published.hub_download", "multinet-hub"),
+        ("toolmark.suites.multinet.multinet_suites", "multinet"),
+        ("toolmark.generation.drawing.canvas", ""),
+        ("toolmark.suites.bfcl.bfcl_suite", ""),
+        ("elsewhere.m3", ""),
+    ],
+)
+def test_a_module_knows_the_extra_it_needs(module: str, extra: str) -> None:
+    command = user_modules.module_install_command(module)
+    assert command.endswith(f"[{extra}]'") if extra else command == ""

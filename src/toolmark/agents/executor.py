@@ -1,7 +1,7 @@
 """The executor of M3-Bench: rounds of plan, process and decide, then a reply (arXiv 2511.17729).
 
-Structure and settings are the published ones; the words are our own. `docs/executor.md` says
-where it departs from the reference code, and why.
+Structure and settings are the published ones; the prompt texts are toolmark's own. See
+`docs/executor.md` for the differences from the reference code, and the reasons.
 """
 
 from __future__ import annotations
@@ -12,16 +12,23 @@ from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from toolmark.agents import wording
-from toolmark.agents.loop import ENDINGS, IN_ENVIRONMENT, at_once, begun, executed, merge, total
-from toolmark.agents.paced import Paced
-from toolmark.agents.pool import Pool
-from toolmark.codec import restore
-from toolmark.dialects.staged import Staged, thoughtless
-from toolmark.types import (
+from toolmark.agents import executor_prompts
+from toolmark.agents.phased_model import PhasedModel
+from toolmark.agents.picture_paths import PicturePaths
+from toolmark.agents.tool_loop import (
+    ENDING_BY_STOP,
+    IN_ENVIRONMENT,
+    apply_opening,
+    execute_parallel,
+    max_parallel_calls,
+    merge_sampling,
+    total_usage,
+)
+from toolmark.core.json_codec import restore_surrogates
+from toolmark.core.records import (
     Call,
-    Dialect,
     Ending,
+    Environment,
     Message,
     Model,
     Part,
@@ -32,9 +39,10 @@ from toolmark.types import (
     Task,
     Text,
     Tool,
+    ToolFormat,
     Trajectory,
-    World,
 )
+from toolmark.formats.executor_json import ExecutorJsonFormat, strip_thoughts
 
 Phase: TypeAlias = Literal["plan", "process", "decide", "final"]
 _WORD = re.compile(r"\w+")
@@ -42,11 +50,12 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """Plays an episode in rounds; the defaults are those of the published benchmark script.
+    """Runs an episode in rounds; the defaults are those of the published benchmark script.
 
-    `max_step` rounds at most; `max_concurrent` calls per round; `top_tools` tools are offered where
-    a plan names none, nearest words first; `lenient` as in `dialects.staged`; `retry` asks once
-    more for JSON that cannot be read; `pool` lists the pictures that tools have made.
+    `max_step`: the most rounds. `max_concurrent`: the most calls per round. `top_tools`: how many
+    tools are offered if a plan names none; those that share most words come first. `lenient`: as in
+    `formats.executor_json`. `retry`: ask once more for JSON that cannot be parsed. `pool`: list the
+    pictures that tools have made.
     """
 
     max_step: int = 6
@@ -57,71 +66,71 @@ class Executor:
     pool: bool = True
 
     def paced(self, player: Model, /) -> Model:
-        """Return a player of the plain loop as one that says its replies phase by phase."""
-        return Paced(player)
+        """Return a model of the plain tool loop as one that gives its replies phase by phase."""
+        return PhasedModel(player)
 
     async def __call__(
         self,
         task: Task,
         model: Model,
-        dialect: Dialect,
-        world: World,
+        dialect: ToolFormat,
+        world: Environment,
         sampling: Sampling,
         repeat: int = 0,
         *,
         steps: list[Step] | None = None,
     ) -> Trajectory:
-        """Drive the model through every turn of the task; every request is a Step of its phase.
+        """Run every turn of the task with the model; every request is a Step of its phase.
 
-        The run's `dialect` is not asked: the calls are the executor's own JSON. A task's limit of
-        steps bounds the rounds of a turn; one call over its limit of calls, or a conversation too
+        The run's tool format is not used: the calls are the executor's own JSON. A task's limit of
+        steps limits the rounds of a turn. One call over its limit of calls, or a conversation too
         long for the model, ends the episode without a reply.
         """
         with IN_ENVIRONMENT:
-            task = await begun(task, world)
-        talk = _Talk(self, task, model, world, [] if steps is None else steps)
-        talk.sampling = merge(sampling, task.sampling)
-        talk.repeat = repeat
+            task = await apply_opening(task, world)
+        episode = _Episode(self, task, model, world, [] if steps is None else steps)
+        episode.sampling = merge_sampling(sampling, task.sampling)
+        episode.repeat = repeat
         ending: Ending = "answered"
         for index in range(len(task.turns)):
-            ending = await talk.turn(index)
+            ending = await episode.run_turn(index)
             if ending in ("calls", "over_long"):
                 break
-        last = talk.steps[-1] if talk.steps else None
+        last = episode.steps[-1] if episode.steps else None
         final = last is not None and last.phase == "final"
-        offered = tuple(talk.offered.values())
+        offered = tuple(episode.offered.values())
         with IN_ENVIRONMENT:
             state = await world.final_state()
         return Trajectory(
             task=task.id,
             repeat=repeat,
-            dialect=Staged.name,
-            steps=tuple(talk.steps),
-            answer=thoughtless(last.reply.text) if last is not None and final else "",
+            dialect=ExecutorJsonFormat.name,
+            steps=tuple(episode.steps),
+            answer=strip_thoughts(last.reply.text) if last is not None and final else "",
             state=state,
             ending=ending,
             tools=() if offered == task.tools else offered,
-            usage=total(talk.steps),
-            latency_s=sum(step.reply.latency_s for step in talk.steps),
+            usage=total_usage(episode.steps),
+            latency_s=sum(step.reply.latency_s for step in episode.steps),
         )
 
 
-class _TooLong(Exception):
+class _ConversationTooLong(Exception):
     """The conversation no longer fits the model."""
 
 
-class _TooMany(Exception):
+class _TooManyCalls(Exception):
     """The model asked for a call beyond the task's limit."""
 
 
 @dataclass(slots=True)
-class _Talk:
-    """One episode: what was said and heard, what is offered, how many calls are left."""
+class _Episode:
+    """One episode: the messages so far, the tools on offer, the number of calls left."""
 
-    own: Executor
+    settings: Executor
     task: Task
     model: Model
-    world: World
+    environment: Environment
     steps: list[Step]
     sampling: Sampling = field(default_factory=Sampling)
     repeat: int = 0
@@ -129,170 +138,180 @@ class _Talk:
     tools: tuple[Tool, ...] = ()
     offered: dict[str, Tool] = field(default_factory=dict)
     history: tuple[Message, ...] = ()
-    said: tuple[Message, ...] = ()
-    pictures: Pool = field(default_factory=Pool)
-    dialect: Staged = field(init=False)
-    left: int | None = field(init=False)
-    width: int = field(init=False)
+    new_messages: tuple[Message, ...] = ()
+    picture_paths: PicturePaths = field(default_factory=PicturePaths)
+    tool_format: ExecutorJsonFormat = field(init=False)
+    calls_left: int | None = field(init=False)
+    max_parallel: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.dialect = Staged(lenient=self.own.lenient)
-        self.left = self.task.limits.calls
-        self.width = min(self.own.max_concurrent, at_once(self.world))
+        self.tool_format = ExecutorJsonFormat(lenient=self.settings.lenient)
+        self.calls_left = self.task.limits.calls
+        self.max_parallel = min(self.settings.max_concurrent, max_parallel_calls(self.environment))
 
-    async def turn(self, index: int) -> Ending:
-        """Play one user turn: rounds until the model says that it is enough, then its reply."""
+    async def run_turn(self, index: int) -> Ending:
+        """Run one user turn: rounds until the model says that it has enough, then its reply."""
         self.index = index
-        self.said = self.task.turns[index].messages
-        self.history += self.said
-        question = "\n\n".join(m.text for m in self.said if m.role == "user")
-        n_rounds = min(self.own.max_step, self.task.limits.steps)
+        self.new_messages = self.task.turns[index].messages
+        self.history += self.new_messages
+        question = "\n\n".join(m.text for m in self.new_messages if m.role == "user")
+        n_rounds = min(self.settings.max_step, self.task.limits.steps)
         try:
             for number in range(1, n_rounds + 1):
-                if await self._round(number, n_rounds, question):
+                if await self._run_round(number, n_rounds, question):
                     break
-            reply = (await self._ask("final", wording.FINAL)).reply
-        except _TooLong:
+            reply = (await self._ask_model("final", executor_prompts.FINAL_PROMPT)).reply
+        except _ConversationTooLong:
             return "over_long"
-        except _TooMany:
+        except _TooManyCalls:
             return "calls"
-        self.history += (Message(role="assistant", parts=(Text(thoughtless(reply.text)),)),)
-        return ENDINGS[reply.stop]
+        self.history += (Message(role="assistant", parts=(Text(strip_thoughts(reply.text)),)),)
+        return ENDING_BY_STOP[reply.stop]
 
-    async def _round(self, number: int, n_rounds: int, question: str) -> bool:
-        """Play one round and return whether the model has enough."""
-        await self._look()
-        chosen = await self._plan(number, n_rounds, question)
-        step = await self._process(chosen)
+    async def _run_round(self, number: int, n_rounds: int, question: str) -> bool:
+        """Run one round and return whether the model has enough."""
+        await self._refresh_tools()
+        chosen = await self._choose_tools(number, n_rounds, question)
+        step = await self._make_calls(chosen)
         if step.fault and not step.calls:
-            self._unread(step)
+            self._report_unreadable(step)
             return False
         if step.calls:
-            self.history += self._heard(step)
-        decision = await self._ask("decide", wording.decide(question))
-        return _yes(decision.reply.text)
+            self.history += self._result_messages(step)
+        decision = await self._ask_model("decide", executor_prompts.decide_prompt(question))
+        return _is_yes(decision.reply.text)
 
-    async def _look(self) -> None:
-        """See what is offered now: servers may change their tools between rounds."""
+    async def _refresh_tools(self) -> None:
+        """Read the tools on offer now: servers may change their tools between rounds."""
         with IN_ENVIRONMENT:
-            tools = await self.world.tools() or self.task.tools
+            tools = await self.environment.tools() or self.task.tools
         for turn in self.task.turns[: self.index + 1]:
             tools += turn.tools
         self.tools = tools
         self.offered |= {tool.name: tool for tool in tools}
 
-    async def _plan(self, number: int, n_rounds: int, question: str) -> tuple[Tool, ...]:
-        """Have tools chosen."""
-        said = await self._ask("plan", wording.plan(number, n_rounds, self.tools))
-        text = restore(thoughtless(said.reply.text))
-        return select(text, self.tools) or nearest(
-            f"{question}\n{text}", self.tools, self.own.top_tools
+    async def _choose_tools(self, number: int, n_rounds: int, question: str) -> tuple[Tool, ...]:
+        """Ask the model which tools to use."""
+        step = await self._ask_model(
+            "plan", executor_prompts.plan_prompt(number, n_rounds, self.tools)
+        )
+        text = restore_surrogates(strip_thoughts(step.reply.text))
+        return select_named_tools(text, self.tools) or nearest_tools(
+            f"{question}\n{text}", self.tools, self.settings.top_tools
         )
 
-    async def _process(self, tools: tuple[Tool, ...]) -> Step:
-        """Have calls written, once more if they cannot be read, and execute them."""
-        pictures = self.pictures.paths if self.own.pool else ()
-        asked = wording.process(tools, self.own.max_concurrent, pictures)
-        step = await self._ask("process", asked)
-        if step.fault and not step.calls and self.own.retry:
-            step = await self._ask("process", asked + wording.again(step.fault))
-        taken = step.calls[: self.own.max_concurrent]
-        allowed = taken if self.left is None else taken[: self.left]
-        results = await self._execute(allowed)
+    async def _make_calls(self, tools: tuple[Tool, ...]) -> Step:
+        """Ask for calls, once more if they cannot be parsed, and execute them."""
+        pictures = self.picture_paths.paths if self.settings.pool else ()
+        instruction = executor_prompts.process_prompt(tools, self.settings.max_concurrent, pictures)
+        step = await self._ask_model("process", instruction)
+        if step.fault and not step.calls and self.settings.retry:
+            step = await self._ask_model(
+                "process", instruction + executor_prompts.retry_prompt(step.fault)
+            )
+        wanted = step.calls[: self.settings.max_concurrent]
+        allowed = wanted if self.calls_left is None else wanted[: self.calls_left]
+        results = await self._execute_calls(allowed)
         step = self.steps[-1] = replace(step, results=results)
-        if len(allowed) < len(taken):
-            raise _TooMany
-        if self.left is not None:
-            self.left -= len(allowed)
+        if len(allowed) < len(wanted):
+            raise _TooManyCalls
+        if self.calls_left is not None:
+            self.calls_left -= len(allowed)
         for result in results:
-            self.pictures.add(result)
+            self.picture_paths.add(result)
         return step
 
-    async def _execute(self, calls: tuple[Call, ...]) -> tuple[Result, ...]:
+    async def _execute_calls(self, calls: tuple[Call, ...]) -> tuple[Result, ...]:
         with IN_ENVIRONMENT:
-            if self.width > 1 and len(calls) > 1:
-                return await executed(self.world, calls, self.width)
-            return tuple([await self.world.call(call) for call in calls])
+            if self.max_parallel > 1 and len(calls) > 1:
+                return await execute_parallel(self.environment, calls, self.max_parallel)
+            return tuple([await self.environment.call(call) for call in calls])
 
-    async def _ask(self, phase: Phase, instruction: str) -> Step:
-        """Ask the model in one phase and keep the step. Raises _TooLong."""
+    async def _ask_model(self, phase: Phase, instruction: str) -> Step:
+        """Ask the model in one phase and store the step; raises _ConversationTooLong."""
         message = Message(role="user", parts=(Text(instruction),))
         reply = await self.model(
             Request(
-                messages=joined((*self.history, message)),
+                messages=join_user_messages((*self.history, message)),
                 sampling=self.sampling,
                 repeat=self.repeat,
             )
         )
-        reading = self.dialect.read(reply, self.tools) if phase == "process" else None
+        parsed = self.tool_format.read(reply, self.tools) if phase == "process" else None
         step = Step(
             reply=reply,
             turn=self.index,
-            said=(*self.said, message),
-            calls=reading.calls if reading else (),
-            fault=reading.fault if reading else "",
+            said=(*self.new_messages, message),
+            calls=parsed.calls if parsed else (),
+            fault=parsed.fault if parsed else "",
             phase=phase,
         )
         self.steps.append(step)
-        self.said = ()
+        self.new_messages = ()
         if reply.stop == "over_long":
-            raise _TooLong
+            raise _ConversationTooLong
         return step
 
-    def _heard(self, step: Step) -> tuple[Message, ...]:
-        said, heard = self.dialect.answer(step.reply, step.calls, step.results)
+    def _result_messages(self, step: Step) -> tuple[Message, ...]:
+        reply_message, result_message = self.tool_format.answer(
+            step.reply, step.calls, step.results
+        )
         notes: tuple[Part, ...] = (Text(f"({step.fault})"),) if step.fault else ()
-        return said, replace(heard, parts=heard.parts + notes)
+        return reply_message, replace(result_message, parts=result_message.parts + notes)
 
-    def _unread(self, step: Step) -> None:
-        """Tell the model that its round is lost."""
-        said = thoughtless(step.reply.text)[: wording.SHOWN] or "(nothing)"
+    def _report_unreadable(self, step: Step) -> None:
+        """Add a message which says that the round failed because it could not be parsed."""
+        text = (
+            strip_thoughts(step.reply.text)[: executor_prompts.MAX_UNREADABLE_CHARS] or "(nothing)"
+        )
         self.history += (
-            Message(role="assistant", parts=(Text(said),)),
-            Message(role="user", parts=(Text(wording.lost(step.fault)),)),
+            Message(role="assistant", parts=(Text(text),)),
+            Message(role="user", parts=(Text(executor_prompts.lost_round_prompt(step.fault)),)),
         )
 
 
-def joined(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Join user messages that follow each other: many chat templates refuse two in a row."""
-    out: list[Message] = []
+def join_user_messages(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Join consecutive user messages; many chat templates refuse two in a row."""
+    merged: list[Message] = []
     for message in messages:
-        if out and message.role == out[-1].role == "user":
-            out[-1] = replace(out[-1], parts=(*out[-1].parts, Text("\n\n"), *message.parts))
+        if merged and message.role == merged[-1].role == "user":
+            merged[-1] = replace(
+                merged[-1], parts=(*merged[-1].parts, Text("\n\n"), *message.parts)
+            )
         else:
-            out.append(message)
-    return tuple(out)
+            merged.append(message)
+    return tuple(merged)
 
 
-def select(plan: str, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
-    """Return the tools that a plan names, in the order they are offered, whatever the case.
+def select_named_tools(plan: str, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+    """Return the tools that a plan names, in the order of the offer; case is ignored.
 
-    A name counts where a colon follows it; where none does, any mention counts.
+    A name counts if a colon follows it; if none is followed by a colon, any mention counts.
     """
-    low = plan.lower()
-    named = {tool.name: _mentions(tool.name, low) for tool in tools}
-    best = max(named.values(), default=0)
-    return tuple(tool for tool in tools if best and named[tool.name] == best)
+    lowered = plan.lower()
+    ranks = {tool.name: _mention_rank(tool.name, lowered) for tool in tools}
+    best = max(ranks.values(), default=0)
+    return tuple(tool for tool in tools if best and ranks[tool.name] == best)
 
 
-def _mentions(name: str, plan: str) -> int:
-    """Return 2 for a name with a colon behind it, 1 for the name alone, 0 for neither."""
-    bare = rf"(?<![\w/.-]){re.escape(name.lower())}(?![\w/-])"
-    if re.search(bare + r"[`*\"' ]{0,8}:", plan):
+def _mention_rank(name: str, plan: str) -> int:
+    """Return 2 for a name with a colon after it, 1 for the name alone, 0 for neither."""
+    pattern = rf"(?<![\w/.-]){re.escape(name.lower())}(?![\w/-])"
+    if re.search(pattern + r"[`*\"' ]{0,8}:", plan):
         return 2
-    return 1 if re.search(bare, plan) else 0
+    return 1 if re.search(pattern, plan) else 0
 
 
-def nearest(text: str, tools: tuple[Tool, ...], n: int) -> tuple[Tool, ...]:
-    """Return the `n` tools that share most words with the text, in the order they are offered."""
+def nearest_tools(text: str, tools: tuple[Tool, ...], n: int) -> tuple[Tool, ...]:
+    """Return the `n` tools that share most words with the text, in the order of the offer."""
     words = set(_WORD.findall(text.lower()))
 
-    def shared(tool: Tool) -> int:
+    def n_shared_words(tool: Tool) -> int:
         return len(words & set(_WORD.findall(f"{tool.name} {tool.description}".lower())))
 
-    best = sorted(range(len(tools)), key=lambda i: -shared(tools[i]))[:n]
+    best = sorted(range(len(tools)), key=lambda i: -n_shared_words(tools[i]))[:n]
     return tuple(tools[i] for i in sorted(best))
 
 
-def _yes(text: str) -> bool:
-    return thoughtless(text).lstrip(" \n*\"'`").lower().startswith("y")
+def _is_yes(text: str) -> bool:
+    return strip_thoughts(text).lstrip(" \n*\"'`").lower().startswith("y")

@@ -12,34 +12,36 @@ from typing import Annotated, Any
 import typer
 import uvloop
 
-from toolmark import __version__, api, plugin, private, suites
+from toolmark import __version__, api
 from toolmark.cli import (
-    author,
-    codes,
-    interchange,
-    judge,
-    perturb,
-    preview,
-    progress,
-    ready,
-    replay,
-    review,
-    screen,
-    serve,
-    stored,
-    terminal,
-    tune,
+    author_command,
+    console_output,
+    consoles,
+    dry_run_preview,
+    exit_codes,
+    import_export_commands,
+    judge_command,
+    perturb_commands,
+    preparation_commands,
+    progress_display,
+    replay_command,
+    review_commands,
+    serve_command,
+    stored_run_commands,
+    tune_command,
 )
-from toolmark.cli import options as o
-from toolmark.errors import DataError, Rejected, ToolmarkError, UsageError
-from toolmark.models.openai import TIMEOUT_S
-from toolmark.models.policy import CONNECTIONS, RETRIES
-from toolmark.report import names
-from toolmark.report.tables import visible
-from toolmark.runs import ending
-from toolmark.runs.store import Run
+from toolmark.cli import command_options as o
+from toolmark.core import secrets, user_modules
+from toolmark.core.errors import DataError, Rejected, ToolmarkError, UsageError
+from toolmark.environments.mcp import sandbox as boxes
+from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
+from toolmark.models.wires.chat_completions import TIMEOUT_S
+from toolmark.reports import run_names
+from toolmark.reports.table_format import visible_text
+from toolmark.runs import termination_signals
+from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
-from toolmark.worlds.mcp import sandbox as boxes
+from toolmark.suites import suite_registry
 
 app = typer.Typer(
     name="toolmark",
@@ -50,13 +52,13 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with `toolmark demo` (no key needed), then `toolmark run funcbench -m MODEL`.\n\n"
-    + o.TWINS,
+    + o.ENVIRONMENT_HELP,
 )
-out = screen.out()
-err = screen.err()
+out = consoles.stdout_console()
+err = consoles.stderr_console()
 
 
-RUNS = Path("runs")
+DEFAULT_LOG_DIR = Path("runs")
 
 
 @app.command(
@@ -74,14 +76,14 @@ RUNS = Path("runs")
 
 `toolmark run m3 -m openai/gpt-5 -T truths=GT.json -T images=DIR -T servers=mcp.json`
 
-{o.TWINS}
+{o.ENVIRONMENT_HELP}
 """
 )
 def run(
     suite: o.SuiteName,
     model: o.ModelName,
-    knob: o.Knobs = None,
-    dialect: o.DialectName = None,
+    knob: o.Parameters = None,
+    dialect: o.ToolFormatName = None,
     limit: o.Limit = None,
     ids: o.Ids = None,
     sample: o.Sample = None,
@@ -95,12 +97,12 @@ def run(
     base_url: o.BaseUrl = None,
     header: o.Headers = None,
     seed: o.Seed = None,
-    max_connections: o.Connections = CONNECTIONS,
-    max_retries: o.Retries = RETRIES,
+    max_connections: o.Connections = DEFAULT_CONNECTIONS,
+    max_retries: o.Retries = DEFAULT_RETRIES,
     timeout: o.Timeout = TIMEOUT_S,
     time_limit: o.TimeLimit = None,
-    audio_format: o.AudioFormat = o.AudioForm.wav,
-    log_dir: o.LogDir = RUNS,
+    audio_format: o.AudioFormat = o.AudioEncoding.wav,
+    log_dir: o.LogDir = DEFAULT_LOG_DIR,
     cache: o.CacheDir = None,
     fresh: o.Fresh = False,
     continue_: o.Continue = False,
@@ -110,48 +112,51 @@ def run(
     as_json: o.AsJson = False,
 ) -> None:
     """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
-    suites.check(suite, model)
-    loaded = o.load(suite, knob, seed, tasks)
+    suite_registry.check_baseline(suite, model)
+    loaded = o.load_suite(suite, knob, seed, tasks)
     chosen: dict[str, Any] = {
-        "dialect": dialect, "limit": limit, "ids": o.words(ids), "sample": sample,
+        "dialect": dialect, "limit": limit, "ids": o.split_list(ids), "sample": sample,
         "repeats": repeats, "tasks": tasks or "",
     }  # fmt: skip
     if dry_run:
-        with boxes.setting(sandbox.value):
+        with boxes.use_setting(sandbox.value):
             if loaded.sandboxed:
-                boxes.require()
-            preview.show(out, loaded, chosen)
+                boxes.require_sandbox()
+            dry_run_preview.print_preview(out, loaded, chosen)
         return
-    asked = o.endpoint(
+    connection = o.connection_settings(
         [model], base_url=base_url, header=header, max_connections=max_connections,
         max_retries=max_retries, timeout=timeout, cache=cache,
     )  # fmt: skip
-    said: dict[str, Any] = {
+    sampling: dict[str, Any] = {
         "temperature": temperature, "top_p": top_p, "max_tokens": max_tokens,
         "reasoning_effort": reasoning_effort.value if reasoning_effort else None,
-        "extra_body": o.body(extra_body), "audio_format": audio_format.value,
+        "extra_body": o.parse_extra_body(extra_body), "audio_format": audio_format.value,
     }  # fmt: skip
     if fresh and continue_:
         raise UsageError("--fresh begins a new run, --continue goes on with one: leave out one")
-    kept = {
-        "log_dir": log_dir, "resume": not fresh, "continue_": continue_, "command": _command(),
+    storage = {
+        "log_dir": log_dir,
+        "resume": not fresh,
+        "continue_": continue_,
+        "command": _masked_command(),
         "sandbox": sandbox.value,
-    }  # fmt: skip
-    settings = chosen | asked | said | kept | {"time_limit_s": time_limit}
+    }
+    settings = chosen | connection | sampling | storage | {"time_limit_s": time_limit}
     done, stopped, rejected = _execute(loaded, model, settings)
     found = done.summary()
     if as_json:
-        o.dump(found)
+        o.print_json(found)
     else:
-        terminal.summary(out, found)
-        terminal.failures(out, done, loaded.scorer.natives)
-        _finish(done, found)
+        console_output.print_summary(out, found)
+        console_output.print_failures(out, done, loaded.scorer.natives)
+        _print_after_run(done, found)
     if rejected is not None:
-        screen.error(err, rejected)
-    failed = "" if stopped else _failed_gate(found, fail_under)
+        consoles.print_error(err, rejected)
+    failed = "" if stopped else _gate_failure(found, fail_under)
     if failed:
         err.print(f"toolmark: {failed}", markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(_verdict(found, failed, stopped=stopped))
+    raise typer.Exit(_exit_code(found, failed, stopped=stopped))
 
 
 def _execute(
@@ -164,15 +169,15 @@ def _execute(
 
     async def main() -> tuple[Run, bool]:
         stop = asyncio.Event()
-        named = f"{loaded.name} {names.short(private.stored(model))}"
-        heeded = ending.stopping(asyncio.get_running_loop(), stop)
-        with heeded, progress.watching(err, named) as watch:
-            let_through()
+        title = f"{loaded.name} {run_names.short_model_name(secrets.mask_model_spec(model))}"
+        stop_signals = termination_signals.stop_on_signals(asyncio.get_running_loop(), stop)
+        with stop_signals, progress_display.show_progress(err, title) as watch:
+            release_signals()
             done = await api.arun(loaded, model, watch=watch, stop=stop, **settings)
         return done, stop.is_set()
 
     try:
-        with ending.held_back() as let_through:
+        with termination_signals.delay_signals() as release_signals:
             return *uvloop.run(main()), None
     except Rejected as error:
         if not error.run_dir:
@@ -180,25 +185,27 @@ def _execute(
         return api.open_run(error.run_dir), False, error
 
 
-def _finish(done: Run, found: dict[str, Any]) -> None:
+def _print_after_run(done: Run, found: dict[str, Any]) -> None:
     if found["n_not_run"]:
-        terminal.not_run(out, done)
+        console_output.print_not_run(out, done)
     # what is to be known of the data was told when they were read
-    terminal.parts(out, {part: told for part, told in done.info.notes.items() if part != "data"})
-    for name, lives in done.info.servers.items():
-        if len(lives) > 1:
-            told = f"  server {name} changed during the run: {'; then '.join(lives)}"
-            out.print(visible(told), markup=False, highlight=False, soft_wrap=True)
+    console_output.print_part_notes(
+        out, {part: note for part, note in done.info.notes.items() if part != "data"}
+    )
+    for name, versions in done.info.servers.items():
+        if len(versions) > 1:
+            note = f"  server {name} changed during the run: {'; then '.join(versions)}"
+            out.print(visible_text(note), markup=False, highlight=False, soft_wrap=True)
     if done.info.dropped:
         left_out = ", ".join(done.info.dropped)
         out.print(f"  the server refused {left_out}: its own default was used", highlight=False)
     if done.info.plan.knobs.get("seed", 0) is None and not done.info.plan.tasks:
         out.print(f"  seed {done.info.seed} was drawn; --seed {done.info.seed} repeats these tasks")
-    step = f"  next: {screen.command('report', done.path)}"
-    out.print(visible(step), markup=False, highlight=False, soft_wrap=True)
+    step = f"  next: {consoles.shell_command('report', done.path)}"
+    out.print(visible_text(step), markup=False, highlight=False, soft_wrap=True)
 
 
-def _failed_gate(found: dict[str, Any], fail_under: float | None) -> str:
+def _gate_failure(found: dict[str, Any], fail_under: float | None) -> str:
     """Say why a score does not pass `--fail-under`, "" where it does.
 
     A score that is partial is no number, so it passes no gate.
@@ -217,42 +224,48 @@ def _failed_gate(found: dict[str, Any], fail_under: float | None) -> str:
     return f"--fail-under {fail_under:g} failed: {why}"
 
 
-def _verdict(found: dict[str, Any], failed: str, *, stopped: bool) -> int:
+def _exit_code(found: dict[str, Any], failed: str, *, stopped: bool) -> int:
     """Return the exit code: stopped 130, a gate that failed 1, something not run 3, else 0."""
     if stopped:
-        return codes.INTERRUPTED
+        return exit_codes.INTERRUPTED
     if failed:
-        return codes.GATE
-    return codes.NOT_RUN if found["n_not_run"] else 0
+        return exit_codes.GATE_FAILED
+    return exit_codes.NOT_RUN if found["n_not_run"] else 0
 
 
-app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")(ready.list_)
+app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")(
+    preparation_commands.list_suites
+)
 app.command(
     epilog="Examples: `toolmark doctor -m http://localhost:8000/v1#my-model`, "
     "`toolmark doctor --servers mcp.json`"
-)(ready.doctor)
+)(preparation_commands.doctor)
 app.command(
     epilog="Examples: `toolmark make funcbench -T core=10 -T depth=5 -T graphs=20 --seed 7 "
     "-o DIR`, `toolmark make mfcl-vision -T items=25 --seed 7 -o DIR`"
-)(ready.make)
-app.command(epilog="Examples: `toolmark fetch bfcl`, `toolmark fetch m3-servers`")(ready.fetch)
-app.command(epilog="Example: `toolmark score runs/funcbench-baseline-planner-native-1a2b3c4d-1`")(
-    stored.score
+)(preparation_commands.make)
+app.command(epilog="Examples: `toolmark fetch bfcl`, `toolmark fetch m3-servers`")(
+    preparation_commands.fetch
 )
-app.command(epilog="Example: `toolmark report runs/A runs/B -o page.html`")(stored.report)
-app.command(epilog="Example: `toolmark compare runs/old runs/new`")(stored.compare)
-app.command(epilog="Example: `toolmark show runs/A live_simple_3-2-0`")(stored.show)
+app.command(epilog="Example: `toolmark score runs/funcbench-baseline-planner-native-1a2b3c4d-1`")(
+    stored_run_commands.score
+)
+app.command(epilog="Example: `toolmark report runs/A runs/B -o page.html`")(
+    stored_run_commands.report
+)
+app.command(epilog="Example: `toolmark compare runs/old runs/new`")(stored_run_commands.compare)
+app.command(epilog="Example: `toolmark show runs/A live_simple_3-2-0`")(stored_run_commands.show)
 app.command(epilog="Examples: `toolmark review RUN`, `toolmark review --blind RUN_A RUN_B`")(
-    review.review
+    review_commands.review
 )
 app.command(epilog="Example: `toolmark calibrate runs/A/pairs.jsonl -o calibration.html`")(
-    review.calibrate
+    review_commands.calibrate
 )
 app.command(epilog="Example: `toolmark judge runs/A -j openai/gpt-5-mini -j URL#B -j URL#C`")(
-    judge.judge
+    judge_command.judge
 )
 app.command(epilog="Example: `toolmark author m3 -m MODEL --judge MODEL -T truths=T.json -o DIR`")(
-    author.author
+    author_command.author
 )
 app.command(
     epilog="""Examples:
@@ -265,9 +278,9 @@ app.command(
 
 `toolmark tune mfcl-vision -T source=PICTURES -T search=brave -m MODEL -o DIR`
 """
-)(tune.tune)
+)(tune_command.tune)
 app.command(epilog="Example: `toolmark serve funcbench -T core=10 -T depth=5 --seed 7`")(
-    serve.serve
+    serve_command.serve
 )
 
 
@@ -275,38 +288,38 @@ app.command(
     "import",
     epilog="Examples: `toolmark import bfcl RESULT_DIR`, "
     "`toolmark import m3 RESULTS.json --truths GT.json`",
-)(interchange.import_)
+)(import_export_commands.import_files)
 app.command(
     "export",
     epilog="Examples: `toolmark export bfcl RUN -o DIR`, `toolmark export m3 RUN -o FILE.json`",
-)(interchange.export_)
-app.command(epilog="Example: `toolmark replay runs/A --servers mcp.json`")(replay.replay)
-app.add_typer(perturb.app, name="perturb")
+)(import_export_commands.export_files)
+app.command(epilog="Example: `toolmark replay runs/A --servers mcp.json`")(replay_command.replay)
+app.add_typer(perturb_commands.app, name="perturb")
 
 
 @app.command(epilog="Example: `toolmark demo`")
 def demo(
-    log_dir: o.LogDir = RUNS,
+    log_dir: o.LogDir = DEFAULT_LOG_DIR,
 ) -> None:
     """Generate, run, score, compare and report, with no key and no GPU."""
-    from toolmark.cli import showcase
+    from toolmark.cli import demo_command
 
-    showcase.play(out, err, log_dir)
+    demo_command.run_demo(out, err, log_dir)
 
 
-def _command() -> str:
+def _masked_command() -> str:
     """Return the command as given, without the values of headers and what may be a key."""
-    words = []
+    arguments = []
     hide = False
-    for word in sys.argv[1:]:
-        if word.startswith("--header="):
-            word = "--header=..."
-        words.append("..." if hide else word)
-        hide = word == "--header"
-    return shlex.join(["toolmark", *private.command(words)])
+    for argument in sys.argv[1:]:
+        if argument.startswith("--header="):
+            argument = "--header=..."
+        arguments.append("..." if hide else argument)
+        hide = argument == "--header"
+    return shlex.join(["toolmark", *secrets.mask_command(arguments)])
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         out.print(f"toolmark {__version__}", highlight=False)
         raise typer.Exit
@@ -315,7 +328,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     """Measure how well models act: function calls, tool workflows, actions."""
@@ -324,29 +340,29 @@ def common(
 def main() -> None:
     """Run the command line; errors on purpose become one line and an exit code."""
     try:
-        with ending.unwinding():
+        with termination_signals.interrupt_on_termination():
             app()
     except (UsageError, DataError) as error:
-        _fail(error, codes.USAGE)
+        _exit_with_error(error, exit_codes.USAGE_ERROR)
     except ToolmarkError as error:  # an endpoint or a server that something needs
-        _fail(error, codes.NOT_RUN)
+        _exit_with_error(error, exit_codes.NOT_RUN)
     except OSError as error:  # of a file that is named by the command, or lies in a folder of it
         if error.filename is None:
             raise
-        place = os.fsdecode(error.filename)
-        _fail(DataError(f"{place}: {error.strerror}"), codes.USAGE)
+        path = os.fsdecode(error.filename)
+        _exit_with_error(DataError(f"{path}: {error.strerror}"), exit_codes.USAGE_ERROR)
     except ModuleNotFoundError as error:  # of a library that is imported only when it is needed
-        step = plugin.blame(error)
+        step = user_modules.error_install_command(error)
         if not step:
             raise
-        _fail(UsageError(f"{error}; next: {step}"), codes.USAGE)
-    except SystemExit as ended:
+        _exit_with_error(UsageError(f"{error}; next: {step}"), exit_codes.USAGE_ERROR)
+    except SystemExit as system_exit:
         # typer ends a command by itself on Ctrl-C, without a word
-        if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
+        if isinstance(getattr(system_exit.__context__, "__cause__", None), KeyboardInterrupt):
             err.print("interrupted; what was done is kept", highlight=False)
         raise
 
 
-def _fail(error: ToolmarkError, code: int) -> None:
-    screen.error(err, error)
+def _exit_with_error(error: ToolmarkError, code: int) -> None:
+    consoles.print_error(err, error)
     sys.exit(code)

@@ -1,1 +1,1 @@
-"""Changing what a model is asked: the wording, the voice, the sound, what a recogniser hears."""
+"""Perturbations of a task: its text, voice, sound, transcript and pictures."""

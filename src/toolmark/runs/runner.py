@@ -1,4 +1,4 @@
-"""The runner: bounded episodes, three outcomes, everything kept as it happens.
+"""The runner: bounded episodes, three outcomes, everything stored as it happens.
 
 An episode either completes (a Trajectory) or is not run (an Attempt, never scored). At most
 `max_connections` episodes are in flight, and only those are in memory.
@@ -14,47 +14,55 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from toolmark.errors import DataError, Rejected
-from toolmark.failure import Failure
-from toolmark.media import Media
-from toolmark.models.policy import CONNECTIONS
-from toolmark.runs import identity, scoring
-from toolmark.runs.door import Door
-from toolmark.runs.ending import interruptible
-from toolmark.runs.episodes import Key
-from toolmark.runs.finishing import finish, keep_scores
-from toolmark.runs.identity import ScorerId
-from toolmark.runs.lifecycle import BEAT_S
-from toolmark.runs.play import Cast, Episode, counts_for_breaker, play
-from toolmark.runs.setups import SetupStates, Unmet
-from toolmark.runs.store import Folder
-from toolmark.runs.suite import Suite
-from toolmark.types import (
+from toolmark.core.errors import DataError, Rejected
+from toolmark.core.failure import Failure
+from toolmark.core.media import MediaStore
+from toolmark.core.records import (
     Attempt,
-    Dialect,
-    Instrument,
-    Known,
+    Control,
+    EnvironmentFactory,
+    HasIncidentNotes,
+    HasPartDescriptions,
     Model,
-    Noted,
     Score,
-    Site,
     Task,
+    ToolFormat,
     Trajectory,
 )
-from toolmark.worlds import patience
+from toolmark.environments import provider_circuit_breaker
+from toolmark.models.request_policies import DEFAULT_CONNECTIONS
+from toolmark.runs import code_hashes, run_scoring
+from toolmark.runs.circuit_breaker import CircuitBreaker
+from toolmark.runs.episode_execution import (
+    EpisodeProgress,
+    EpisodeSetting,
+    counts_for_breaker,
+    play_episode,
+)
+from toolmark.runs.episode_records import EpisodeKey
+from toolmark.runs.run_finalization import finalize_run, keep_valid_scores
+from toolmark.runs.run_lifecycle import HEARTBEAT_INTERVAL_S
+from toolmark.runs.run_store import RunWriter
+from toolmark.runs.scorer_id import ScorerId
+from toolmark.runs.setup_states import SetupNotRun, SetupStates
+from toolmark.runs.suite import Suite
+from toolmark.runs.termination_signals import interrupt_immediately
 
-PULSE_S = 1.0  # also between two times that what was written is pushed to the disk
+PROGRESS_INTERVAL_S = 1.0  # also the interval between two flushes to the disk
 
 
 @dataclass(slots=True)
 class Progress:
-    """What a watcher sees: first before any question, then after every episode and every second.
+    """What a watcher gets: before the first question, then after every episode and every second.
 
-    `value` and `squares` sum the headline reading's values; `missing` is what parts of the site
-    lack, by name: the tasks that need them will not be run. `waits` are the reasons of requests
-    that wait to be asked again just now. `n_made` counts the tasks finished so far, out of
-    `n_to_make`, by a suite that makes them first, while nothing is planned yet; `effort` says what
-    that takes. `begun` says why a run goes on, or why a new one begins.
+    - `n_made`: tasks finished so far, out of `n_to_make`, by a suite that makes its tasks first,
+      while nothing is planned yet.
+    - `effort`: says what making the tasks takes.
+    - `value_sum`, `square_sum`: sums over the values of the headline grading rule.
+    - `missing`: what parts of the environment factory lack, by name. Tasks that need them are not
+      run.
+    - `wait_reasons`: why requests that wait to be repeated wait now.
+    - `start_notes`: say why a run continues, or why a new one begins.
     """
 
     n_planned: int
@@ -65,268 +73,306 @@ class Progress:
     n_run: int = 0
     n_not_run: int = 0
     n_scored: int = 0
-    value: float = 0.0
-    squares: float = 0.0
+    value_sum: float = 0.0
+    square_sum: float = 0.0
     missing: Mapping[str, str] = field(default_factory=dict)
-    waits: Collection[str] = ()
+    wait_reasons: Collection[str] = ()
     input_tokens: int = 0
     output_tokens: int = 0
-    started: float = field(default_factory=time.monotonic)
-    stopped: str = ""
-    begun: Sequence[str] = ()
+    started_s: float = field(default_factory=time.monotonic)
+    stop_reason: str = ""
+    start_notes: Sequence[str] = ()
 
     @property
     def elapsed_s(self) -> float:
         """Seconds since the start."""
-        return time.monotonic() - self.started
+        return time.monotonic() - self.started_s
 
 
-Watcher = Callable[[Progress], None]
+ProgressWatcher = Callable[[Progress], None]
 
 
-async def execute(
-    folder: Folder,
+async def execute_run(
+    folder: RunWriter,
     suite: Suite,
-    model: Model | Instrument | None,
-    dialect: Dialect,
+    model: Model | Control | None,
+    tool_format: ToolFormat,
     *,
-    max_connections: int = CONNECTIONS,
+    max_connections: int = DEFAULT_CONNECTIONS,
     time_limit_s: float | None = None,
-    watch: Watcher | None = None,
+    watch: ProgressWatcher | None = None,
     stop: asyncio.Event | None = None,
 ) -> Progress:
-    """Run every missing episode of the folder, finish the run, and return how it went.
+    """Run every missing episode of the folder, finish the run, and return its progress.
 
-    What is stored is not asked again, and keeps the scores of the same scorer; where nothing is
-    missing no `model` is needed. `time_limit_s` bounds each episode; `stop` ends it all early and
+    What is stored is not asked again and retains the scores of the same scorer. Where nothing is
+    missing no `model` is needed. `time_limit_s` bounds each episode. `stop` ends the run early and
     cleanly. Raises Rejected when the endpoint refuses the requests, after what was done is scored.
     """
     run = folder.run
-    done = run.done()
-    judged = identity.scorer_id(suite.scorer)
-    progress = Progress(n_planned=run.info.n_episodes, n_done_before=len(done))
-    folder.heart.enter("running", len(done))
-    crew = _Crew(folder, suite, model, dialect, judged, progress, watch)
-    crew.time_limit_s = time_limit_s
-    crew.resume(done)
-    if len(done) < run.info.n_episodes:
-        await _ask(crew, done, max_connections, stop)
-    crew.tell()
-    with interruptible():
-        finish(run, folder.episodes, suite.scorer, folder.heart, judged=judged)
-    if (refusal := crew.door.rejected) is not None:
+    completed = run.completed_episodes()
+    scorer_id = code_hashes.scorer_id(suite.scorer)
+    progress = Progress(n_planned=run.info.n_episodes, n_done_before=len(completed))
+    folder.state_writer.write_state("running", len(completed))
+    context = _RunContext(folder, suite, model, tool_format, scorer_id, progress, watch)
+    context.time_limit_s = time_limit_s
+    context.load_stored(completed)
+    if len(completed) < run.info.n_episodes:
+        await _run_missing_episodes(context, completed, max_connections, stop)
+    context.notify_watcher()
+    with interrupt_immediately():
+        finalize_run(run, folder.episodes, suite.scorer, folder.state_writer, scorer_id=scorer_id)
+    if (refusal := context.breaker.rejection) is not None:
         raise Rejected(refusal.message, refusal.status, kind=refusal.kind, subject=refusal.subject)
     return progress
 
 
-async def _ask(
-    crew: _Crew, done: Collection[Key], max_connections: int, stop: asyncio.Event | None
+async def _run_missing_episodes(
+    context: _RunContext,
+    completed: Collection[EpisodeKey],
+    max_connections: int,
+    stop: asyncio.Event | None,
 ) -> None:
-    """Play what is missing, and note what the site lacks for it."""
-    run, progress = crew.folder.run, crew.progress
-    crew.todo = run.missing(done)
-    crew.waits = patience.watch()
-    n_workers = crew.door.at_once = min(max_connections, progress.n_planned)
-    progress.missing = dict(crew.suite.missing(task for task, _ in run.missing(done)))
-    crew.folder.note(missing=progress.missing)
-    await _sit(crew, n_workers, stop)
+    """Play the missing episodes, and record what the environment factory lacks for them."""
+    run, progress = context.folder.run, context.progress
+    context.pending = run.missing_episodes(completed)
+    context.environment_waits = provider_circuit_breaker.watch_waits()
+    n_workers = context.breaker.n_concurrent = min(max_connections, progress.n_planned)
+    progress.missing = dict(
+        context.suite.missing(task for task, _ in run.missing_episodes(completed))
+    )
+    context.folder.update_info(missing=progress.missing)
+    await _run_in_environment(context, n_workers, stop)
 
 
-async def _sit(crew: _Crew, n_workers: int, stop: asyncio.Event | None) -> None:
-    """Open the site, work there, and note in `run.json` what became known and how long it took."""
-    folder = crew.folder
-    async with crew.suite.site(Media(folder.path / "media")) as site:
-        crew.tell()
+async def _run_in_environment(
+    context: _RunContext, n_workers: int, stop: asyncio.Event | None
+) -> None:
+    """Open the environment factory, run the workers, and record in `run.json` what became known."""
+    folder = context.folder
+    async with context.suite.site(MediaStore(folder.path / "media")) as environment_factory:
+        context.notify_watcher()
         try:
-            await _work(crew, site, n_workers, stop)
+            await _run_workers(context, environment_factory, n_workers, stop)
         finally:
-            folder.note(
-                served=crew.served,
-                notes=site.notes() if isinstance(site, Noted) else None,
-                servers=site.known() if isinstance(site, Known) else None,
-                wall_s=crew.progress.elapsed_s,
+            folder.update_info(
+                served=context.served_models,
+                notes=environment_factory.notes()
+                if isinstance(environment_factory, HasIncidentNotes)
+                else None,
+                servers=environment_factory.known()
+                if isinstance(environment_factory, HasPartDescriptions)
+                else None,
+                wall_s=context.progress.elapsed_s,
             )
 
 
-class _Crew:
+class _RunContext:
     """What the workers of one run share."""
 
     def __init__(
         self,
-        folder: Folder,
+        folder: RunWriter,
         suite: Suite,
-        model: Model | Instrument | None,
-        dialect: Dialect,
-        judged: ScorerId,
+        model: Model | Control | None,
+        tool_format: ToolFormat,
+        scorer_id: ScorerId,
         progress: Progress,
-        watch: Watcher | None,
+        watch: ProgressWatcher | None,
     ) -> None:
         self.folder = folder
         self.suite = suite
         self.model = model
-        self.dialect = dialect
-        self.judged = judged
+        self.tool_format = tool_format
+        self.scorer_id = scorer_id
         self.progress = progress
         self.watch = watch
-        self.todo: Iterator[tuple[Task, int]] = iter(())
-        self.door = Door(passed=progress.n_done_before > 0)
-        self.served: set[str] = set()
-        self.setups = SetupStates(())
-        self.waits: Mapping[object, str] = {}
-        self.halted = ""
+        self.pending: Iterator[tuple[Task, int]] = iter(())
+        self.breaker = CircuitBreaker(has_succeeded=progress.n_done_before > 0)
+        self.served_models: set[str] = set()
+        self.setup_states = SetupStates(())
+        self.environment_waits: Mapping[object, str] = {}
+        self.stop_reason = ""
         self.time_limit_s: float | None = None
 
-    def resume(self, done: Collection[Key]) -> None:
-        """Count in what is stored: what has a score keeps it, what has none is judged."""
+    def load_stored(self, completed: Collection[EpisodeKey]) -> None:
+        """Count what is stored: valid scores are used again, other episodes are scored."""
         run = self.folder.run
-        kept = keep_scores(run, self.folder.episodes, self.judged, done)
-        for score in run.stored_scores() if kept else ():
-            self.add(score)
+        scored = keep_valid_scores(run, self.folder.episodes, self.scorer_id, completed)
+        for score in run.stored_scores() if scored else ():
+            self.add_score(score)
         if run.info.n_setup:
-            self.setups = SetupStates(run.missing(done))
-        wanted = {*done} - kept
-        for trajectory in run.episodes.those("trajectories", wanted, Trajectory):
-            self.count(run.task(trajectory.task), trajectory)
+            self.setup_states = SetupStates(run.missing_episodes(completed))
+        unscored = {*completed} - scored
+        for trajectory in run.episodes.records_of("trajectories", unscored, Trajectory):
+            self.score_episode(run.task(trajectory.task), trajectory)
 
-    def count(self, task: Task, trajectory: Trajectory) -> None:
-        """Judge an episode and count it in; a set-up task's state goes to those who need it."""
+    def score_episode(self, task: Task, trajectory: Trajectory) -> None:
+        """Score an episode and count it. A set-up task's state goes to those who need it."""
         if task.kind == "setup":
-            self.setups.give((task.id, trajectory.repeat), trajectory.state)
+            self.setup_states.put((task.id, trajectory.repeat), trajectory.state)
             return
-        score = scoring.judge(self.suite.scorer, task, trajectory)
-        if not self.judged.whole:
+        score = run_scoring.score_episode(self.suite.scorer, task, trajectory)
+        if not self.scorer_id.whole:
             self.folder.episodes.append(score)
-        self.add(score)
+        self.add_score(score)
 
-    def add(self, score: Score) -> None:
-        """Count in what an episode is worth in the headline reading."""
+    def add_score(self, score: Score) -> None:
+        """Count the value of an episode in the headline grading rule."""
         if score.failure is not None:
             return
         value = score.readings[self.suite.scorer.readings[0]].value
         self.progress.n_scored += 1
-        self.progress.value += value
-        self.progress.squares += value * value
+        self.progress.value_sum += value
+        self.progress.square_sum += value * value
 
-    def keep(self, task: Task, trajectory: Trajectory) -> None:
+    def store_completed(self, task: Task, trajectory: Trajectory) -> None:
         """Store a completed episode and score it."""
         self.folder.episodes.append(trajectory)
-        self.door.passed()
-        self.served.update(step.reply.model for step in trajectory.steps)
+        self.breaker.record_success()
+        self.served_models.update(step.reply.model for step in trajectory.steps)
         self.progress.n_run += 1
         self.progress.input_tokens += trajectory.usage.input
         self.progress.output_tokens += trajectory.usage.output
-        self.count(task, trajectory)
-        self.tell()
+        self.score_episode(task, trajectory)
+        self.notify_watcher()
 
-    def lose(self, episode: Episode) -> None:
-        """Note an episode that was not run."""
+    def store_not_run(self, episode: EpisodeProgress) -> None:
+        """Store an episode that was not run."""
         task, failure = episode.task, episode.failure
         assert failure is not None
         if counts_for_breaker(failure):
-            self.door.failed(failure)
+            self.breaker.record_failure(failure)
         self.folder.episodes.append(
             Attempt(
                 task=task.id, repeat=episode.repeat, failure=failure, steps=tuple(episode.steps)
             )
         )
         if task.kind == "setup":
-            self.setups.fail((task.id, episode.repeat))
+            self.setup_states.fail((task.id, episode.repeat))
         self.progress.n_not_run += 1
-        self.tell()
+        self.notify_watcher()
 
-    def waiting(self) -> list[str]:
-        """Return why requests and searches wait just now."""
-        return waiting([self.model], self.waits)
+    def wait_reasons(self) -> list[str]:
+        """Return why requests and searches wait now."""
+        return wait_reasons([self.model], self.environment_waits)
 
-    def halt(self) -> None:
-        """Note that the user stopped it, and what was waited for just then."""
-        self.progress.stopped = "stopped by the user"
-        for reason, n in Counter(self.waiting()).most_common(1):
-            self.halted = f"stopped by the user while {n} waited: {reason}"
+    def note_user_stop(self) -> None:
+        """Record that the user stopped the run, and the most common reason of waiting."""
+        self.progress.stop_reason = "stopped by the user"
+        for reason, n in Counter(self.wait_reasons()).most_common(1):
+            self.stop_reason = f"stopped by the user while {n} waited: {reason}"
 
-    def tell(self) -> None:
-        """Let the watcher know."""
+    def notify_watcher(self) -> None:
+        """Call the watcher with the progress."""
         if self.watch is not None:
-            self.progress.waits = self.waiting()
+            self.progress.wait_reasons = self.wait_reasons()
             self.watch(self.progress)
 
 
-async def _work(crew: _Crew, site: Site, n_workers: int, stop: asyncio.Event | None) -> None:
-    sampling = crew.folder.run.info.plan.sampling
-    assert crew.model is not None  # there is something to ask
-    cast = Cast(crew.suite, site, crew.model, crew.dialect, sampling, crew.time_limit_s)
-    workers = [asyncio.create_task(_worker(crew, cast)) for _ in range(max(1, n_workers))]
-    beat = asyncio.create_task(_live(crew))
-    halt = asyncio.create_task(stop.wait()) if stop is not None else None
+async def _run_workers(
+    context: _RunContext,
+    environment_factory: EnvironmentFactory,
+    n_workers: int,
+    stop: asyncio.Event | None,
+) -> None:
+    sampling = context.folder.run.info.plan.sampling
+    assert context.model is not None  # there are missing episodes
+    setting = EpisodeSetting(
+        context.suite,
+        environment_factory,
+        context.model,
+        context.tool_format,
+        sampling,
+        context.time_limit_s,
+    )
+    workers = [asyncio.create_task(_run_worker(context, setting)) for _ in range(max(1, n_workers))]
+    heartbeat = asyncio.create_task(_emit_heartbeats(context))
+    stop_requested = asyncio.create_task(stop.wait()) if stop is not None else None
     try:
-        waiting: set[asyncio.Task[object]] = {*workers} if halt is None else {*workers, halt}
+        awaited: set[asyncio.Task[object]] = (
+            {*workers} if stop_requested is None else {*workers, stop_requested}
+        )
         while any(not worker.done() for worker in workers):
-            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            if halt in done:
-                crew.halt()
+            done, _ = await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+            if stop_requested in done:
+                context.note_user_stop()
                 break
             for finished in done:
-                finished.result()  # a disk that takes no more ends the run
-            waiting -= done
+                finished.result()  # a full disk ends the run
+            awaited -= done
     finally:
-        for running in [*workers, beat, *([halt] if halt is not None else [])]:
+        for running in [
+            *workers,
+            heartbeat,
+            *([stop_requested] if stop_requested is not None else []),
+        ]:
             running.cancel()
-        await asyncio.gather(*workers, beat, return_exceptions=True)
+        await asyncio.gather(*workers, heartbeat, return_exceptions=True)
 
 
-async def _live(crew: _Crew) -> None:
-    """Let the watcher know that time passes, push what was written to the disk, show signs of life.
+async def _emit_heartbeats(context: _RunContext) -> None:
+    """Call the watcher, flush what was written to the disk, and write heartbeats.
 
-    A disk that fails there ends the run at the next thing that is written.
+    If the disk fails here, the next write ends the run.
     """
-    folder, progress = crew.folder, crew.progress
-    beaten = time.monotonic()
+    folder, progress = context.folder, context.progress
+    last_beat_s = time.monotonic()
     while True:
-        await asyncio.sleep(PULSE_S)
-        crew.tell()
+        await asyncio.sleep(PROGRESS_INTERVAL_S)
+        context.notify_watcher()
         with suppress(DataError):
             await asyncio.to_thread(folder.episodes.sync)
-        if time.monotonic() - beaten >= BEAT_S:
-            beaten = time.monotonic()
-            folder.heart.beat(progress.n_done_before + progress.n_run)
+        if time.monotonic() - last_beat_s >= HEARTBEAT_INTERVAL_S:
+            last_beat_s = time.monotonic()
+            folder.state_writer.write_heartbeat(progress.n_done_before + progress.n_run)
 
 
-async def pulse(tell: Callable[[], None]) -> None:
-    """Let the watcher know that time passes, also while no episode ends."""
+async def notify_periodically(notify: Callable[[], None]) -> None:
+    """Call `notify` every second, also while no episode ends."""
     while True:
-        await asyncio.sleep(PULSE_S)
-        tell()
+        await asyncio.sleep(PROGRESS_INTERVAL_S)
+        notify()
 
 
-def waiting(models: Iterable[object], waits: Mapping[object, str]) -> list[str]:
-    """Return why requests to the models, and what worlds ask for, wait just now."""
-    return [*(why for each in models for why in getattr(each, "waits", ())), *waits.values()]
+def wait_reasons(models: Iterable[object], environment_waits: Mapping[object, str]) -> list[str]:
+    """Return why requests to the models, and requests of environments, wait now."""
+    return [
+        *(reason for model in models for reason in getattr(model, "waits", ())),
+        *environment_waits.values(),
+    ]
 
 
-async def _worker(crew: _Crew, cast: Cast) -> None:
-    for task, repeat in crew.todo:
-        if crew.door.shut:
-            crew.progress.stopped = crew.door.shut
-            crew.lose(Episode(task, repeat, failure=_stopped(crew.door.shut)))
+async def _run_worker(context: _RunContext, setting: EpisodeSetting) -> None:
+    for task, repeat in context.pending:
+        if context.breaker.trip_reason:
+            context.progress.stop_reason = context.breaker.trip_reason
+            context.store_not_run(
+                EpisodeProgress(task, repeat, failure=_stopped_failure(context.breaker.trip_reason))
+            )
             continue
-        await _episode(crew, cast, task, repeat)
+        await _run_episode(context, setting, task, repeat)
 
 
-async def _episode(crew: _Crew, cast: Cast, task: Task, repeat: int) -> None:
-    episode = Episode(task, repeat)
+async def _run_episode(
+    context: _RunContext, setting: EpisodeSetting, task: Task, repeat: int
+) -> None:
+    episode = EpisodeProgress(task, repeat)
     try:
-        needed = await crew.setups.take(task, repeat) if task.needs else {}
-        if await play(episode, cast, partial(crew.keep, task), needed):
+        needed_states = await context.setup_states.take(task, repeat) if task.needs else {}
+        if await play_episode(
+            episode, setting, partial(context.store_completed, task), needed_states
+        ):
             return
     except asyncio.CancelledError:
-        if crew.halted:  # what it waited for is worth telling; else it was merely not reached
-            episode.failure = _stopped(crew.halted)
-            crew.lose(episode)
+        if context.stop_reason:  # report what it waited for; otherwise it was merely not reached
+            episode.failure = _stopped_failure(context.stop_reason)
+            context.store_not_run(episode)
         raise
-    except Unmet as unmet:
-        episode.failure = Failure(stage="run", kind="needs", message=str(unmet))
-    crew.lose(episode)
+    except SetupNotRun as error:
+        episode.failure = Failure(stage="run", kind="needs", message=str(error))
+    context.store_not_run(episode)
 
 
-def _stopped(why: str) -> Failure:
-    return Failure(stage="run", kind="stopped", message=why)
+def _stopped_failure(reason: str) -> Failure:
+    return Failure(stage="run", kind="stopped", message=reason)

@@ -1,4 +1,7 @@
-"""What a suite is to the runner: tasks, a site, a scorer; nothing is looked up by name."""
+"""What a suite is to the runner: tasks, an environment factory and a scorer.
+
+The runner does not look up anything by name.
+"""
 
 from __future__ import annotations
 
@@ -8,91 +11,82 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from toolmark.agents.loop import loop
-from toolmark.media import Media
-from toolmark.stats.columns import Columns
-from toolmark.stats.formulas import Metric
-from toolmark.types import (
+from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.core.media import MediaStore
+from toolmark.core.records import (
     Attempt,
     Audio,
     Chart,
-    Dialect,
     Drawing,
+    Environment,
+    EnvironmentFactory,
     Model,
     Part,
     Sampling,
-    Site,
     Step,
     Table,
     Task,
+    TaskSequence,
+    ToolFormat,
     Trajectory,
     Verdict,
-    World,
 )
+from toolmark.statistics.metric_formulas import Metric
+from toolmark.statistics.score_columns import Columns
 
 
 class Agent(Protocol):
-    """Drives a model through one episode: `agents.loop`, or an `agents.executor.Executor`."""
+    """Drives a model through one episode: `run_tool_loop`, or an `agents.executor.Executor`."""
 
     async def __call__(
         self,
         task: Task,
         model: Model,
-        dialect: Dialect,
-        world: World,
+        dialect: ToolFormat,
+        world: Environment,
         sampling: Sampling,
         repeat: int = 0,
         *,
         steps: list[Step] | None = None,
     ) -> Trajectory:
-        """Play the episode; `steps` is filled as it goes."""
+        """Play the episode. Steps are appended to `steps` as they happen."""
         ...
 
 
 @runtime_checkable
-class Pacing(Protocol):
-    """An agent that asks in a manner of its own, which players of the plain loop do not know."""
+class ControlAdapter(Protocol):
+    """An agent that asks models in its own way, which controls of the plain loop do not know."""
 
     def paced(self, player: Model, /) -> Model:
-        """Return a player of the plain loop, a test instrument, as one that this agent can ask."""
+        """Return a control of the plain loop as a model that this agent can ask."""
         ...
 
 
 if TYPE_CHECKING:
-    from toolmark.runs.store import Run
+    from toolmark.runs.run_store import Run
 
-Opening: TypeAlias = Callable[[Media], AbstractAsyncContextManager[Site]]
-Missing: TypeAlias = Callable[[Iterable[Task]], Mapping[str, str]]
-Scoring: TypeAlias = Callable[[Task, Trajectory], Mapping[str, Verdict]]
-Missed: TypeAlias = Callable[[Task, Attempt], Mapping[str, Verdict]]
-Naming: TypeAlias = Callable[[str, Columns], str]
-Making: TypeAlias = Callable[[Iterable[Task]], Iterable[Task]]
-
-
-class Tasks(Protocol):
-    """Tasks that can be gone through more than once and counted without making them."""
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        ...
-
-    def __iter__(self) -> Iterator[Task]:
-        """Go through them, always in the same order."""
-        ...
+EnvironmentOpener: TypeAlias = Callable[
+    [MediaStore], AbstractAsyncContextManager[EnvironmentFactory]
+]
+MissingPartsCheck: TypeAlias = Callable[[Iterable[Task]], Mapping[str, str]]
+ScoreFunction: TypeAlias = Callable[[Task, Trajectory], Mapping[str, Verdict]]
+AbsentScoreFunction: TypeAlias = Callable[[Task, Attempt], Mapping[str, Verdict]]
+LevelNamer: TypeAlias = Callable[[str, Columns], str]
+TaskPreparation: TypeAlias = Callable[[Iterable[Task]], Iterable[Task]]
 
 
-class Ran(NamedTuple):
-    """A run among others: its suite and model, its name among them, its columns by reading.
+class ComparedRun(NamedTuple):
+    """A run among others: its suite, its model, its name, its columns by grading rule.
 
-    `asked` are the settings that tell it from others of its model and suite; `created` is when it
-    was, in a form that sorts.
+    `distinguishing_settings` are the settings that distinguish it from other runs of its model and
+    suite. `created` is the time when it was made, in a form that can be sorted.
     """
 
     suite: str
     model: str
     name: str
-    readings: Mapping[str, Columns]
-    asked: Mapping[str, str] = {}
+    columns_by_rule: Mapping[str, Columns]
+    distinguishing_settings: Mapping[str, str] = {}
     created: str = ""
 
 
@@ -100,107 +94,127 @@ class Ran(NamedTuple):
 class Scorer:
     """How a suite judges.
 
-    It is called when a run is scored. What it shows is stored then as data (`runs.presentation`),
-    and readers of the run need no more.
+    It is called when a run is scored. What it shows is then stored as data
+    (`runs.stored_presentation`), and readers of the run need nothing else.
 
-    `readings`: the first is the headline. `score` is pure: (task, trajectory) to a Verdict per
-    reading. `metrics`: the first is the headline, the others are its parts. `tables` takes the
-    columns of each reading; `views` draws one episode for the report, and names recordings that it
-    has besides those in its messages. `across` names what only shows when several runs of the suite
-    stand side by side, "" for nothing; it is one of toolmark's own (`suites.OVERVIEWS`). `gather`
-    is for judging that needs evidence from elsewhere, an encoder or judge models: called with the
-    finished run, it returns the `score` to use for all of it; `score` itself then only serves the
-    progress. `evidence` are tables on what was gathered: who judged, and how far they agree.
-    `missed` gives the verdicts of readings in which an episode counts although it was not run: a
-    file of others that lacks a prediction. By the levels of `axes` two runs are compared too, each
-    under the name that is made of the level and the answers. `natives` are readers' words for
-    its own classes of failure, which files hold as codes. `profile` names what shows over runs of
-    several suites that have it in common (`suites.PROFILES`). `caution` says what a reader must
-    know before any number, "" where there is nothing.
-    `reads` are files that judging reads: scores made with other content count as another scorer's.
+    - `readings`: names of the grading rules. The first is the headline.
+    - `score`: a pure function of (task, trajectory) that returns a Verdict for each grading rule.
+    - `metrics`: the first is the headline, the others are its parts.
+    - `tables`: takes the columns of each grading rule.
+    - `views`: draws one episode for the report, and names its recordings that are not in its
+      messages.
+    - `across`: names what is shown only when several runs of the suite are compared, "" for
+      nothing. It is a name in `suite_registry.OVERVIEWS`.
+    - `gather`: for judging that needs external evidence, such as an encoder or judge models. It is
+      called with the finished run and returns the `score` function for all of the run. `score`
+      itself then only serves the progress display.
+    - `evidence`: tables on what was gathered: who judged, and how far the judges agree.
+    - `missed`: the verdicts of grading rules in which an episode counts although it was not run,
+      for example where a file of other people's answers lacks a prediction.
+    - `axes`: two runs are also compared by the levels of these axes. Each level has a name that is
+      made from the level and the answers.
+    - `natives`: readable words for the suite's own classes of failure, which files store as codes.
+    - `profile`: names what is shown over runs of several suites that share it
+      (`suite_registry.PROFILES`).
+    - `caution`: what a reader must know before any number, "" where there is nothing.
+    - `reads`: files that judging reads. Scores made with other content of these files count as the
+      scores of another scorer.
     """
 
     readings: tuple[str, ...]
-    score: Scoring
+    score: ScoreFunction
     metrics: Callable[[Columns], Sequence[Metric]]
     tables: Callable[[Mapping[str, Columns]], Sequence[Table | Chart]]
     views: Callable[[Task, Trajectory], Sequence[Table | Drawing | Audio]] | None = None
-    gather: Callable[[Run], Scoring] | None = None
+    gather: Callable[[Run], ScoreFunction] | None = None
     across: str = ""
     evidence: Callable[[Run], Sequence[Table]] = lambda run: ()
-    missed: Missed = lambda task, attempt: {}
-    axes: Mapping[str, Naming] = field(default_factory=dict)
+    missed: AbsentScoreFunction = lambda task, attempt: {}
+    axes: Mapping[str, LevelNamer] = field(default_factory=dict)
     natives: Mapping[str, str] = field(default_factory=dict)
     profile: str = ""
     caution: Callable[[Columns], str] = lambda columns: ""
     reads: tuple[Path, ...] = ()
 
 
-def _said(task: Task) -> Iterator[str]:
+def _user_texts(task: Task) -> Iterator[str]:
     return (m.text for turn in task.turns for m in turn.messages if m.role == "user" and m.text)
 
 
 @dataclass(frozen=True, slots=True)
-class Publisher:
-    """What a made set of a suite holds beside its tasks, and what its data card says of it.
+class DatasetPublisher:
+    """What an exported set of a suite contains besides its tasks, and what its data card says.
 
-    `sources`: what the tasks come from, with its licence, a line each; `dropped`: what was left
-    out, by id, and why; `limits`: what it is no measure of. `packages`: those that the bytes hang
-    on. `said`: what users say in a task, as text. `more` is called with the folder in which the
-    tasks lie; it writes further files beside them, told of in `files` by their first name, and
-    returns tables for the card. The same tasks make the same bytes.
+    - `sources`: what the tasks are made from, with the licence, one line each.
+    - `omitted`: what was left out, by id, and why.
+    - `limits`: what the set does not measure.
+    - `packages`: the packages that the bytes depend on.
+    - `files`: descriptions of the further files, by their first name.
+    - `user_texts`: what users say in a task, as text.
+    - `write_extra_files`: called with the folder of the tasks. It writes further files there and
+      returns tables for the card. The same tasks give the same bytes.
     """
 
     sources: tuple[str, ...] = ()
-    dropped: Mapping[str, str] = field(default_factory=dict)
+    omitted: Mapping[str, str] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
-    said: Callable[[Task], Iterable[str]] = _said
-    more: Callable[[Path], Sequence[Table]] = lambda folder: ()
+    user_texts: Callable[[Task], Iterable[str]] = _user_texts
+    write_extra_files: Callable[[Path], Sequence[Table]] = lambda folder: ()
 
 
-def as_they_are(tasks: Iterable[Task]) -> Iterable[Task]:
-    """Return tasks that need no making."""
+def prepare_nothing(tasks: Iterable[Task]) -> Iterable[Task]:
+    """Return the tasks unchanged."""
     return tasks
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Tasks with a length, plus their site, scorer, dialects and test instruments.
+    """Tasks with a length, plus their environment factory, scorer, tool formats and controls.
 
-    `agent` plays the episodes. `site` opens the surroundings of one run; pictures and sounds that
-    tools make go into the store that it is given. `media` holds those that the tasks refer to: a
-    run keeps copies.
-    `dialects`: those it can be asked in, the first is the default. `instruments`: makers of the
-    test models that see the task, called with (task, repeat, options). `hashes`: what was read,
-    under `servers`, `cassette` and `corpus` what answers, under `items` and `pages` those of one's
-    own: a run goes on only where these are the same;
-    `notes`: what its user should know about that. `missing` says, before anything is asked, what
-    each part of the site that these tasks need lacks to run, by the part's name; the first line
-    of it is the lack and what to do, a second may tell whom it concerns. `make` finishes the
-    chosen tasks, in their order: sound or pictures that cost too much to make for the others.
-    `hears`: models are asked by sound; one that takes none is refused before anything is made.
-    `refers` are the media of a task beside those in its messages; a run and a made set keep copies.
-    `publisher` tells what else a made set holds. `draft` finishes one task as far as that costs
-    next to nothing, system prompt and all; `effort` says in words what `make` has to make of
-    these tasks. `broken` says why a finished task could not be made, "" if it was: it is made
-    again when its run goes on.
+    - `site`: opens the environment factory of one run. It gets the store for pictures and sounds
+      that tools make.
+    - `dialects`: the tool formats that the suite can be asked in. The first is the default.
+    - `instruments`: makers of the controls, models that see the task, called with
+      (task, repeat, options).
+    - `hashes`: what was read. `servers`, `cassette` and `corpus` are what answers; `items` and
+      `pages` are the user's own. A run continues only where these hashes are equal.
+    - `media`: the media that the tasks refer to. A run stores copies.
+    - `agent`: plays the episodes.
+    - `notes`: what the user should know about what was read.
+    - `missing`: called before anything is asked. It returns what each part of the environment
+      factory that these tasks need lacks to run, by the part's name. The first line says what is
+      missing and what to do; a second line may say whom it concerns.
+    - `make`: finishes the chosen tasks, in their order: sound or pictures that cost too much to
+      make for the other tasks.
+    - `hears`: models are asked by sound. A model that takes no sound is refused before anything is
+      made.
+    - `refers`: the media of a task that are not in its messages. A run and an exported set store
+      copies.
+    - `publisher`: what else an exported set contains.
+    - `draft`: finishes one task, with its system prompt, as far as that costs almost nothing.
+    - `effort`: says in words what `make` has to make of these tasks.
+    - `broken`: says why a finished task could not be made, "" if it was made. A broken task is made
+      again when its run continues.
 
-    A set that was made asks its own tasks, with the knobs that they were made with. `given` are the
-    knobs that the user named, which must not contradict those; `asking` names the knobs that say
-    how tasks are asked, whatever they were made with, and `standing` the hashes of what answers
-    and scores now. `reopen` returns the site for tasks that were made with these
-    knobs, and lie in this folder. `spec` is the `module:attribute` that a user's suite was loaded
-    from, "" where it was made otherwise. `sandboxed`: episodes call processes that toolmark starts,
-    in its sandbox.
+    An exported set asks its own tasks, with the suite parameters that they were made with:
+
+    - `given`: the suite parameters that the user named, which must not contradict those.
+    - `asking`: names the suite parameters that say how tasks are asked, whatever they were made
+      with.
+    - `standing`: names the hashes of what answers and scores now.
+    - `reopen`: returns the opener of the environment factory for tasks that were made with these
+      suite parameters and are in this folder.
+    - `spec`: the `module:attribute` that a user's suite was loaded from, "" for any other suite.
+    - `sandboxed`: episodes call processes that toolmark starts in its sandbox.
     """
 
     name: str
-    tasks: Tasks
+    tasks: TaskSequence
     scorer: Scorer
-    site: Opening
-    dialects: Mapping[str, Dialect]
+    site: EnvironmentOpener
+    dialects: Mapping[str, ToolFormat]
     knobs: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     sampling: Sampling = field(default_factory=Sampling)
@@ -208,26 +222,26 @@ class Suite:
         default_factory=dict
     )
     hashes: Mapping[str, str] = field(default_factory=dict)
-    media: Media | None = None
-    agent: Agent = loop
+    media: MediaStore | None = None
+    agent: Agent = run_tool_loop
     notes: Sequence[str] = ()
-    missing: Missing = lambda tasks: {}
-    make: Making = as_they_are
+    missing: MissingPartsCheck = lambda tasks: {}
+    make: TaskPreparation = prepare_nothing
     hears: bool = False
     refers: Callable[[Task], Iterable[Part]] = lambda task: ()
-    publisher: Publisher = field(default_factory=Publisher)
+    publisher: DatasetPublisher = field(default_factory=DatasetPublisher)
     draft: Callable[[Task], Task] = lambda task: task
     effort: Callable[[Iterable[Task]], str] = lambda tasks: ""
     broken: Callable[[Task], str] | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
     asking: tuple[str, ...] = ()
     standing: tuple[str, ...] = ("scorer", "servers", "cassette", "corpus")
-    reopen: Callable[[Mapping[str, Any], Path], Opening] | None = None
+    reopen: Callable[[Mapping[str, Any], Path], EnvironmentOpener] | None = None
     spec: str = ""
     sandboxed: bool = False
 
     def __iter__(self) -> Iterator[Task]:
-        """Go through the tasks."""
+        """Yield the tasks."""
         return iter(self.tasks)
 
     def __len__(self) -> int:

@@ -9,7 +9,7 @@ from tests.golden import suites
 from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, WIRE, Play
 
-from toolmark.suites.multinet.families import BASELINES
+from toolmark.suites.multinet.multinet_families import BASELINES_BY_FAMILY
 
 BOTH = {"form": "both"}
 ODDS = ("out_of_range", "dimension", "nan", "sum")
@@ -29,7 +29,7 @@ SEEN = ("sqa3d", "odinw", "openx", "overcooked")  # suites that send pictures
 
 def record(folder: Path, names: Sequence[str]) -> dict[str, Json]:
     made: dict[str, Json] = {}
-    known = {str(name): players for name, players in BASELINES.items()}
+    known = {str(name): players for name, players in BASELINES_BY_FAMILY.items()}
     for name in names:
         knobs, classes = SUITES[name]
         blind: dict[str, object] = {"pictures": False} if name in SEEN else {}

@@ -22,20 +22,23 @@ from tests.parity import mutate, text
 from tests.parity import test_agentic as agentic_answers
 from tests.parity import test_multi_turn as turned
 
-from toolmark import codec, seeds
-from toolmark.dialects.render.calls import write
-from toolmark.suites.bfcl import (
-    agentic,
-    data,
-    formats,
-    handlers,
-    instruments,
-    multi_turn,
-    suite,
+from toolmark.core import json_codec, seeds
+from toolmark.core.records import (
+    Call,
+    Ending,
+    Label,
+    Reply,
+    Step,
+    StopReason,
+    Task,
+    Trajectory,
+    Verdict,
 )
-from toolmark.suites.bfcl.stored import Reader, Row
-from toolmark.suites.bfcl.stored import score as graded
-from toolmark.types import Call, Ending, Label, Reply, Step, StopReason, Task, Trajectory, Verdict
+from toolmark.formats.render.call_text import render_calls
+from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_data, prompt_formats
+from toolmark.suites.bfcl import agentic_tasks, bfcl_suite, official_handlers
+from toolmark.suites.bfcl.stored_rows import ResultRow, RowReader
+from toolmark.suites.bfcl.stored_rows import score_episode as graded
 
 GRAMMARS = True
 _ADDRESS = re.compile(rb"0x[0-9a-f]*")  # of an object in Python's memory, in some evidence
@@ -77,7 +80,7 @@ def record(folder: Path) -> dict[str, Any]:
 
 
 def _lines() -> Iterator[tuple[str, Line]]:
-    tasks = list(suite.load(category=("single_turn",)))
+    tasks = list(bfcl_suite.load(category=("single_turn",)))
     for task in tasks:
         if task.reference is None:
             n = RELEVANCE.get(task.category, 1)
@@ -85,19 +88,23 @@ def _lines() -> Iterator[tuple[str, Line]]:
             continue
         yield from _several(f"{task.category}-native", task, _native, NATIVE.get(task.category, 2))
         yield from _several(f"{task.category}-text", task, _text, WRITTEN.get(task.category, 2))
-    entries = formats.read(data.fetch(), formats.official()[:1], "200")[0].base
+    entries = prompt_formats.read_tasks(
+        official_data.fetch_wheel(), prompt_formats.official_format_names()[:1], "200"
+    )[0].entries
     for task in entries:
         yield from _several("format_sensitivity", task, _formatted, FORMATS)
-    turns = list(multi_turn.read(data.fetch(), multi_turn.CATEGORIES)[0])
-    truths = [turned.played(task, seeds.of(SEED, task.id, 0, "truth")) for task in turns]
+    turns = list(
+        multi_turn_tasks.read_tasks(official_data.fetch_wheel(), multi_turn_tasks.CATEGORIES)[0]
+    )
+    truths = [turned.played(task, seeds.make_rng(SEED, task.id, 0, "truth")) for task in turns]
 
     def one(task: Task, rng: Random) -> Drawn:
         return _turned(task, truths, rng)
 
     for task in turns:
         yield from _several(task.category, task, one, TURNS)
-    for name in agentic.CATEGORIES:
-        for task in agentic.read(data.fetch(), name)[0]:
+    for name in agentic_tasks.CATEGORIES:
+        for task in agentic_tasks.read_tasks(official_data.fetch_wheel(), name)[0]:
             if task.kind == "scored":
                 yield from _several(name, task, _agentic, AGENTIC)
     yield from _imported(tasks)
@@ -105,7 +112,7 @@ def _lines() -> Iterator[tuple[str, Line]]:
 
 def _several(where: str, task: Task, draw: Any, n: int) -> Iterator[tuple[str, Line]]:
     for repeat in range(n):
-        damage, asked, played = draw(task, seeds.of(SEED, task.id, repeat, f"golden {where}"))
+        damage, asked, played = draw(task, seeds.make_rng(SEED, task.id, repeat, f"golden {where}"))
         yield where, (f"{asked.id}#{repeat}", _line(damage, played, graded(asked, played)))
 
 
@@ -147,13 +154,13 @@ def _played(task: Task, reply: Reply, dialect: str) -> Trajectory:
 
 def _damaged(task: Task, rng: Random) -> tuple[str, mutate.Calls]:
     """Return what was done to the right calls, and the calls; as `mutate.calls` draws."""
-    made, names = instruments.right(task), []
+    made, names = bfcl_controls.expected_calls(task), []
     steps = [mutate.literal] * 6 + [mutate.option] * 3 + [mutate.keyword] * 3
     steps += [mutate.order, mutate.name]
     if task.category in mutate.SCRAPS:
         steps += [mutate.code] * 12 + [mutate.written] * 6
-    for _ in range(seeds.between(rng, 0, 2)):
-        step = seeds.choice(rng, steps)
+    for _ in range(seeds.draw_between(rng, 0, 2)):
+        step = seeds.draw_one(rng, steps)
         made = step(made, task, rng)
         names.append(step.__name__)
     return "+".join(names) or "none", made
@@ -162,23 +169,26 @@ def _damaged(task: Task, rng: Random) -> tuple[str, mutate.Calls]:
 def _native(task: Task, rng: Random) -> Drawn:
     damage, made = _damaged(task, rng)
     calls = [Call(name=name, arguments=_json(given)) for name, given in made]
-    if calls and seeds.below(rng, 20) == 0:
-        at = seeds.below(rng, len(calls))
-        odd = seeds.choice(rng, ("{", "[1]", "null", '"{}"', "", '{"a": NaN}', '{"a": 1e999}'))
+    if calls and seeds.draw_below(rng, 20) == 0:
+        at = seeds.draw_below(rng, len(calls))
+        odd = seeds.draw_one(rng, ("{", "[1]", "null", '"{}"', "", '{"a": NaN}', '{"a": 1e999}'))
         calls[at] = msgspec.structs.replace(calls[at], arguments=odd)
         damage += "+arguments"
-    words = "Done." if not calls and seeds.below(rng, 2) else ""
-    reply = Reply(text=words, calls=tuple(calls), stop=seeds.choice(rng, STOPS))
+    words = "Done." if not calls and seeds.draw_below(rng, 2) else ""
+    reply = Reply(text=words, calls=tuple(calls), stop=seeds.draw_one(rng, STOPS))
     return damage, task, _played(task, reply, "native")
 
 
 def _json(given: Mapping[Any, Any]) -> str:
     named = {str(key): value for key, value in given.items()}
-    return codec.escape(json.dumps(named, default=repr, ensure_ascii=False))
+    return json_codec.escape_surrogates(json.dumps(named, default=repr, ensure_ascii=False))
 
 
 def _calls(task: Task) -> list[Call]:
-    return [Call(name=name, arguments=_json(given)) for name, given in instruments.right(task)]
+    return [
+        Call(name=name, arguments=_json(given))
+        for name, given in bfcl_controls.expected_calls(task)
+    ]
 
 
 def _text(task: Task, rng: Random) -> Drawn:
@@ -186,36 +196,42 @@ def _text(task: Task, rng: Random) -> Drawn:
     if task.category in mutate.SCRAPS:
         name, truth = next(iter(task.reference["truth"][0].items()))
         said = f"[{text.source(name, truth, rng)}]"
-        if seeds.below(rng, 4):
+        if seeds.draw_below(rng, 4):
             said = text.damage(said, foreign, rng)
-        return foreign, task, _played(task, Reply(text=codec.escape(said)), "prompt")
+        return (
+            foreign,
+            task,
+            _played(task, Reply(text=json_codec.escape_surrogates(said)), "prompt"),
+        )
     damage, made = _damaged(task, rng)
     listed = [
         f"{name}({', '.join(f'{key}={value!r}' for key, value in given.items())})"
         for name, given in made
     ]
     said = f"[{', '.join(listed)}]"
-    if seeds.below(rng, 3):
+    if seeds.draw_below(rng, 3):
         said, damage = mutate.damage(said, rng), f"{damage}+text"
-    reply = Reply(text=codec.escape(said), stop=seeds.choice(rng, STOPS))
+    reply = Reply(text=json_codec.escape_surrogates(said), stop=seeds.draw_one(rng, STOPS))
     return damage, task, _played(task, reply, "prompt")
 
 
 def _formatted(task: Task, rng: Random) -> Drawn:
-    name = seeds.choice(rng, tuple(formats.every()))
-    form = formats.every()[name]
+    name = seeds.draw_one(rng, tuple(prompt_formats.all_formats()))
+    form = prompt_formats.all_formats()[name]
     calls = _calls(task)
-    right = write(calls, form.calls, tag=form.tag)
-    damage = seeds.choice(rng, ("none", "text", "text", "text", "tag", "native"))
+    right = render_calls(calls, form.calls, tag=form.tag)
+    damage = seeds.draw_one(rng, ("none", "text", "text", "text", "tag", "native"))
     said = {
         "none": right,
         "text": text.damage(right, form.calls, rng),
-        "tag": write(calls, form.calls, tag=not form.tag),
+        "tag": render_calls(calls, form.calls, tag=not form.tag),
         "native": "",
     }[damage]
-    reply = Reply(text=codec.escape(said), calls=tuple(calls) if damage == "native" else ())
+    reply = Reply(
+        text=json_codec.escape_surrogates(said), calls=tuple(calls) if damage == "native" else ()
+    )
     asked = msgspec.structs.replace(
-        task, id=f"{task.id}:{name}", item=task.id, category=formats.CATEGORY, dialect=name
+        task, id=f"{task.id}:{name}", item=task.id, category=prompt_formats.CATEGORY, dialect=name
     )
     return damage, asked, _played(asked, reply, name)
 
@@ -230,16 +246,16 @@ WORDS = (
 
 def _relevance(task: Task, rng: Random) -> Drawn:
     """Return words or calls where the question is whether anything fits."""
-    stop = seeds.choice(rng, STOPS)
-    tool = seeds.choice(rng, task.tools) if task.tools else None
+    stop = seeds.draw_one(rng, STOPS)
+    tool = seeds.draw_one(rng, task.tools) if task.tools else None
     name = tool.name if tool else "some_tool"
     keys = list(tool.parameters.get("properties", {})) if tool else []
-    if seeds.below(rng, 3) == 0:
-        given = seeds.choice(rng, ("{}", '{"a": 1}', "{", "[]"))
-        calls = (Call(name=name, arguments=given),) * seeds.below(rng, 3)
-        said = seeds.choice(rng, ("", "words"))
+    if seeds.draw_below(rng, 3) == 0:
+        given = seeds.draw_one(rng, ("{}", '{"a": 1}', "{", "[]"))
+        calls = (Call(name=name, arguments=given),) * seeds.draw_below(rng, 3)
+        said = seeds.draw_one(rng, ("", "words"))
         return "native", task, _played(task, Reply(text=said, calls=calls, stop=stop), "native")
-    said = seeds.choice(rng, WORDS).format(name=name, key=keys[0] if keys else "a")
+    said = seeds.draw_one(rng, WORDS).format(name=name, key=keys[0] if keys else "a")
     return "text", task, _played(task, Reply(text=said, stop=stop), "prompt")
 
 
@@ -248,20 +264,20 @@ def _relevance(task: Task, rng: Random) -> Drawn:
 
 def _turned(task: Task, others: list[turned.Played], rng: Random) -> Drawn:
     made = turned.damage(turned.played(task, rng), task, others, rng)
-    native = seeds.below(rng, 3) > 0
+    native = seeds.draw_below(rng, 3) > 0
     _, replies = turned.native(made) if native else turned.text(made, rng)
     steps = tuple(Step(reply=reply, turn=at, calls=reply.calls) for at, reply in replies)
-    ending: Ending = "over_long" if seeds.below(rng, 20) == 0 else "answered"
+    ending: Ending = "over_long" if seeds.draw_below(rng, 20) == 0 else "answered"
     form = "native" if native else "prompt"
     played = Trajectory(task=task.id, dialect=form, steps=steps, ending=ending)
     return form, task, played
 
 
 def _agentic(task: Task, rng: Random) -> Drawn:
-    played = agentic_answers.played(task, seeds.below(rng, 1000))
-    ending = seeds.choice(rng, ENDINGS)
-    state = {"core": {"a": seeds.choice(rng, task.reference["truth"])}, "n": [1]}
-    kept = seeds.choice(rng, (None, {}, state))
+    played = agentic_answers.played(task, seeds.draw_below(rng, 1000))
+    ending = seeds.draw_one(rng, ENDINGS)
+    state = {"core": {"a": seeds.draw_one(rng, task.reference["truth"])}, "n": [1]}
+    kept = seeds.draw_one(rng, (None, {}, state))
     return played.dialect, task, msgspec.structs.replace(played, ending=ending, state=kept)
 
 
@@ -270,11 +286,11 @@ def _agentic(task: Task, rng: Random) -> Drawn:
 
 def _imported(tasks: list[Task]) -> Iterator[tuple[str, Line]]:
     """Go through replies as stored files hold them, errors in the place of a reply included."""
-    dialects = suite.load(category=("simple_python",)).dialects
-    way = handlers.Way("prompt", handlers.written, "text", True)
-    reader = Reader(dialects, way)
+    dialects = bfcl_suite.load(category=("simple_python",)).dialects
+    way = official_handlers.HandlerFormat("prompt", official_handlers.read_text_reply, "text", True)
+    reader = RowReader(dialects, way)
     for task in tasks[::60]:
         for number, result in enumerate(("Error during inference: 500", "[]", "f(a=1)", None)):
-            row = Row(id=task.id, result=result)
-            played = reader.trajectory(task, row)
+            row = ResultRow(id=task.id, result=result)
+            played = reader.read_trajectory(task, row)
             yield "imported", (f"{task.id}#{number}", _line("row", played, graded(task, played)))

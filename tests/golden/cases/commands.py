@@ -11,7 +11,7 @@ from tests.golden.plain import plain
 from tests.golden.screens import Screen
 
 from toolmark.cli.app import app
-from toolmark.suites import SUITES
+from toolmark.suites.suite_registry import SUITES
 
 SMALL = ("-T", "core=3", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=4", "--seed", "5")
 SPOILT = "test/faulty?class=incorrect&rate=0.6"

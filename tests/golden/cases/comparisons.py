@@ -12,7 +12,7 @@ from tests.golden.screens import Screen
 
 import toolmark as tm
 from toolmark import api
-from toolmark.runs.store import Run
+from toolmark.runs.run_store import Run
 
 GRAMMARS = True
 SMALL = {"core": 3, "depth": 2, "connected": 2, "graphs": 12, "seed": 5}
@@ -126,7 +126,7 @@ def _foreign(folder: Path, runs: Mapping[str, Run]) -> Any:
     for one, other in (("good", "words"), ("mean", "stays"), ("good", "turns")):
         screen(f"{one} | {other}", "compare", str(runs[one].path), str(runs[other].path))
     screen.said["no reading"] = screen.tidy.value(
-        tried(api.compare, runs["oracle"], runs["words"], reading="none")
+        tried(api.compare, runs["oracle"], runs["words"], rule="none")
     )
     return screen.said
 

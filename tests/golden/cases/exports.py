@@ -7,7 +7,7 @@ import pkgutil
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("score", "stats", "dialects", "runs")
+PACKAGES = ("scoring", "statistics", "formats", "runs")
 
 
 def record(folder: Path) -> dict[str, Any]:

@@ -14,28 +14,41 @@ from typing import Any, get_args
 from tests.golden.plain import plain, shortened, sparse, tried, worded
 from tests.parity import mutate, text
 
-from toolmark import codec, seeds
-from toolmark.agents import wording
-from toolmark.dialects import prompt, staged
-from toolmark.dialects.native import NATIVE
-from toolmark.dialects.parse import frame, java, javascript, python, reply, sketch, xml
-from toolmark.dialects.parse import json as json_text
-from toolmark.dialects.prompt import Format, Prompt
-from toolmark.dialects.render import calls as written
-from toolmark.dialects.render import docs
-from toolmark.dialects.staged import Staged
-from toolmark.suites.bfcl import data, formats
-from toolmark.types import Call, Dialect, Image, Message, Reply, Result, Text, Tool
+from toolmark.agents import executor_prompts
+from toolmark.core import json_codec, seeds
+from toolmark.core.records import Call, Image, Message, Reply, Result, Text, Tool, ToolFormat
+from toolmark.formats import executor_json, prompt_format
+from toolmark.formats.executor_json import ExecutorJsonFormat
+from toolmark.formats.native_format import NATIVE_FORMAT
+from toolmark.formats.parse import (
+    java_calls,
+    javascript_calls,
+    python_calls,
+    reply_parser,
+    reply_text,
+    rough_call_parser,
+    xml_calls,
+)
+from toolmark.formats.parse import json_calls as json_text
+from toolmark.formats.prompt_format import PromptFormat, PromptVariant
+from toolmark.formats.render import call_text as written
+from toolmark.formats.render import tool_docs
+from toolmark.official_bfcl import official_data, prompt_formats
 
 GRAMMARS = True
-FORMS: tuple[reply.Form, ...] = get_args(reply.Form)
+FORMS: tuple[reply_parser.CallForm, ...] = get_args(reply_parser.CallForm)
 DRAWN = 90  # damaged replies of each form, with a tag and without
 
 
 def record(folder: Path) -> dict[str, Any]:
     """Return what every tool format shows and reads."""
-    official = formats.dialects(tuple(formats.every()), data.wording(data.fetch()))
-    own = {name: Prompt(form, name=name) for name, form in formats.every().items()}
+    official = prompt_formats.make_tool_formats(
+        tuple(prompt_formats.all_formats()),
+        official_data.read_prompt_wording(official_data.fetch_wheel()),
+    )
+    own = {
+        name: PromptFormat(form, name=name) for name, form in prompt_formats.all_formats().items()
+    }
     return {
         "docs": _docs(),
         "own-prompts": {name: _prompt(each, whole=at % 8 == 0)
@@ -52,8 +65,8 @@ def record(folder: Path) -> dict[str, Any]:
         "executor-words": _words(),
         "frame": dict(_frame()),
         "names": _names(),
-        "java": dict(_foreign("java", java)),
-        "javascript": dict(_foreign("javascript", javascript)),
+        "java": dict(_foreign("java", java_calls)),
+        "javascript": dict(_foreign("javascript", javascript_calls)),
     }  # fmt: skip
 
 
@@ -96,13 +109,15 @@ def _docs() -> dict[str, Any]:
     return {
         f"{name} {form}": tried(_lines, tools, form)
         for name, tools in SETS.items()
-        for form in get_args(docs.DocFormat)
+        for form in get_args(tool_docs.ToolDocForm)
         if form != "xml" or all(tool.parameters for tool in tools)
     }
 
 
-def _lines(tools: Sequence[Tool], form: docs.DocFormat) -> list[str]:
-    return docs.render([prompt.doc(tool) for tool in tools], form).split("\n")
+def _lines(tools: Sequence[Tool], form: tool_docs.ToolDocForm) -> list[str]:
+    return tool_docs.render_docs([prompt_format.tool_document(tool) for tool in tools], form).split(
+        "\n"
+    )
 
 
 SYSTEM = Message(role="system", parts=(Text("Be brief."), Text(" Please.")))
@@ -110,8 +125,8 @@ USER = Message(role="user", parts=(Text("Where is it? é"),))
 PICTURE = Image(sha256="0" * 64, mime="image/png", size_bytes=5)
 
 
-def _prompt(spoken: Prompt, *, whole: bool) -> Any:
-    shown: dict[str, Any] = {"form": plain(prompt_form(spoken.form))}
+def _prompt(spoken: PromptFormat, *, whole: bool) -> Any:
+    shown: dict[str, Any] = {"form": plain(prompt_form(spoken.variant))}
     for name in ("none", "rich", "published"):
         messages, offered = spoken.open((SYSTEM, USER), SETS[name])
         later, more = spoken.more((USER, USER), SETS[name])
@@ -124,7 +139,7 @@ def _prompt(spoken: Prompt, *, whole: bool) -> Any:
     return shown
 
 
-def prompt_form(form: Format) -> dict[str, Any]:
+def prompt_form(form: PromptVariant) -> dict[str, Any]:
     """Return the axes of a format."""
     return {name: getattr(form, name) for name in ("calls", "tag", "docs", "layout", "style")}
 
@@ -156,12 +171,15 @@ RESULTS = (
 )  # fmt: skip
 
 
-def _conversations(official: Mapping[str, Prompt]) -> dict[str, Any]:
-    spoken: dict[str, Dialect] = {
-        "native": NATIVE, "own": Prompt(), "executor": Staged(), "strict": Staged(lenient=False),
-    }  # fmt: skip
+def _conversations(official: Mapping[str, PromptFormat]) -> dict[str, Any]:
+    spoken: dict[str, ToolFormat] = {
+        "native": NATIVE_FORMAT,
+        "own": PromptFormat(),
+        "executor": ExecutorJsonFormat(),
+        "strict": ExecutorJsonFormat(lenient=False),
+    }
     for form in FORMS:
-        spoken[f"own {form}"] = Prompt(Format(calls=form, tag=form == "json"))
+        spoken[f"own {form}"] = PromptFormat(PromptVariant(calls=form, tag=form == "json"))
     found = {name: _conversation(each) for name, each in spoken.items()}
     readable = CALLS[0], CALLS[1]
     for name, each in official.items():
@@ -176,9 +194,9 @@ def _conversations(official: Mapping[str, Prompt]) -> dict[str, Any]:
     return found
 
 
-def _conversation(spoken: Dialect) -> dict[str, Any]:
+def _conversation(spoken: ToolFormat) -> dict[str, Any]:
     found: dict[str, Any] = {"name": spoken.name}
-    if not isinstance(spoken, Prompt):
+    if not isinstance(spoken, PromptFormat):
         found["open"] = _asked(spoken.open((SYSTEM, USER), TOOLS[:2]))
     found["later, tools"] = _asked(spoken.more((USER, USER), TOOLS[2:3]))
     found["later, no messages"] = _asked(spoken.more((), TOOLS[4:5]))
@@ -215,15 +233,15 @@ VALUES: tuple[Any, ...] = (
 
 
 def _written() -> dict[str, Any]:
-    found: dict[str, Any] = {f"label {shortened(repr(x))}": written.label(x) for x in VALUES}
+    found: dict[str, Any] = {f"label {shortened(repr(x))}": written.type_label(x) for x in VALUES}
     for form in FORMS:
         for tag in (False, True):
             for count in range(len(CALLS) + 1):
-                said = written.write(CALLS[:count], form, tag=tag)
+                said = written.render_calls(CALLS[:count], form, tag=tag)
                 found[f"{form}, tag {tag}, {count} calls"] = said
         for value in VALUES:
-            given = codec.escape(json.dumps({"k": value}))
-            said = written.write([Call(name="f", arguments=given)], form)
+            given = json_codec.escape_surrogates(json.dumps({"k": value}))
+            said = written.render_calls([Call(name="f", arguments=given)], form)
             found[f"{form} {shortened(repr(value))}"] = plain(said)
     return found
 
@@ -235,7 +253,7 @@ def _tried(read: Callable[..., Any], *given: Any, **named: Any) -> str:
     """Return what was read as Python writes it, or what kind of failure it was, and why."""
     try:
         return shortened(repr(read(*given, **named)))
-    except frame.Unreadable as error:
+    except reply_text.UnreadableCalls as error:
         return f"{type(error).__name__}: {worded(str(error))}"
 
 
@@ -268,22 +286,22 @@ PYTHON = (
 
 def _python() -> Iterator[tuple[str, Any]]:
     for said in (*PYTHON, *(f"f(k={piece})" for piece in mutate.PIECES)):
-        read = _tried(python.calls, said)
+        read = _tried(python_calls.parse_reply, said)
         name = shortened(said)
         yield (
             name,
             {
                 "calls": read,
-                "parse": _tried(python.parse, said),
-                "whole": _tried(python.whole, said),
+                "parse": _tried(python_calls.parse_calls, said),
+                "whole": _tried(python_calls.parse_written_calls, said),
                 "run": _tried(_executed, said) if read.startswith("[") else None,
-                "attempted": reply.attempted(said[:5000]),
+                "attempted": reply_parser.looks_like_calls(said[:5000]),
             },
         )
 
 
 def _executed(said: str) -> list[str]:
-    return python.execution(python.calls(said))
+    return python_calls.executor_strings(python_calls.parse_reply(said))
 
 
 def _xml() -> Iterator[tuple[str, Any]]:
@@ -303,7 +321,10 @@ def _xml() -> Iterator[tuple[str, Any]]:
         ):
             yield f"cast {label} {piece!r}", _cast(piece, label)
     for said in XML:
-        for name, read in (("verbose", xml.verbose), ("concise", xml.concise)):
+        for name, read in (
+            ("verbose", xml_calls.parse_verbose),
+            ("concise", xml_calls.parse_concise),
+        ):
             yield f"{name} {shortened(said)}", _tried(read, said)
 
 
@@ -329,7 +350,7 @@ XML = (
 
 def _cast(piece: str, label: str) -> str:
     try:
-        return repr(xml.cast(piece, label))
+        return repr(xml_calls.convert_value(piece, label))
     except (ValueError, SyntaxError, TypeError) as error:
         return type(error).__name__
 
@@ -356,8 +377,8 @@ def _json() -> Iterator[tuple[str, Any]]:
         yield (
             shortened(said),
             {
-                "parse": _tried(json_text.parse, said),
-                "whole": _tried(json_text.whole, said),
+                "parse": _tried(json_text.parse_calls, said),
+                "whole": _tried(json_text.parse_complete_calls, said),
             },
         )
 
@@ -377,13 +398,13 @@ WORDS = ("", "Hello.", "I would call f(a=1).", "[]", "[1]", "f", "f(", "5", "jso
 
 
 def _replies(
-    own: Mapping[str, Prompt], official: Mapping[str, Prompt]
+    own: Mapping[str, PromptFormat], official: Mapping[str, PromptFormat]
 ) -> Iterator[tuple[str, Any]]:
     """Read every form's text in every form, as a tool format does."""
     texts = [*WORDS]
     for form in FORMS:
         for tag in (True, False):
-            right = written.write(GOOD, form, tag=tag)
+            right = written.render_calls(GOOD, form, tag=tag)
             texts += [
                 right,
                 right[:-3],
@@ -395,8 +416,8 @@ def _replies(
         if "func_doc_fmt=json&prompt_fmt=plaintext&style=classic" not in name:
             continue
         for said in dict.fromkeys(texts):
-            one = each.read(Reply(text=codec.escape(said)), ())
-            other = official[name].read(Reply(text=codec.escape(said)), ())
+            one = each.read(Reply(text=json_codec.escape_surrogates(said)), ())
+            other = official[name].read(Reply(text=json_codec.escape_surrogates(said)), ())
             told = [_reading(one)] if one == other else [_reading(one), _reading(other)]
             yield f"{name} {plain(said)}", told
 
@@ -410,24 +431,32 @@ def _reading(found: Any) -> Any:
 def _drawn() -> Iterator[tuple[str, Any]]:
     for form in FORMS:
         for tag in (True, False):
-            spoken = Prompt(Format(calls=form, tag=tag))
+            spoken = PromptFormat(PromptVariant(calls=form, tag=tag))
             for number in range(DRAWN):
-                rng = seeds.of(15, f"{form} {tag}", number, "golden reply")
+                rng = seeds.make_rng(15, f"{form} {tag}", number, "golden reply")
                 calls = [
-                    Call(name=seeds.choice(rng, ("f", "g.h", "places")), arguments=json.dumps(
-                        {key: seeds.choice(rng, VALUES[:19]) for key in "ab"[: seeds.below(rng, 3)]}
-                    ))
-                    for _ in range(seeds.between(rng, 1, 2))
-                ]  # fmt: skip
-                said = text.damage(written.write(calls, form, tag=tag), form, rng)
-                if seeds.below(rng, 3) == 0:
+                    Call(
+                        name=seeds.draw_one(rng, ("f", "g.h", "places")),
+                        arguments=json.dumps(
+                            {
+                                key: seeds.draw_one(rng, VALUES[:19])
+                                for key in "ab"[: seeds.draw_below(rng, 3)]
+                            }
+                        ),
+                    )
+                    for _ in range(seeds.draw_between(rng, 1, 2))
+                ]
+                said = text.damage(written.render_calls(calls, form, tag=tag), form, rng)
+                if seeds.draw_below(rng, 3) == 0:
                     said = text.damage(said, form, rng)
                 yield (
                     f"{form} {tag} {number} {shortened(said)}",
                     {
-                        "read": _tried(reply.read, said, form, tag=tag),
-                        "whole": _tried(reply.whole, said, form, tag=tag),
-                        "told": _reading(spoken.read(Reply(text=codec.escape(said)), ())),
+                        "read": _tried(reply_parser.parse_reply, said, form, tag=tag),
+                        "whole": _tried(reply_parser.parse_written_calls, said, form, tag=tag),
+                        "told": _reading(
+                            spoken.read(Reply(text=json_codec.escape_surrogates(said)), ())
+                        ),
                     },
                 )
 
@@ -463,17 +492,17 @@ STAGED = (
 def _staged() -> Iterator[tuple[str, Any]]:
     for said in STAGED:
         found = {
-            "thoughtless": staged.thoughtless(said),
-            "lenient": _found(staged.read(said)),
-            "strict": _found(staged.read(said, lenient=False)),
+            "thoughtless": executor_json.strip_thoughts(said),
+            "lenient": _found(executor_json.parse_calls(said)),
+            "strict": _found(executor_json.parse_calls(said, lenient=False)),
         }
         yield shortened(said), found
     parsed = Reply(text=ONE, calls=(Call(name="z"),))
-    yield "calls of the endpoint's own", _reading(Staged().read(parsed, ()))
-    rng = seeds.of(15, "executor", 0, "golden reply")
+    yield "calls of the endpoint's own", _reading(ExecutorJsonFormat().read(parsed, ()))
+    rng = seeds.make_rng(15, "executor", 0, "golden reply")
     for number in range(80):
-        said = text.damage(seeds.choice(rng, STAGED[:20]), "json", rng)
-        yield f"{number} {shortened(said)}", _found(staged.read(said))
+        said = text.damage(seeds.draw_one(rng, STAGED[:20]), "json", rng)
+        yield f"{number} {shortened(said)}", _found(executor_json.parse_calls(said))
 
 
 def _found(found: Any) -> Any:
@@ -483,13 +512,15 @@ def _found(found: Any) -> Any:
 
 def _words() -> dict[str, Any]:
     return {
-        "plan": wording.plan(2, 5, TOOLS[:3]).split("\n"),
-        "process": wording.process(TOOLS[1:3], 4, ()).split("\n"),
-        "process, pictures": wording.process((), 1, ("a.png", "b.png")).split("\n"),
-        "again": wording.again("no JSON"), "lost": wording.lost("no JSON"),
-        "decide": wording.decide("Where?").split("\n"), "final": wording.FINAL.split("\n"),
-        "marks": wording.MARKS,
-    }  # fmt: skip
+        "plan": executor_prompts.plan_prompt(2, 5, TOOLS[:3]).split("\n"),
+        "process": executor_prompts.process_prompt(TOOLS[1:3], 4, ()).split("\n"),
+        "process, pictures": executor_prompts.process_prompt((), 1, ("a.png", "b.png")).split("\n"),
+        "again": executor_prompts.retry_prompt("no JSON"),
+        "lost": executor_prompts.lost_round_prompt("no JSON"),
+        "decide": executor_prompts.decide_prompt("Where?").split("\n"),
+        "final": executor_prompts.FINAL_PROMPT.split("\n"),
+        "marks": executor_prompts.PHASE_MARKS,
+    }
 
 
 # --- what all readers have in common ----------------------------------------------------
@@ -507,40 +538,50 @@ def _frame() -> Iterator[tuple[str, Any]]:
         "x" * (2**20 + 1),
         "`",
     ):
-        yield f"bracketed {shortened(said)!r}", _tried(frame.bracketed, said)
+        yield f"bracketed {shortened(said)!r}", _tried(reply_text.add_brackets, said)
     for said in ("", "<TOOLCALL>", "<TOOLCALL></TOOLCALL>", "a<TOOLCALL> b </TOOLCALL>c</TOOLCALL>",
                  "</TOOLCALL><TOOLCALL>", "<TOOLCALL>a<TOOLCALL>b</TOOLCALL>"):  # fmt: skip
-        yield f"tagged {said!r}", _tried(frame.tagged, said)
+        yield f"tagged {said!r}", _tried(reply_text.tag_content, said)
     for said in ("", "a", "'a'", '"a"', "'a\"", "'", "''", "'a'b'"):
-        yield f"bare {said!r}", frame.bare(said)
+        yield f"bare {said!r}", reply_text.strip_quotes(said)
     for n in (9, 10, 11):
-        yield f"bounded {n} of 10", _tried(frame.bounded, "x" * n, 10)
+        yield f"bounded {n} of 10", _tried(reply_text.check_length, "x" * n, 10)
     given = {"a": "1"}
-    yield "put", _tried(frame.put, given, "b", "2")
-    yield "put again", _tried(frame.put, given, "a", "2")
+    yield "put", _tried(reply_text.add_argument, given, "b", "2")
+    yield "put again", _tried(reply_text.add_argument, given, "a", "2")
     for said in (*WORDS, *PYTHON[:40], *JSON[:12], *XML[:6]):
-        yield f"attempted {plain(shortened(said))!r}", reply.attempted(said)
+        yield f"attempted {plain(shortened(said))!r}", reply_parser.looks_like_calls(said)
 
 
 def _names() -> dict[str, Any]:
     asked: tuple[tuple[str, ...], ...] = (
-        ("official",), ("all",), (), ("officia",), (formats.official()[3],) * 2, ("ret_fmt=json",),
+        ("official",),
+        ("all",),
+        (),
+        ("officia",),
+        (prompt_formats.official_format_names()[3],) * 2,
+        ("ret_fmt=json",),
         ("ret_fmt=jso&tool_call_tag=True&func_doc_fmt=pyth&prompt_fmt=plaintext&style=classic",),
         ("official", "all"),
-    )  # fmt: skip
+    )
     tasks = [("simple_java", "prompt"), ("simple_javascript", "prompt"), ("multiple", "native"),
              ("multiple", "prompt:x"), ("simple_java", "native")]  # fmt: skip
     return {
-        "short": {name: formats.short(name) for name in formats.every()},
-        "official": list(formats.official()),
-        "named": {" ".join(each): tried(formats.named, each) for each in asked},
-        "form": {name: repr(formats.form(name)) for name in (*dict(tasks).values(), "odd", "")},
-        "levels": formats.levels(Format(calls="json", tag=True)),
+        "short": {name: prompt_formats.short_label(name) for name in prompt_formats.all_formats()},
+        "official": list(prompt_formats.official_format_names()),
+        "named": {
+            " ".join(each): tried(prompt_formats.select_format_names, each) for each in asked
+        },
+        "form": {
+            name: repr(prompt_formats.find_format(name))
+            for name in (*dict(tasks).values(), "odd", "")
+        },
+        "levels": prompt_formats.axis_levels(PromptVariant(calls="json", tag=True)),
         "spread": [
-            [formats.max_delta(x), formats.deviation(x)]
+            [prompt_formats.max_delta(x), prompt_formats.standard_deviation(x)]
             for x in ([], [0.5], [0.25, 0.75], [0.1, 0.2, 0.4])
         ],
-        "grammars": [java.exact(), javascript.exact()],
+        "grammars": [java_calls.is_grammar_installed(), javascript_calls.is_grammar_installed()],
     }
 
 
@@ -575,8 +616,8 @@ def _foreign(language: str, reader: Any) -> Iterator[tuple[str, Any]]:
     for said in (*CODE, *(f"f(k = {piece})" for piece in text.PIECES[language])):
         yield shortened(plain(said)), _read(said, reader)
     for number in range(160):
-        rng = seeds.of(15, language, number, "golden code")
-        keys = [key for key in TRUTH if seeds.below(rng, 3)]
+        rng = seeds.make_rng(15, language, number, "golden code")
+        keys = [key for key in TRUTH if seeds.draw_below(rng, 3)]
         said = text.source("f", {key: TRUTH[key] for key in keys}, rng)
         if number % 4:
             said = text.damage(said, language, rng)
@@ -585,7 +626,7 @@ def _foreign(language: str, reader: Any) -> Iterator[tuple[str, Any]]:
 
 def _read(said: str, reader: Any) -> dict[str, Any]:
     return {
-        "exact": _tried(reader.parse, frame.bracketed(said)),
-        "rough": _tried(reader.rough, said),
-        "sketch": _tried(sketch.call, said),
+        "exact": _tried(reader.parse_call, reply_text.add_brackets(said)),
+        "rough": _tried(reader.parse_roughly, said),
+        "sketch": _tried(rough_call_parser.parse_call, said),
     }

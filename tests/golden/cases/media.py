@@ -22,15 +22,15 @@ from tests.golden import differences, files, paths
 from tests.golden.plain import plain, shortened, tried
 from tests.perturb.speech.spoken import made
 
-from toolmark import seeds
-from toolmark.perturb.image import picture, shape, variation
-from toolmark.perturb.image.box import Box
-from toolmark.perturb.speech import chain, clip, room, synth
-from toolmark.perturb.speech.clip import Clip
-from toolmark.perturb.speech.engines import bundled
-from toolmark.perturb.speech.talkers import Talk
-from toolmark.suites.mfcl.vision import scenes
-from toolmark.suites.mfcl.vision.item import Setting, Sign
+from toolmark.core import seeds
+from toolmark.perturb.image import picture_file, picture_variations, reshaping
+from toolmark.perturb.image.box_geometry import Box
+from toolmark.perturb.speech import acoustic_chain, audio_clip, room_responses, speech_synthesis
+from toolmark.perturb.speech.audio_clip import Clip
+from toolmark.perturb.speech.double_talk import Talk
+from toolmark.perturb.speech.engines import espeak_bundled
+from toolmark.suites.mfcl_vision import scenes
+from toolmark.suites.mfcl_vision.item_records import SceneSetting, Sign
 
 WIDER = 10.0
 BANDS_HZ = (0, 250, 500, 1000, 2000, 4000, 8000)
@@ -103,29 +103,35 @@ def _features(said: Clip) -> dict[str, Any]:
         "band_db": [round(10 * float(np.log10(max(each / total, 1e-9))), 3) for each in bands]
         if total
         else [],
-        "active": float(clip.active(said).mean()) if len(samples) else 0.0,
+        "active": float(audio_clip.speech_mask(said).mean()) if len(samples) else 0.0,
     }
 
 
 def _voices(folder: Path) -> dict[str, Any]:
-    voices = bundled.voices()
+    voices = espeak_bundled.voices()
     chosen = {voice.name: voice for voice in voices}
     names = [name for name in VOICES if name in chosen]
     found: dict[str, Any] = {"how many": len(voices), "chosen": names}
     for name in names:
         for text in TEXTS:
-            found[f"{name}: {text}"] = _features(synth.say(text, chosen[name], folder=folder))
+            found[f"{name}: {text}"] = _features(
+                speech_synthesis.synthesise_clip(text, chosen[name], folder=folder)
+            )
     found["spoken words"] = {
-        shortened(text): tried(synth.plain, text)
+        shortened(text): tried(speech_synthesis.speakable_text, text)
         for text in ("a & b", "5 m²", "x^2", "", "\x00", "é", "2^10", "a\nb", "x" * 5000, "🙂")
     }
     return found
 
 
-def _bank(folder: Path) -> chain.Bank:
+def _bank(folder: Path) -> acoustic_chain.SoundBank:
     clips = tuple(made(2.0 + k / 2, seed=k) for k in range(3))
     talks = tuple(Talk(f"t{k}", each, TEXTS[k % 2]) for k, each in enumerate(clips))
-    return chain.Bank(babble=clips, talks=talks, rooms=room.bank(folder / "rooms", rooms=2))
+    return acoustic_chain.SoundBank(
+        babble=clips,
+        talks=talks,
+        rooms=room_responses.load_or_compute_rooms(folder / "rooms", rooms=2),
+    )
 
 
 def _acoustics(folder: Path) -> dict[str, Any]:
@@ -135,22 +141,26 @@ def _acoustics(folder: Path) -> dict[str, Any]:
               for grade in (1, 4)]  # fmt: skip
     mixed = ["snr=20:babble", "loss@4+room@2+babble@1+event", "noisy+gsm", "harsh"]
     found: dict[str, Any] = {"said": _features(said)}
-    for condition in dict.fromkeys((*chain.CONDITIONS, *graded, *mixed)):
+    for condition in dict.fromkeys((*acoustic_chain.CONDITIONS, *graded, *mixed)):
         if condition == "opus":  # its encoder is the machine's
             continue
-        drawn = chain.draw(condition, seeds.of(15, "item", 0, f"golden {condition}"), bank)
-        heard = chain.apply(said, drawn, bank)
+        drawn = acoustic_chain.draw_settings(
+            condition, seeds.make_rng(15, "item", 0, f"golden {condition}"), bank
+        )
+        heard = acoustic_chain.apply_settings(said, drawn, bank)
         found[condition] = {
             "drawn": [f"{stage.name}@{stage.severity}" for stage in drawn.stages],
             "values": [plain(stage.values) for stage in drawn.stages],
             "places": [plain(stage.places) for stage in drawn.stages],
             "timeline": [plain(told) for told in heard.timeline],
             "span_s": plain(heard.span_s),
-            "family": chain.family(condition),
+            "family": acoustic_chain.condition_family(condition),
             **_features(heard.clip),
         }
     for wrong in ("nois", "loss@9", "snr=x", "snr=200", "", "clean+", "snr=20:cafee"):
-        found[f"wrong {wrong!r}"] = tried(chain.draw, wrong, random.Random(1), bank)
+        found[f"wrong {wrong!r}"] = tried(
+            acoustic_chain.draw_settings, wrong, random.Random(1), bank
+        )
     return found
 
 
@@ -185,25 +195,38 @@ def _picture() -> Image.Image:
 
 
 def _variations() -> dict[str, Any]:
-    names = (*variation.names(), "edges=50/150", "occlusion=0", "occlusion=1", "occlusion=0.25",
-             "jitter=1", "jitter=3", "jitter=4")  # fmt: skip
+    names = (
+        *picture_variations.variation_names(),
+        "edges=50/150",
+        "occlusion=0",
+        "occlusion=1",
+        "occlusion=0.25",
+        "jitter=1",
+        "jitter=3",
+        "jitter=4",
+    )
     found: dict[str, Any] = {}
     for name in names:
         for shown, boxes in BOXES.items():
-            rng = seeds.of(15, "item", 0, f"golden {name} {shown}")
-            varied = variation.vary(_picture(), name, rng, boxes)
+            rng = seeds.make_rng(15, "item", 0, f"golden {name} {shown}")
+            varied = picture_variations.vary_picture(_picture(), name, rng, boxes)
             found[f"{name}, {shown}"] = {
-                "boxes": plain(varied.boxes), "settings": plain(varied.settings),
-                "note": varied.note, "kind": picture.kind(name), **_look(varied.image),
-            }  # fmt: skip
+                "boxes": plain(varied.boxes),
+                "settings": plain(varied.settings),
+                "note": varied.note,
+                "kind": picture_file.variation_mime(name),
+                **_look(varied.image),
+            }
     wrong = ("gry", "jitter=5", "jitter", "occlusion=1.5", "edges=9/3", "edges=0/5", "crop-1:1",
              "edges=100/200", "occlusion=0.50")  # fmt: skip
-    found["names"] = {name: tried(variation.check, name) for name in wrong}
+    found["names"] = {name: tried(picture_variations.normalise_variation, name) for name in wrong}
     outside: Mapping[str, Any] = {"outside": ((0, 0, 301, 10),), "none": ((5, 5, 5, 9),)}
     for name, boxes in outside.items():
         found[f"boxes {name}"] = tried(_varied, "crop-4:3", boxes)
     found["windows"] = {
-        f"{size} {ratio}": plain(shape.window(size, Fraction(*ratio), random.Random(3), (CLUE,)))
+        f"{size} {ratio}": plain(
+            reshaping.crop_window(size, Fraction(*ratio), random.Random(3), (CLUE,))
+        )
         for size in ((300, 200), (200, 300), (400, 225))
         for ratio in ((16, 9), (4, 3))
     }
@@ -211,29 +234,31 @@ def _variations() -> dict[str, Any]:
 
 
 def _varied(name: str, boxes: Sequence[Box]) -> dict[str, Any]:
-    varied = variation.vary(_picture(), name, random.Random(1), boxes)
+    varied = picture_variations.vary_picture(_picture(), name, random.Random(1), boxes)
     return {"boxes": plain(varied.boxes), **_look(varied.image)}
 
 
 def _scenes() -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for number, name in enumerate(scenes.KINDS):
-        kind = scenes.KINDS[name]
+    for number, name in enumerate(scenes.SCENE_KINDS):
+        kind = scenes.SCENE_KINDS[name]
         signs = SIGNS if number % 3 else SIGNS[:2]
-        drawn = scenes.render(
-            Setting(scene=name, signs=signs, clue_share=0.04), random.Random(f"golden {name}")
+        drawn = scenes.render_scene(
+            SceneSetting(scene=name, signs=signs, clue_share=0.04), random.Random(f"golden {name}")
         )
         found[name] = {
             "bears": kind.bears,
             "holds": [kind.lookalikes, kind.foreground, kind.clutter],
-            "seen": [plain(each) for each in drawn.seen],
+            "seen": [plain(each) for each in drawn.placed_signs],
             **_look(drawn.image),
         }
     found["too many"] = tried(
-        scenes.render, Setting(scene="street", signs=SIGNS[:1] * 2, clue_share=0.04),
+        scenes.render_scene, SceneSetting(scene="street", signs=SIGNS[:1] * 2, clue_share=0.04),
         random.Random(1),
     )  # fmt: skip
     found["unknown"] = tried(
-        scenes.render, Setting(scene="sea", signs=SIGNS, clue_share=0.04), random.Random(1)
+        scenes.render_scene,
+        SceneSetting(scene="sea", signs=SIGNS, clue_share=0.04),
+        random.Random(1),
     )
     return found

@@ -11,9 +11,19 @@ from typing import Any
 from tests.golden.plain import plain, shortened
 from tests.parity import mutate
 
-from toolmark import seeds
-from toolmark.score import answer, java, javascript, kinds, literal, match, pairing, text, values
-from toolmark.score.kinds import Typed
+from toolmark.core import seeds
+from toolmark.scoring import (
+    answer_matching,
+    call_matching,
+    java_collections,
+    java_values,
+    javascript_values,
+    maximum_matching,
+    text_scanning,
+    value_conversion,
+    value_matching,
+)
+from toolmark.scoring.value_conversion import ConvertedValue
 
 SOURCES = 700  # of each language
 
@@ -21,10 +31,17 @@ SOURCES = 700  # of each language
 def record(folder: Path) -> dict[str, Any]:
     """Return what each function makes of its inputs."""
     return {
-        "java": _foreign("simple_java", java.convert, [*java.TYPES, "Widget"], java.NESTED),
+        "java": _foreign(
+            "simple_java",
+            java_values.convert_java_value,
+            [*java_values.JAVA_TYPES, "Widget"],
+            java_values.JAVA_COLLECTION_TYPES,
+        ),
         "javascript": _foreign(
-            "simple_javascript", javascript.convert, [*javascript.TYPES, "Widget"],
-            javascript.NESTED,
+            "simple_javascript",
+            javascript_values.convert_javascript_value,
+            [*javascript_values.JAVASCRIPT_TYPES, "Widget"],
+            javascript_values.JAVASCRIPT_COLLECTION_TYPES,
         ),
         "literal": _literal(),
         "kinds": _kinds(),
@@ -34,14 +51,20 @@ def record(folder: Path) -> dict[str, Any]:
         "pairing": _pairing(),
         "text": _text(),
         "answer": _answer(),
-    }  # fmt: skip
+    }
 
 
 def _said(ask: Callable[..., Any], *given: Any) -> str:
     """Return the representation of what comes back, or the error; the types count here."""
     try:
         return shortened(repr(ask(*given)))
-    except (values.Unsound, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (
+        value_matching.OfficialCheckerError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+    ) as error:
         return f"{type(error).__name__}: {error}"
 
 
@@ -111,9 +134,9 @@ def _foreign(
     for kind in types:
         add(kind, None, "-12")
     for number in range(SOURCES):
-        rng = seeds.of(15, str(number), 0, f"golden {category}")
-        kind = seeds.choice(rng, [*types, *[*nested] * 5, *maps * 3])
-        inner = seeds.choice(rng, [*types, None]) if kind in nested else None
+        rng = seeds.make_rng(15, str(number), 0, f"golden {category}")
+        kind = seeds.draw_one(rng, [*types, *[*nested] * 5, *maps * 3])
+        inner = seeds.draw_one(rng, [*types, None]) if kind in nested else None
         add(kind, inner, mutate.source(category, rng))
     return found
 
@@ -146,16 +169,20 @@ def _literal() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for said in (*LITERAL, *JAVA):
         shown = shortened(said)
-        found[f"collection {shown!r}"] = _said(literal.read, said)
+        found[f"collection {shown!r}"] = _said(java_collections.parse_collection, said)
         for kind, inner in (
             ("Array", "integer"), ("Array", "any"), ("ArrayList", "String"), ("ArrayList", None),
             ("HashMap", None), ("String", None), ("integer", None),
         ):  # fmt: skip
-            found[f"{kind}<{inner}> {shown!r}"] = _said(literal.convert, said, kind, inner)
+            found[f"{kind}<{inner}> {shown!r}"] = _said(
+                java_collections.convert_java_collection, said, kind, inner
+            )
     for depth in (0, 19, 20, 21):
-        found[f"depth {depth}"] = _said(literal.read, "List.of(List.of(1))", depth)
+        found[f"depth {depth}"] = _said(
+            java_collections.parse_collection, "List.of(List.of(1))", depth
+        )
     for said in ("a, b) c", "a", ")", "a)", "(a, b), c)", "'a,b', \"c)\")", "[a)", "'a", "{,},)"):
-        found[f"split {said!r}"] = _said(literal.split, said, 0)
+        found[f"split {said!r}"] = _said(java_collections.split_elements, said, 0)
     for said in (
         "a",
         "\\n\\t\\r\\b\\f\\0",
@@ -165,13 +192,15 @@ def _literal() -> dict[str, Any]:
         "\\",
         "\\\n",
     ):
-        found[f"unescaped {said!r}"] = literal.unescaped(said)
+        found[f"unescaped {said!r}"] = java_collections.unescape_literal(said)
     for number in range(SOURCES // 2):
-        rng = seeds.of(15, str(number), 0, "golden literal")
+        rng = seeds.make_rng(15, str(number), 0, "golden literal")
         said = mutate.source("simple_java", rng)
-        kind = seeds.choice(rng, ("Array", "ArrayList", "HashMap"))
-        inner = seeds.choice(rng, ("integer", "String", "any", None))
-        found[f"{kind}<{inner}> {said!r}"] = _said(literal.convert, said, kind, inner)
+        kind = seeds.draw_one(rng, ("Array", "ArrayList", "HashMap"))
+        inner = seeds.draw_one(rng, ("integer", "String", "any", None))
+        found[f"{kind}<{inner}> {said!r}"] = _said(
+            java_collections.convert_java_collection, said, kind, inner
+        )
     return found
 
 
@@ -195,16 +224,20 @@ def _kinds() -> dict[str, str]:
     for spec in SPECS:
         for value in VALUES:
             name = f"{_spec(spec)} {shortened(repr(value))}"
-            found[name] = _typed(kinds.PYTHON.read, spec, value)
+            found[name] = _typed(value_conversion.PYTHON_CONVERTER.convert, spec, value)
     for said in NUMBERS:
-        found[f"number {shortened(said)!r}"] = _said(kinds.number, said)
+        found[f"number {shortened(said)!r}"] = _said(value_conversion.parse_number, said)
         found[f"integer {shortened(said)!r}"] = _integer(said)
-    for name, rules in (("java", java.JAVA), ("javascript", javascript.JAVASCRIPT),
-                        ("literal", literal.NATURAL), ("python", kinds.PYTHON)):  # fmt: skip
+    for name, rules in (
+        ("java", java_values.JAVA_CONVERTER),
+        ("javascript", javascript_values.JAVASCRIPT_CONVERTER),
+        ("literal", java_collections.JAVA_COLLECTION_CONVERTER),
+        ("python", value_conversion.PYTHON_CONVERTER),
+    ):
         reads: Any = rules
-        found[f"{name} scalars"] = _said(sorted, reads.scalars)
+        found[f"{name} scalars"] = _said(sorted, reads.unconverted_types)
         for spec, value in FOREIGN:
-            found[f"{name} {_spec(spec)} {value!r}"] = _typed(reads.read, spec, value)
+            found[f"{name} {_spec(spec)} {value!r}"] = _typed(reads.convert, spec, value)
     return found
 
 
@@ -221,7 +254,7 @@ FOREIGN: tuple[tuple[dict[str, Any], Any], ...] = (
 
 def _integer(said: str) -> str:
     try:
-        return _said(kinds.integer, said)
+        return _said(value_conversion.parse_integer, said)
     except ValueError as error:  # no digits at all: whoever asks has looked
         return f"ValueError: {error}"
 
@@ -230,7 +263,7 @@ def _spec(spec: Mapping[str, Any]) -> str:
     return f"{spec['type']}<{spec['items']['type']}>" if "items" in spec else str(spec["type"])
 
 
-def _typed(read: Callable[[Any, Any], Typed], spec: Any, value: Any) -> str:
+def _typed(read: Callable[[Any, Any], ConvertedValue], spec: Any, value: Any) -> str:
     def ask() -> tuple[Any, ...]:
         expected, inner, made, native = read(spec, value)
         return expected.__name__, inner.__name__ if inner else None, made, native
@@ -257,21 +290,27 @@ GIVEN: tuple[Any, ...] = (
 
 def _values() -> Iterator[tuple[str, str]]:
     for said in TEXTS:
-        yield f"normal {plain(said)!r}", plain(values.normal(said))
+        yield f"normal {plain(said)!r}", plain(value_matching.normalise_text(said))
         for options in OPTIONS[:6]:
-            yield f"text {plain(said)!r} {options!r}", _said(values.text, said, options)
+            yield (
+                f"text {plain(said)!r} {options!r}",
+                _said(value_matching.check_text, said, options),
+            )
     for given in GIVEN:
         for options in OPTIONS:
             if isinstance(given, (list, tuple)):
-                yield f"array {given!r} {options!r}", _said(values.array, given, options)
+                yield (
+                    f"array {given!r} {options!r}",
+                    _said(value_matching.check_list, given, options),
+                )
                 yield (
                     f"mappings {given!r} {options!r}",
-                    _said(values.mappings, given, options),
+                    _said(value_matching.check_maps, given, options),
                 )
             else:
                 yield (
                     f"mapping {given!r} {options!r}",
-                    _said(values.mapping, given, options),
+                    _said(value_matching.check_map, given, options),
                 )
 
 
@@ -326,7 +365,7 @@ MADE: tuple[list[tuple[str, dict[Any, Any]]], ...] = (
 CATEGORIES = ("simple_python", "multiple", "parallel", "live_parallel_multiple")
 
 
-def _fault(fault: match.Fault | None) -> Any:
+def _fault(fault: call_matching.MatchFault | None) -> Any:
     if fault is None:
         return "matches"
     told = [fault.native, fault.call, fault.tool, fault.parameter]
@@ -334,10 +373,10 @@ def _fault(fault: match.Fault | None) -> Any:
     return [*told, [_fault(near) for near in fault.near]] if fault.near else told
 
 
-def _checked(ask: Callable[..., match.Fault | None], *given: Any) -> Any:
+def _checked(ask: Callable[..., call_matching.MatchFault | None], *given: Any) -> Any:
     try:
         return _fault(ask(*given))
-    except (values.Unsound, KeyError, TypeError, StopIteration) as error:
+    except (value_matching.OfficialCheckerError, KeyError, TypeError, StopIteration) as error:
         return f"{type(error).__name__}: {error}"
 
 
@@ -348,17 +387,25 @@ def _match() -> Iterator[tuple[str, Any]]:
             for category in CATEGORIES:
                 docs = [doc for doc in DOCS if doc["name"] in truth[0]] or DOCS
                 docs = docs if category == "simple_python" else DOCS
-                found = _checked(match.check, docs, made, truth, category)
+                found = _checked(call_matching.check_calls, docs, made, truth, category)
                 yield f"{name}, {category}", found
-            yield f"{name}, best", _checked(match.best, DOCS, made, truth)
-    for also in (None, literal.NATURAL):
+            yield f"{name}, best", _checked(call_matching.check_any_pairing, DOCS, made, truth)
+    for also in (None, java_collections.JAVA_COLLECTION_CONVERTER):
         for said in ("new int[]{1, 2}", "List.of(1, 2)", "[1, 2]", "x", 5):
             doc = _doc("j", ["a"], a={"type": "ArrayList", "items": {"type": "integer"}})
             for wanted in ([[1, 2]], [[1, 2], ""], ["x"], [""]):
                 call, truths = ("j", {"a": said}), {"j": {"a": wanted}}
                 yield (
                     f"java {said!r} {wanted} {also is not None}",
-                    _checked(match.one, doc, call, truths, 3, java.JAVA, also),
+                    _checked(
+                        call_matching.check_call,
+                        doc,
+                        call,
+                        truths,
+                        3,
+                        java_values.JAVA_CONVERTER,
+                        also,
+                    ),
                 )
 
 
@@ -366,24 +413,24 @@ def _drawn() -> Iterator[tuple[str, Any]]:
     """Draw truths and calls of two parameters, so that most options meet most values."""
     scalars: tuple[Any, ...] = (1, 2, "a", "A.", "", 1.0, True, None, [1], ["a"], {"k": 1}, "1")
     for number in range(600):
-        rng = seeds.of(15, str(number), 0, "golden match")
-        n = seeds.between(rng, 1, 3)
+        rng = seeds.make_rng(15, str(number), 0, "golden match")
+        n = seeds.draw_between(rng, 1, 3)
         truth = [_wanted(rng, scalars) for _ in range(n)]
         made = [_given(rng, each, scalars) for each in truth]
-        if seeds.below(rng, 3):
+        if seeds.draw_below(rng, 3):
             seeds.shuffle(rng, made)
-        if seeds.below(rng, 8) == 0:
+        if seeds.draw_below(rng, 8) == 0:
             made = made[:-1]
         category = "parallel_multiple" if n > 1 else "multiple"
         shown = f"{number} {truth} {made}"
-        yield f"{shown} check", _checked(match.check, DOCS, made, truth, category)
+        yield f"{shown} check", _checked(call_matching.check_calls, DOCS, made, truth, category)
         if n > 1:
-            yield f"{number} best", _checked(match.best, DOCS, made, truth)
+            yield f"{number} best", _checked(call_matching.check_any_pairing, DOCS, made, truth)
 
 
 def _wanted(rng: Random, scalars: Sequence[Any]) -> dict[str, Any]:
-    doc = seeds.choice(rng, DOCS)
-    keys = [key for key in doc["parameters"]["properties"] if seeds.below(rng, 4)]
+    doc = seeds.draw_one(rng, DOCS)
+    keys = [key for key in doc["parameters"]["properties"] if seeds.draw_below(rng, 4)]
     return {doc["name"]: {key: _options(rng, key, scalars) for key in keys}}
 
 
@@ -393,12 +440,12 @@ def _options(rng: Random, key: str, scalars: Sequence[Any]) -> list[Any]:
         "d": ({"k": [1, 2]}, {"k": ["a", ""], "l": [""]}), "flag": (True, False),
         "p": ([{"k": [1]}], [{"k": [1]}, {"k": ["a"]}]), "n": ([1.0], [1.0, 2.0]), "x": ("v", 5),
     }  # fmt: skip
-    count = seeds.between(rng, 1, 2)
-    found = [seeds.choice(rng, fitting[key]) for _ in range(count)]
-    if seeds.below(rng, 3) == 0:
+    count = seeds.draw_between(rng, 1, 2)
+    found = [seeds.draw_one(rng, fitting[key]) for _ in range(count)]
+    if seeds.draw_below(rng, 3) == 0:
         found.append("")
-    if seeds.below(rng, 6) == 0:
-        found.append(seeds.choice(rng, scalars))
+    if seeds.draw_below(rng, 6) == 0:
+        found.append(seeds.draw_one(rng, scalars))
     return found
 
 
@@ -408,32 +455,32 @@ def _given(
     ((name, wanted),) = truth.items()
     given: dict[Any, Any] = {}
     for key, options in wanted.items():
-        chosen = seeds.choice(rng, options)
+        chosen = seeds.draw_one(rng, options)
         if isinstance(chosen, dict):
             chosen = {k: v[0] if isinstance(v, list) else v for k, v in chosen.items()}
         if isinstance(chosen, list):
             chosen = [{k: v[0] for k, v in x.items()} if isinstance(x, dict) else x for x in chosen]
-        if chosen != "" or seeds.below(rng, 4) == 0:
+        if chosen != "" or seeds.draw_below(rng, 4) == 0:
             given[key] = chosen
-        if seeds.below(rng, 8) == 0:
+        if seeds.draw_below(rng, 8) == 0:
             given[key] = mutate.value(chosen, rng)
-        if seeds.below(rng, 20) == 0:
-            given[key] = seeds.choice(rng, scalars)
-    if seeds.below(rng, 15) == 0:
+        if seeds.draw_below(rng, 20) == 0:
+            given[key] = seeds.draw_one(rng, scalars)
+    if seeds.draw_below(rng, 15) == 0:
         given["more"] = 1
     return (
-        seeds.choice(rng, ("f", "g", name.upper())) if seeds.below(rng, 15) == 0 else name
+        seeds.draw_one(rng, ("f", "g", name.upper())) if seeds.draw_below(rng, 15) == 0 else name
     ), given
 
 
 def _pairing() -> dict[str, Any]:
-    found = {"none": plain(pairing.most([]))}
+    found = {"none": plain(maximum_matching.match_most([]))}
     for n in (1, 2, 3, 5, 8):
         for number in range(12):
-            rng = seeds.of(15, f"{n} {number}", 0, "pairing")
-            fits = [[seeds.below(rng, 3) == 0 for _ in range(n)] for _ in range(n)]
+            rng = seeds.make_rng(15, f"{n} {number}", 0, "pairing")
+            fits = [[seeds.draw_below(rng, 3) == 0 for _ in range(n)] for _ in range(n)]
             shown = "/".join("".join(".x"[fit] for fit in row) for row in fits)
-            found[shown] = plain(pairing.most(fits))
+            found[shown] = plain(maximum_matching.match_most(fits))
     return found
 
 
@@ -448,12 +495,14 @@ def _text() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for each in said:
         for start in range(min(4, len(each) + 1)):
-            found[f"line {each!r} {start}"] = text.line(each, start)
-            found[f"skip {each!r} {start}"] = text.skip(each, start)
+            found[f"line {each!r} {start}"] = text_scanning.find_line_end(each, start)
+            found[f"skip {each!r} {start}"] = text_scanning.skip_blanks(each, start)
         for least in (0, 1, 2):
-            found[f"between {each!r} {least}"] = list(text.between(each, head, ")", least=least))
+            found[f"between {each!r} {least}"] = list(
+                text_scanning.find_between(each, head, ")", least=least)
+            )
             found[f"between {each!r} {least} ))"] = list(
-                text.between(each, head, "))", least=least)
+                text_scanning.find_between(each, head, "))", least=least)
             )
     return found
 
@@ -479,14 +528,22 @@ def _answer() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for said in SAID:
         found[f"{said!r}"] = {
-            "normal": answer.normal(said),
-            "unknown": answer.unknown(said),
-            "field": answer.field(said),
-            "field by quotes": answer.field(said, answer.QUOTED),
-            "field bare": answer.field(said, answer.BARE),
-            "official": {repr(each): answer.official(said, each) for each in ANSWERS
-                         if answer.official(said, each) is not None},
-            "fair": {repr(each): answer.fair(said, each) for each in ANSWERS
-                     if answer.fair(said, each) is not None},
-        }  # fmt: skip
+            "normal": answer_matching.normalise_official(said),
+            "unknown": answer_matching.is_unknown_answer(said),
+            "field": answer_matching.extract_answer_field(said),
+            "field by quotes": answer_matching.extract_answer_field(
+                said, answer_matching.QUOTED_KEYS
+            ),
+            "field bare": answer_matching.extract_answer_field(said, answer_matching.UNQUOTED_KEYS),
+            "official": {
+                repr(each): answer_matching.find_answer_official(said, each)
+                for each in ANSWERS
+                if answer_matching.find_answer_official(said, each) is not None
+            },
+            "fair": {
+                repr(each): answer_matching.find_answer_fair(said, each)
+                for each in ANSWERS
+                if answer_matching.find_answer_fair(said, each) is not None
+            },
+        }
     return found

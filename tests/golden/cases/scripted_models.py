@@ -22,23 +22,18 @@ from tests.runs import mini
 from tests.servers import fake
 
 import toolmark as tm
-from toolmark.errors import (
+from toolmark.core.errors import (
     DataError,
     RateLimited,
     Rejected,
+    SimulatedUserError,
     Timeout,
     ToolmarkError,
-    Torn,
+    TornReply,
     Unavailable,
     UsageError,
-    UserError,
 )
-from toolmark.report import spent
-from toolmark.runs import door
-from toolmark.runs.runner import Progress
-from toolmark.runs.spent import Spent, fields
-from toolmark.runs.store import Run
-from toolmark.types import (
+from toolmark.core.records import (
     Message,
     Reply,
     Request,
@@ -51,10 +46,15 @@ from toolmark.types import (
     Usage,
     Verdict,
 )
+from toolmark.reports import usage_text
+from toolmark.runs import circuit_breaker
+from toolmark.runs.run_store import Run
+from toolmark.runs.run_usage import RunUsage, summary_fields
+from toolmark.runs.runner import Progress
 
 TROUBLES: dict[str, ToolmarkError] = {
     "timeout": Timeout("slow"),
-    "torn": Torn("cut"),
+    "torn": TornReply("cut"),
     "unavailable": Unavailable("refused"),
     "unavailable-after": Unavailable("refused", 3.0),
     "rate-limited": RateLimited("slow down", 2.0),
@@ -66,7 +66,7 @@ TROUBLES: dict[str, ToolmarkError] = {
     "data": DataError("a file is wrong"),
 }
 FILE = """
-from toolmark.types import Call, Reply
+from toolmark.core.records import Call, Reply
 class Policy:
     name = "mine"
     async def __call__(self, request, /):
@@ -147,7 +147,7 @@ def record(folder: Path) -> dict[str, Json]:
     note("bad-limit", mini.Adder(), limit=0)
     note("bad-ids", mini.Adder(), ids=("sum-99",))
     note("time-limit", mini.Adder(wait_s=5), n=2, time_limit_s=0.05)
-    with patch.object(door, "BREAKER", 3):  # each costs its time limit
+    with patch.object(circuit_breaker, "MAX_CONSECUTIVE_FAILURES", 3):  # each costs its time limit
         note("time-limit-breaker", mini.Adder(wait_s=5), n=5, time_limit_s=0.5)
     told = replace(mini.SCORER, caution=lambda columns: "these sums are made up")
     for name, suite in (("", mini.load(n=2)), ("told", replace(mini.load(n=2), scorer=told))):
@@ -169,15 +169,19 @@ def record(folder: Path) -> dict[str, Json]:
 def _spent() -> Json:
     """Return how a reader is told what runs took, which other records leave out."""
     tokens = Usage(input=12_345, output=678, reasoning=90, cached=12)
-    some = Spent(n_episodes=4, n_requests=9, n_kept=2, tokens=tokens, reply_s=3.21, wall_s=65.4)
+    some = RunUsage(n_episodes=4, n_requests=9, n_kept=2, tokens=tokens, reply_s=3.21, wall_s=65.4)
     every = [
-        Spent(), some, structs.replace(some, wall_s=0.1, reply_s=0.39), structs.replace(
+        RunUsage(), some, structs.replace(some, wall_s=0.1, reply_s=0.39), structs.replace(
             some, wall_s=0.099, reply_s=0.4, user=tokens, not_run=Usage(input=1)),
         structs.replace(some, wall_s=7_322.6, judges=Usage(output=5), n_kept=0),
         structs.replace(some, wall_s=59.96, tokens=Usage()),
     ]  # fmt: skip
     return [
-        {"line": spent.line(each).split("; "), "fields": fields(each), "each": each.each}
+        {
+            "line": usage_text.usage_line(each).split("; "),
+            "fields": summary_fields(each),
+            "each": each.tokens_per_episode,
+        }
         for each in every
     ]
 
@@ -288,7 +292,7 @@ class _Speaker:
         self, task: Task, turn: int, steps: Sequence[Step], text: str, /
     ) -> tuple[Ruling, Message | None]:
         if task.id == "sum-2":
-            raise UserError("the judge: refused")
+            raise SimulatedUserError("the judge: refused")
         asks = text == "Which?" and task.id != "sum-3"
         used = Usage(input=1000, output=20 + turn, reasoning=3, cached=5)
         ruling = Ruling(allowed=asks, reply="That one." if asks else "", judge="j", usage=used)

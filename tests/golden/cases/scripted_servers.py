@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.environments.mcp import test_run
 from tests.golden import observe
 from tests.golden.normalise import Normaliser
 from tests.golden.paths import Json
-from tests.worlds.mcp import test_run
 
 import toolmark as tm
 

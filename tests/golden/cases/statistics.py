@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 from tests.golden.plain import plain, sparse, tried
 
-from toolmark import seeds
-from toolmark.failure import Failure
-from toolmark.stats import agreement, figures, interval, summary
-from toolmark.stats.columns import Columns, columns, distinct, same
-from toolmark.stats.paired import holm, mcnemar, paired
-from toolmark.types import Estimate, Label, Score, Verdict
+from toolmark.core import seeds
+from toolmark.core.failure import Failure
+from toolmark.core.records import Estimate, Label, Score, Verdict
+from toolmark.statistics import confidence_intervals, estimates, number_format, rater_agreement
+from toolmark.statistics.paired_comparison import compare_paired, holm_adjusted, mcnemar
+from toolmark.statistics.score_columns import (
+    Columns,
+    gather_columns,
+    have_equal_values,
+    merge_equal_rules,
+)
 
 LOST = Failure(stage="run", kind="not_reached", message="lost")
 CAUSES = ("wrong_value", "format", "missing_call")
@@ -25,8 +30,10 @@ LEVELS = (0.5, 0.9, 0.95, 0.99)
 
 def record(folder: Path) -> dict[str, Any]:
     """Return what every public function of the statistics says of every shape."""
-    shapes = {name: list(make(seeds.of(15, name, 0, "shape"))) for name, make in SHAPES.items()}
-    held = {name: columns(scores, "strict") for name, scores in shapes.items()}
+    shapes = {
+        name: list(make(seeds.make_rng(15, name, 0, "shape"))) for name, make in SHAPES.items()
+    }
+    held = {name: gather_columns(scores, "strict") for name, scores in shapes.items()}
     found = {
         "figures": _figures(),
         "wilson": _wilson(),
@@ -53,7 +60,7 @@ def _binary(chance: float) -> Values:
 
 
 def _graded(rng: Random) -> float:
-    return seeds.between(rng, 0, 8) / 8
+    return seeds.draw_between(rng, 0, 8) / 8
 
 
 def _always(value: float) -> Values:
@@ -76,7 +83,7 @@ def _scores(
         for at in range(n):
             item = f"i{at // per_item}"
             group = f"g{0 if heavy and at >= groups else at % groups}" if groups else ""
-            for repeat in range(seeds.between(rng, 1, repeats) if uneven else repeats):
+            for repeat in range(seeds.draw_between(rng, 1, repeats) if uneven else repeats):
                 yield _score(f"{prefix}{at}", item, repeat, group, rng, value, lost)
 
     return make
@@ -85,8 +92,8 @@ def _scores(
 def _score(
     task: str, item: str, repeat: int, group: str, rng: Random, value: Values, lost: float
 ) -> Score:
-    axes = {"level": seeds.choice(rng, ("low", "high"))}
-    if group and seeds.below(rng, 12):
+    axes = {"level": seeds.draw_one(rng, ("low", "high"))}
+    if group and seeds.draw_below(rng, 12):
         axes["group"] = group
     gone = rng.random() < lost
     return Score(
@@ -98,12 +105,12 @@ def _score(
 def _readings(rng: Random, value: Values) -> dict[str, Verdict]:
     strict = value(rng)
     parts = {"x": rng.random() * 10 - 2, "constant": 2.0}
-    if seeds.below(rng, 3):
-        parts["sometimes"] = float(seeds.below(rng, 3))
-    if seeds.below(rng, 2):
+    if seeds.draw_below(rng, 3):
+        parts["sometimes"] = float(seeds.draw_below(rng, 3))
+    if seeds.draw_below(rng, 2):
         parts["huge"] = 1e300 * rng.random()
     readings = {"strict": _verdict(strict, parts, rng), "twin": _verdict(strict, {}, rng)}
-    if seeds.below(rng, 4):
+    if seeds.draw_below(rng, 4):
         readings["mild"] = _verdict(min(1.0, strict + 0.25), {}, rng)
     return readings
 
@@ -113,8 +120,8 @@ def _verdict(value: float, parts: dict[str, float], rng: Random) -> Verdict:
         return Verdict(outcome="correct", value=value, parts=parts)
     second = Label(cause="state", native="later")
     first = Label(
-        cause=seeds.choice(rng, CAUSES),  # type: ignore[arg-type]
-        native=f"n{seeds.below(rng, 3)}", primary=seeds.below(rng, 9) > 0,
+        cause=seeds.draw_one(rng, CAUSES),  # type: ignore[arg-type]
+        native=f"n{seeds.draw_below(rng, 3)}", primary=seeds.draw_below(rng, 9) > 0,
     )  # fmt: skip
     return Verdict(outcome="incorrect", value=value, parts=parts, labels=(second, first))
 
@@ -178,17 +185,24 @@ ENDS = (
 
 def _figures() -> dict[str, Any]:
     told: dict[str, Any] = {
-        "decimal": {repr(x): figures.decimal(x) for x in NUMBERS},
+        "decimal": {repr(x): number_format.format_decimal(x) for x in NUMBERS},
         "decimal like": {
-            f"{x!r} like {y!r}": figures.decimal(x, like=y)
+            f"{x!r} like {y!r}": number_format.format_decimal(x, like=y)
             for x in (0.0, 0.5, -12.3456, 1e7, math.inf, -1e-6)
             for y in (0.0, 0.01, 0.5, 12.0, 1234.0, 1e7, 1e-6, math.nan)
         },
-        "chance": {repr(p): figures.chance(p) for p in CHANCES},
-        "count": [figures.count(n) for n in (0, 9, 999, 1000, 1234567)],
-        "percent": [figures.percent(x) for x in (0.0, 0.0004, 0.0005, 0.382, 0.99949, 1.0)],
-        "plain": figures.plain(f"a{figures.SPACE}b\u202fc"),
-        "words": [figures.BARE, figures.DASH, figures.MANY, figures.EVEN],
+        "chance": {repr(p): number_format.format_p_value(p) for p in CHANCES},
+        "count": [number_format.format_count(n) for n in (0, 9, 999, 1000, 1234567)],
+        "percent": [
+            number_format.format_percent(x) for x in (0.0, 0.0004, 0.0005, 0.382, 0.99949, 1.0)
+        ],
+        "plain": number_format.replace_special_spaces(f"a{number_format.NO_BREAK_SPACE}b\u202fc"),
+        "words": [
+            number_format.NO_INTERVAL_NOTE,
+            number_format.DASH,
+            number_format.FEWEST_ANSWERS,
+            number_format.SYMMETRY_TOLERANCE,
+        ],
     }
     for value, low, high in ENDS:
         for share in (True, False):
@@ -197,13 +211,13 @@ def _figures() -> dict[str, Any]:
                     name="x", value=value, low=low, high=high, share=share, partial=partial
                 )
                 told[f"{value} {low} {high} {'share' if share else 'number'} {partial}".strip()] = {
-                    "value": figures.value(estimate),
-                    "share": figures.share(estimate),
-                    "number": figures.number(estimate),
-                    "wide": figures.wide(estimate),
-                    "points": figures.points(estimate),
-                    "difference": figures.difference(estimate),
-                    "bare": figures.bare(estimate),
+                    "value": number_format.format_estimate(estimate),
+                    "share": number_format.format_share(estimate),
+                    "number": number_format.format_number(estimate),
+                    "wide": number_format.format_plus_minus(estimate),
+                    "points": number_format.format_points(estimate),
+                    "difference": number_format.format_difference(estimate),
+                    "bare": number_format.lacks_interval(estimate),
                 }
     return told
 
@@ -214,13 +228,14 @@ def _figures() -> dict[str, Any]:
 def _wilson() -> dict[str, Any]:
     pairs = [(k, n) for n in (0, 1, 2, 3, 10, 57, 1000) for k in sorted({0, 1, n // 2, n - 1, n})]
     found = {
-        f"{k} of {n} at {level}": plain(interval.wilson(k, n, level=level))
+        f"{k} of {n} at {level}": plain(confidence_intervals.wilson(k, n, level=level))
         for k, n in pairs
         if 0 <= k <= n
         for level in LEVELS
     }
     return found | {
-        f"{k} of {n}": tried(interval.wilson, k, n) for k, n in ((-1, 5), (6, 5), (1, 0))
+        f"{k} of {n}": tried(confidence_intervals.wilson, k, n)
+        for k, n in ((-1, 5), (6, 5), (1, 0))
     }
 
 
@@ -242,13 +257,15 @@ def _clusters() -> dict[str, tuple[list[float], list[float], list[str]]]:
         "next to 0": ([0.001] + [0.0] * 9, [1.0] * 10, list("abcdefghij")),
     }
     for n, g in ((4, 3), (9, 9), (30, 5), (30, 19), (40, 20), (60, 21), (100, 60)):
-        rng = seeds.of(15, f"{n} {g}", 0, "clusters")
-        totals = [float(seeds.between(rng, 0, 5)) for _ in range(n)]
-        hits = [seeds.between(rng, 0, 8) / 8 * total for total in totals]
-        made[f"{n} rows in {g}"] = hits, totals, [f"g{seeds.below(rng, g)}" for _ in range(n)]
+        rng = seeds.make_rng(15, f"{n} {g}", 0, "clusters")
+        totals = [float(seeds.draw_between(rng, 0, 5)) for _ in range(n)]
+        hits = [seeds.draw_between(rng, 0, 8) / 8 * total for total in totals]
+        made[f"{n} rows in {g}"] = hits, totals, [f"g{seeds.draw_below(rng, g)}" for _ in range(n)]
         made[f"{n} single rows {g}"] = (
-            [float(seeds.below(rng, 2)) for _ in range(n)], [1.0] * n, [f"{i}" for i in range(n)]
-        )  # fmt: skip
+            [float(seeds.draw_below(rng, 2)) for _ in range(n)],
+            [1.0] * n,
+            [f"{i}" for i in range(n)],
+        )
     return made
 
 
@@ -256,23 +273,27 @@ def _ratio() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, (hits, totals, groups) in _clusters().items():
         for level in LEVELS:
-            found[f"{name} at {level}"] = tried(interval.ratio, hits, totals, groups, level=level)
+            found[f"{name} at {level}"] = tried(
+                confidence_intervals.ratio_interval, hits, totals, groups, level=level
+            )
         sizes = np.array([totals.count(x) for x in set(totals)], dtype=float)
         found[f"{name}: Kish, codes"] = [
-            plain(interval.effective(np.sort(sizes))) if len(sizes) else None,
-            plain(interval.codes(groups)),
+            plain(confidence_intervals.effective_n_groups(np.sort(sizes))) if len(sizes) else None,
+            plain(confidence_intervals.group_codes(groups)),
         ]
         if name == "lengths":
             continue
         found[f"{name}: share"] = tried(_share, name, hits, totals, groups)
     holes = [1.0, math.nan, 2.0, 0.0, 1.0]
     over = [2.0, 2.0, math.nan, 0.0, 3.0]
-    found["share with holes"] = sparse(summary.share("x", holes, over, list("abcde")))
+    found["share with holes"] = sparse(
+        estimates.estimate_pooled_share("x", holes, over, list("abcde"))
+    )
     return found
 
 
 def _share(*given: Any) -> dict[str, Any]:
-    return sparse(summary.share(*given))
+    return sparse(estimates.estimate_pooled_share(*given))
 
 
 def _moments() -> dict[str, Any]:
@@ -282,7 +303,7 @@ def _moments() -> dict[str, Any]:
         (7, 3.5, 1.0), (1, 0.5, 0.25),
     )  # fmt: skip
     return {
-        f"{case} at {level}": tried(interval.moments, *case, level=level)
+        f"{case} at {level}": tried(confidence_intervals.moments_interval, *case, level=level)
         for case in cases
         for level in LEVELS
     }
@@ -291,11 +312,11 @@ def _moments() -> dict[str, Any]:
 def _bootstrap() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for n in (0, 5, 19, 20, 21, 50):
-        rng = seeds.of(15, f"{n}", 0, "bootstrap")
+        rng = seeds.make_rng(15, f"{n}", 0, "bootstrap")
         columns = {
             "skewed": [rng.random() ** 6 * 100 for _ in range(n)],
             "signed": [rng.random() - 0.5 for _ in range(n)],
-            "binary": [float(seeds.below(rng, 2)) for _ in range(n)],
+            "binary": [float(seeds.draw_below(rng, 2)) for _ in range(n)],
             "alike": [3.25] * n,
             "zero": [0.0] * n,
             "huge": [1e300 * rng.random() for _ in range(n)],
@@ -303,22 +324,28 @@ def _bootstrap() -> dict[str, Any]:
             "one apart": [0.0] * (n - 1) + [1.0] if n else [],
             "tiny": [1e-300 * rng.random() for _ in range(n)],
         }
-        over = [float(seeds.below(rng, 3)) for _ in range(n)]
+        over = [float(seeds.draw_below(rng, 3)) for _ in range(n)]
         names = [f"{i}" for i in range(n)]
         for name, values in columns.items():
-            found[f"{n} {name}"] = plain(interval.bootstrap(values, names))
+            found[f"{n} {name}"] = plain(confidence_intervals.bootstrap_interval(values, names))
             found[f"{n} {name}, level 0.8, 500 draws, seed 3"] = plain(
-                interval.bootstrap(values, names, level=0.8, draws=500, seed=3)
+                confidence_intervals.bootstrap_interval(values, names, level=0.8, draws=500, seed=3)
             )
-            found[f"{n} {name} over counts"] = plain(interval.bootstrap(values, names, over=over))
+            found[f"{n} {name} over counts"] = plain(
+                confidence_intervals.bootstrap_interval(values, names, over=over)
+            )
             found[f"{n} {name} over ones"] = plain(
-                interval.bootstrap(values, names, over=[x + 1 for x in over])
+                confidence_intervals.bootstrap_interval(values, names, over=[x + 1 for x in over])
             )
             paired_up = [f"{i // 2}" for i in range(n)]
-            found[f"{n} {name} in pairs"] = plain(interval.bootstrap(values, paired_up))
-    rng = seeds.of(15, "many", 0, "bootstrap")
+            found[f"{n} {name} in pairs"] = plain(
+                confidence_intervals.bootstrap_interval(values, paired_up)
+            )
+    rng = seeds.make_rng(15, "many", 0, "bootstrap")
     many = [rng.random() ** 3 for _ in range(2500)]
-    found["2500 in several blocks"] = plain(interval.bootstrap(many, range(2500)))
+    found["2500 in several blocks"] = plain(
+        confidence_intervals.bootstrap_interval(many, range(2500))
+    )
     return found
 
 
@@ -326,13 +353,17 @@ def _bootstrap() -> dict[str, Any]:
 
 
 def _columns(name: str, scores: list[Score]) -> dict[str, Any]:
-    rules = {rule: columns(scores, rule) for rule in ("strict", "twin", "mild")}
+    rules = {rule: gather_columns(scores, rule) for rule in ("strict", "twin", "mild")}
     whole = rules["strict"]
     told: dict[str, Any] = {
         "rows": {rule: len(each) for rule, each in rules.items()},
-        "distinct": {rule: len(each) for rule, each in distinct(rules).items()},
-        "same": [same(whole, rules["twin"]), same(whole, rules["mild"]), same(whole, whole)],
-        "groups": summary.groups(whole),
+        "distinct": {rule: len(each) for rule, each in merge_equal_rules(rules).items()},
+        "same": [
+            have_equal_values(whole, rules["twin"]),
+            have_equal_values(whole, rules["mild"]),
+            have_equal_values(whole, whole),
+        ],
+        "groups": estimates.count_groups(whole),
         "unknown": [plain(whole.part("no such")), plain(whole.axis("no such"))][: len(whole)],
     }
     if len(whole) <= 25:
@@ -349,16 +380,16 @@ def _held(each: Columns) -> dict[str, Any]:
 
 def _summary(each: Columns) -> dict[str, Any]:
     told: dict[str, Any] = {
-        "mean": sparse(summary.mean(each, "mean")),
-        "noise": sparse(summary.noise(each)),
-        "noise named": summary.noise(each, "other").name,
+        "mean": sparse(estimates.estimate_mean(each, "mean")),
+        "noise": sparse(estimates.estimate_repeat_noise(each)),
+        "noise named": estimates.estimate_repeat_noise(each, "other").name,
     }
     for part in ("x", "constant", "sometimes", "huge", "no such"):
-        told[f"average {part}"] = sparse(summary.average(each, part))
+        told[f"average {part}"] = sparse(estimates.estimate_part_average(each, part))
     for k in (1, 2, 3, 4, 6):
         for every in (True, False):
             name = f"pass{'^' if every else '@'}{k}"
-            told[name] = sparse(summary.passes(each, k, name, every=every))
+            told[name] = sparse(estimates.estimate_pass_rate(each, k, name, every=every))
     return told
 
 
@@ -381,10 +412,10 @@ SIDES = (
 def _paired(held: dict[str, Columns]) -> Iterator[tuple[str, Any]]:
     for one, other in SIDES:
         a, b = held[one], held[other]
-        yield f"{one} | {other}", _pair(paired(a, b, name="difference"))
-        yield f"{other} | {one}, seed 3", _pair(paired(b, a, seed=3))
+        yield f"{one} | {other}", _pair(compare_paired(a, b, name="difference"))
+        yield f"{other} | {one}, seed 3", _pair(compare_paired(b, a, seed=3))
         for part in ("x", "sometimes"):
-            yield f"{one} | {other}: {part}", _pair(paired(a, b, part=part, share=False))
+            yield f"{one} | {other}: {part}", _pair(compare_paired(a, b, part=part, share=False))
 
 
 def _pair(found: Any) -> dict[str, Any]:
@@ -402,7 +433,7 @@ def _tests() -> dict[str, Any]:
     )
     counts = ((0, 0), (1, 0), (0, 6), (5, 5), (3, 12), (40, 61), (400, 450))
     return {
-        "holm": {f"{each}": holm(each) for each in ps},
+        "holm": {f"{each}": holm_adjusted(each) for each in ps},
         "McNemar": {f"{one}, {other}": plain(mcnemar(one, other)) for one, other in counts},
     }
 
@@ -422,17 +453,20 @@ def _agreement() -> dict[str, Any]:
         "holes": [[1.0, 2.0, hole, 4.0], [1.5, hole, 3.0, 4.0], [hole, 2.5, 3.0, 1.0]],
         "no units": [[], []],
     }
-    rng = seeds.of(15, "raters", 0, "agreement")
+    rng = seeds.make_rng(15, "raters", 0, "agreement")
     tables["seeded"] = [
-        [float(seeds.between(rng, 1, 5)) if seeds.below(rng, 5) else hole for _ in range(30)]
+        [
+            float(seeds.draw_between(rng, 1, 5)) if seeds.draw_below(rng, 5) else hole
+            for _ in range(30)
+        ]
         for _ in range(4)
     ]
     found = {}
     for name, table in tables.items():
         ratings = np.array(table)
         found[name] = {
-            "pairs": plain(agreement.pairs(ratings)),
-            "difference": agreement.difference(ratings),
-            "alpha": agreement.alpha(ratings),
+            "pairs": plain(rater_agreement.rater_pairs(ratings)),
+            "difference": rater_agreement.mean_difference(ratings),
+            "alpha": rater_agreement.krippendorff_alpha(ratings),
         }
     return found

@@ -15,11 +15,19 @@ from tests.golden.plain import plain, tried
 from tests.golden.screens import Screen
 
 import toolmark as tm
-from toolmark.runs import card, dataset, jsonl, lifecycle, plan, request
-from toolmark.runs.episodes import Episodes
-from toolmark.runs.jsonl import Place
-from toolmark.runs.store import Run
-from toolmark.types import Record, Sampling, Score, Task
+from toolmark.core.records import Record, Sampling, Score, Task
+from toolmark.runs import (
+    data_card,
+    dataset_folder,
+    record_files,
+    run_lifecycle,
+    run_plan,
+    run_request,
+    task_selection,
+)
+from toolmark.runs.episode_records import EpisodeRecords
+from toolmark.runs.record_files import RecordLocation
+from toolmark.runs.run_store import Run
 
 SMALL = {"core": 3, "depth": 2, "connected": 2, "graphs": 4, "seed": 5}
 MODEL = "test/faulty?class=incorrect&rate=0.6"
@@ -33,7 +41,7 @@ def record(folder: Path) -> dict[str, Any]:
     """Return what becomes of each folder when it is read, scored and continued."""
     base = tm.run(tm.load("funcbench", **SMALL), MODEL, log_dir=folder / "base").path
     made = folder / "made"
-    dataset.write(made, tm.load("funcbench", **SMALL))
+    dataset_folder.write_dataset(made, tm.load("funcbench", **SMALL))
     return {
         "folders": {name: _folder(folder / "runs", name, base, change)
                     for name, change in DAMAGES.items()},
@@ -175,21 +183,29 @@ def _frozen(base: Path) -> str:
 
 def _places(base: Path) -> dict[str, Any]:
     """Return what is read at places: those of the records, and others."""
-    episodes = Episodes(base)
-    places = episodes.places("scores")
+    episodes = EpisodeRecords(base)
+    places = episodes.locations("scores")
     first = next(iter(places.values()))
     wrong = {
-        "late": Place(first.offset + 1, first.length), "short": Place(first.offset, 9),
-        "beyond": Place(10**9, 5), "of nothing": Place(0, 0), "two": Place(0, 2 * first.length),
-    }  # fmt: skip
+        "late": RecordLocation(first.offset + 1, first.length),
+        "short": RecordLocation(first.offset, 9),
+        "beyond": RecordLocation(10**9, 5),
+        "of nothing": RecordLocation(0, 0),
+        "two": RecordLocation(0, 2 * first.length),
+    }
     tidy = Screen(base.parent).tidy
     return {
         "n": len(places),
-        "each": [tried(lambda: episodes.record_at("scores", each, Score).task)  # noqa: B023
-                 == task for (task, _), each in places.items()],
-        **{name: tidy.value(tried(lambda: episodes.record_at("scores", each, Score)))  # noqa: B023
-           for name, each in wrong.items()},
-    }  # fmt: skip
+        "each": [
+            tried(lambda: episodes.record_at("scores", each, Score).task)  # noqa: B023
+            == task
+            for (task, _), each in places.items()
+        ],
+        **{
+            name: tidy.value(tried(lambda: episodes.record_at("scores", each, Score)))  # noqa: B023
+            for name, each in wrong.items()
+        },
+    }
 
 
 def _said(said: Any) -> Any:
@@ -207,7 +223,7 @@ def _met(ask: Callable[[], Any]) -> Any:
 def _read(place: Path) -> Any:
     def ask(run: Run) -> dict[str, Any]:
         return {
-            "done": _met(lambda: sorted(run.done())),
+            "done": _met(lambda: sorted(run.completed_episodes())),
             "tasks": _met(lambda: [task.id for task in run.tasks()]),
             "one": _met(lambda: run.task("funcbench-c3-d2-k2-m0-g2").id),
             "verify": _met(run.verify),
@@ -250,9 +266,9 @@ SETS: dict[str, Change] = {
 
 def _making(path: Path, *, done: bool) -> None:
     """Leave a folder as a make that died does; `done`: all was written, and not moved yet."""
-    (path / dataset._STAGE).mkdir()
+    (path / dataset_folder._STAGING_FOLDER).mkdir()
     if done:
-        shutil.copy(path / "manifest.json", path / dataset._STAGE / "manifest.json")
+        shutil.copy(path / "manifest.json", path / dataset_folder._STAGING_FOLDER / "manifest.json")
     else:
         (path / "tasks.jsonl").unlink()
 
@@ -266,10 +282,14 @@ def _set(parent: Path, name: str, made: Path, change: Change) -> dict[str, Any]:
         return {"no such file": str(Path(str(error.filename)).name)}
     screen = Screen(parent)
     found: dict[str, Any] = {
-        "read": screen.tidy.value(_met(lambda: sorted(_files(dataset.read(place))))),
-        "verify": screen.tidy.value(_met(lambda: sorted(_files(dataset.verify(place))))),
+        "read": screen.tidy.value(
+            _met(lambda: sorted(_files(dataset_folder.read_manifest(place))))
+        ),
+        "verify": screen.tidy.value(
+            _met(lambda: sorted(_files(dataset_folder.verify_dataset(place))))
+        ),
         "write": screen.tidy.value(
-            _met(lambda: dataset.write(place, tm.load("funcbench", **SMALL)).n_tasks)
+            _met(lambda: dataset_folder.write_dataset(place, tm.load("funcbench", **SMALL)).n_tasks)
         ),
     }
     found["files"] = sorted(str(path.relative_to(place)) for path in place.rglob("*"))
@@ -283,8 +303,8 @@ def _files(manifest: Any) -> list[str]:
 def _cards() -> dict[str, Any]:
     """Return how a card tells of knobs that hold places of the machine."""
     knobs: Mapping[str, Any] = {"a": "/home/me/x.json", "b": ["/tmp/y", "z"], "c": 5, "d": "plain"}
-    blocks = [card._block(text) for text in ("a", "a `b` c", "``` x ````", "````", "")]
-    return {"placeless": plain(card.placeless(knobs)), "blocks": blocks}
+    blocks = [data_card._code_block(text) for text in ("a", "a `b` c", "``` x ````", "````", "")]
+    return {"placeless": plain(data_card.strip_folders(knobs)), "blocks": blocks}
 
 
 def _signs() -> dict[str, Any]:
@@ -294,21 +314,26 @@ def _signs() -> dict[str, Any]:
             "2026-01-02T02:04:05+00:00", "2026-01-02T04:04:06+01:00", "2026-01-02T03:04:05",
             "soon", "")  # fmt: skip
     found = {
-        f"{state} {pid} {at}": lifecycle.is_alive(
-            lifecycle.Sign(state=state, machine="another", pid=pid, born="1", at=at), now
+        f"{state} {pid} {at}": run_lifecycle.is_alive(
+            run_lifecycle.Heartbeat(state=state, machine="another", pid=pid, born="1", at=at), now
         )
-        for state in get_args(lifecycle.State) for pid in (0, 5) for at in ages
+        for state in get_args(run_lifecycle.RunState) for pid in (0, 5) for at in ages
     }  # fmt: skip
-    here = lifecycle._machine()
+    here = run_lifecycle._machine_id()
     own: dict[str, dict[str, Any]] = {
         "": {}, "another process": {"born": "1"}, "no birth": {"born": ""},
         "no process": {"pid": 2**22 + 1}, "ended": {"state": "finished"},
         "old": {"at": "2000-01-01T00:00:00+00:00"},
     }  # fmt: skip
     for name, given in own.items():
-        sign: dict[str, Any] = {"state": "running", "machine": here, "pid": os.getpid(),
-                "born": lifecycle._born(os.getpid()), "at": "soon"} | given  # fmt: skip
-        found[f"own {name}"] = lifecycle.is_alive(lifecycle.Sign(**sign))
+        sign: dict[str, Any] = {
+            "state": "running",
+            "machine": here,
+            "pid": os.getpid(),
+            "born": run_lifecycle._process_start(os.getpid()),
+            "at": "soon",
+        } | given
+        found[f"own {name}"] = run_lifecycle.is_alive(run_lifecycle.Heartbeat(**sign))
     return found
 
 
@@ -339,14 +364,14 @@ def _lines(folder: Path) -> dict[str, Any]:
         path = folder / f"{name}.lines"
         path.write_bytes(data)
         told: dict[str, Any] = {
-            "read": tried(lambda: [_short(x) for x in jsonl.records(path, Key)]),  # noqa: B023
+            "read": tried(lambda: [_short(x) for x in record_files.read_records(path, Key)]),  # noqa: B023
             "read whole": tried(
-                lambda: [_short(x) for x in jsonl.records(path, Key, whole=True)]  # noqa: B023
+                lambda: [_short(x) for x in record_files.read_records(path, Key, strict=True)]  # noqa: B023
             ),
         }
         for hold in (0, 40):
             path.write_bytes(data)
-            lines = jsonl.Lines(path, hold_bytes=hold)
+            lines = record_files.RecordAppender(path, buffer_bytes=hold)
             told[f"opened, {hold} held"] = path.stat().st_size
             lines.append(Key(task="z", repeat=1))
             told[f"appended, {hold} held"] = path.stat().st_size
@@ -357,10 +382,14 @@ def _lines(folder: Path) -> dict[str, Any]:
             told[f"closed, {hold} held"] = [path.stat().st_size, path.read_bytes()[-60:].decode()]
         found[name] = tidy.value(told)
     gone = folder / "gone.lines"
-    found["missing"] = tidy.value(tried(lambda: list(jsonl.records(gone, Key))))
-    found["missing, allowed"] = tried(lambda: list(jsonl.records(gone, Key, missing_ok=True)))
-    found["a folder"] = tidy.value(tried(lambda: list(jsonl.records(folder, Key))))
-    found["nowhere"] = tidy.value(tried(jsonl.Lines, folder / "no" / "such" / "place"))
+    found["missing"] = tidy.value(tried(lambda: list(record_files.read_records(gone, Key))))
+    found["missing, allowed"] = tried(
+        lambda: list(record_files.read_records(gone, Key, missing_ok=True))
+    )
+    found["a folder"] = tidy.value(tried(lambda: list(record_files.read_records(folder, Key))))
+    found["nowhere"] = tidy.value(
+        tried(record_files.RecordAppender, folder / "no" / "such" / "place")
+    )
     return found
 
 
@@ -404,10 +433,10 @@ def _selection() -> dict[str, Any]:
     found: dict[str, Any] = {}
     suite: Any = _Suite()
     for name, given in cases.items():
-        asked = plan.Plan(suite="x", model="m", dialect="d", **given)
+        asked = run_plan.Plan(suite="x", model="m", dialect="d", **given)
         for seed in (0, 7):
             found[f"{name}, seed {seed}"] = tried(
-                lambda: [task.id for task in plan.select(suite, asked, seed)]  # noqa: B023
+                lambda: [task.id for task in task_selection.select_tasks(suite, asked, seed)]  # noqa: B023
             )
         found[f"{name}, hash"] = asked.hash
     return found
@@ -428,14 +457,27 @@ def _requests(folder: Path) -> dict[str, Any]:
     )  # fmt: skip
     tidy = Screen(folder).tidy
     found: dict[str, Any] = {
-        **{f"body {json.dumps(each)}": tried(request.sampling, each) for each in body},
-        **{f"settings {each}": tried(request.sampling, None, **each) for each in settings},
-        **{f"line {first} {more}": tried(request.line, first, **more) for first, more in lines},
-        **{f"time limit {x!r}": tried(request.time_limit, x)
-           for x in (None, 0, 0.001, 5, 1e8, 1.1e8, "5", -1)},
-        **{f"place {x!r}": tried(lambda x=x: str(request.place("log_dir", x)))
-           for x in ("a", Path("b"), 5, None)},
-    }  # fmt: skip
+        **{
+            f"body {json.dumps(each)}": tried(run_request.check_sampling_request, each)
+            for each in body
+        },
+        **{
+            f"settings {each}": tried(run_request.check_sampling_request, None, **each)
+            for each in settings
+        },
+        **{
+            f"line {first} {more}": tried(run_request.connection_settings, first, **more)
+            for first, more in lines
+        },
+        **{
+            f"time limit {x!r}": tried(run_request.check_time_limit, x)
+            for x in (None, 0, 0.001, 5, 1e8, 1.1e8, "5", -1)
+        },
+        **{
+            f"place {x!r}": tried(lambda x=x: str(run_request.check_path("log_dir", x)))
+            for x in ("a", Path("b"), 5, None)
+        },
+    }
     suite = tm.load("funcbench", **SMALL)
     plans: dict[str, dict[str, Any]] = {
         "plain": {}, "repeats": {"repeats": 0}, "repeats of text": {"repeats": "2"},
@@ -450,6 +492,6 @@ def _requests(folder: Path) -> dict[str, Any]:
             "repeats": 1, "limit": None, "sample": None, "dialect": "native",
         } | given  # fmt: skip
         model = whole.pop("model", "test/null")
-        made = tried(request.plan, suite, model, **whole)
+        made = tried(run_request.make_plan, suite, model, **whole)
         found[f"plan {name}"] = tidy.value(made)
     return found

@@ -18,8 +18,8 @@ from tests.servers import mcp_fault
 from tests.suites.m3 import bench
 
 import toolmark as tm
-from toolmark.runs import judging
-from toolmark.runs.store import Run
+from toolmark.runs import judge_panels
+from toolmark.runs.run_store import Run
 
 FAULT = str(Path(mcp_fault.__file__))
 # by task: steps of calls (server/tool, arguments)
@@ -99,7 +99,7 @@ def _says(completion: str, grounding: str) -> bench.Answer:
 def _watched() -> Iterator[list[Json]]:
     """Note the progress of judging after each answer."""
     noted: list[Json] = []
-    collect = judging.collect
+    collect = judge_panels.collect_judgements
 
     async def watched(*given: Any, **more: Any) -> Any:
         def note(seen: Any) -> None:
@@ -107,7 +107,7 @@ def _watched() -> Iterator[list[Json]]:
 
         return await collect(*given, **more | {"watch": note})
 
-    with mock.patch.object(judging, "collect", watched):
+    with mock.patch.object(judge_panels, "collect_judgements", watched):
         yield noted
 
 

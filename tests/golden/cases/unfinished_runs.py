@@ -16,10 +16,10 @@ from tests.golden.plain import tried
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.runs import finishing, identity, jsonl, tasks
+from toolmark.core.records import Record, Reply, Request, Verdict
+from toolmark.runs import code_hashes, record_files, run_finalization, task_files
+from toolmark.runs.run_store import Run
 from toolmark.runs.runner import Progress
-from toolmark.runs.store import Run
-from toolmark.types import Record, Reply, Request, Verdict
 
 
 class _Stuck(mini.Adder):
@@ -79,9 +79,9 @@ def _died(folder: Path) -> Any:
     """Return which files say who scored, where the process died while scores were replaced."""
     suite = mini.load(n=3)
     made = tm.run(suite, mini.Adder(), log_dir=folder)
-    with mock.patch.object(finishing, "write", side_effect=KeyboardInterrupt):
+    with mock.patch.object(run_finalization, "write_document", side_effect=KeyboardInterrupt):
         try:
-            finishing.rescore(made, suite.scorer)
+            run_finalization.rescore_run(made, suite.scorer)
         except KeyboardInterrupt:
             return sorted(each.name for each in made.path.iterdir())
     return "it did not die"
@@ -91,11 +91,13 @@ def _fails(folder: Path) -> Any:
     """Return what is said of a disk that does not take what was appended, at once and later."""
     folder.mkdir()
     path = folder / "lines.jsonl"
-    file = jsonl.Lines(path)
+    file = record_files.RecordAppender(path)
     line = Key(task="a")
     said = [tried(file.append, line), tried(file.sync)]
     said.append(tried(file.append, line))
-    with mock.patch.object(jsonl, "sync", side_effect=OSError(5, "Input/output error")):
+    with mock.patch.object(
+        record_files, "sync_descriptor", side_effect=OSError(5, "Input/output error")
+    ):
         said.append(tried(file.sync))
     said += [tried(file.append, line), tried(file.flush)]
     return Normaliser(folder).value({"said": said, "stored": path.read_text(encoding="utf-8")})
@@ -143,11 +145,14 @@ def _pushed(folder: Path) -> Any:
         name = _DRAFT.sub(r"\1", name)
         met.extend([name] if name not in met else [])
 
-    with mock.patch.object(jsonl, "sync", note), mock.patch.object(tasks, "sync", note):
+    with (
+        mock.patch.object(record_files, "sync_descriptor", note),
+        mock.patch.object(task_files, "sync_descriptor", note),
+    ):
         run = tm.run(mini.load(n=3), mini.Adder(), log_dir=folder)
-        finishing.rescore(run, mini.SCORER)
-        jsonl.write(folder / "durable.json", Key(task="a"))
-        jsonl.write(folder / "brief.json", Key(task="a"), durable=False)
+        run_finalization.rescore_run(run, mini.SCORER)
+        record_files.write_document(folder / "durable.json", Key(task="a"))
+        record_files.write_document(folder / "brief.json", Key(task="a"), durable=False)
     tidy = Normaliser(folder)
     return [tidy.text(name) for name in met]
 
@@ -160,7 +165,7 @@ def _hashed(folder: Path) -> Any:
     (folder / "mine.py").write_text(
         "import other\ntry:\n    from .helper import y\nexcept ImportError:\n    y = 2\n"
     )
-    return sorted(identity.spec_hashes(f"{folder / 'mine.py'}:load"))
+    return sorted(code_hashes.spec_hashes(f"{folder / 'mine.py'}:load"))
 
 
 def _forget(path: Path) -> None:

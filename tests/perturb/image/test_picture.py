@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageCms, ImageDraw, PngImagePlugin
 
-from toolmark.errors import DataError
-from toolmark.perturb.image import picture
+from toolmark.core.errors import DataError
+from toolmark.perturb.image import picture_file
 
 RED, BLUE = (250, 0, 0), (0, 0, 250)
 ORIENTATION = 0x0112
-FORMATS = picture.formats()
+FORMATS = picture_file.supported_formats()
 
 
 def saved(image: Image.Image, kind: str, **more: object) -> bytes:
@@ -88,14 +88,16 @@ REFUSED = {
 def test_what_the_library_reads_of_the_usual_kinds_is_read() -> None:
     always = {"PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "JPEG2000", "PPM"}
     assert set(FORMATS) == always | ({"AVIF"} & set(Image.OPEN))
-    assert {".jpg", ".jfif", ".jp2", ".tif", ".webp", ".ppm"} <= set(picture.suffixes())
+    assert {".jpg", ".jfif", ".jp2", ".tif", ".webp", ".ppm"} <= set(
+        picture_file.supported_suffixes()
+    )
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused_is_named_with_its_reason(name: str) -> None:
     data, why = REFUSED[name]
-    for ask in (picture.read, picture.size):
-        if ask is picture.size and name in ("half", "float", "long"):
+    for ask in (picture_file.decode_picture, picture_file.picture_size):
+        if ask is picture_file.picture_size and name in ("half", "float", "long"):
             continue  # their heads are whole, and tell the size
         with pytest.raises(DataError, match=f"^holiday.png: .*{why}"):
             ask(data, "holiday.png")
@@ -108,11 +110,18 @@ def test_a_cut_file_is_refused_or_whole(kind: str, data: st.DataObject) -> None:
     whole = saved(dotted(), kind)
     part = whole[: data.draw(st.integers(0, len(whole) - 1))]
     try:
-        found = picture.read(part, "cut")
+        found = picture_file.decode_picture(part, "cut")
     except DataError as error:
         assert str(error).startswith("cut: ")
     else:  # only what stands behind the pixels was lost
-        assert found.tobytes() == picture.read(whole, "whole").tobytes()
+        assert found.tobytes() == picture_file.decode_picture(whole, "whole").tobytes()
+
+
+def test_a_jpeg_2000_that_ends_anywhere_before_its_end_is_refused() -> None:
+    whole = saved(dotted(), "JPEG2000")
+    for n in range(0, len(whole) - 1, 7):
+        with pytest.raises(DataError, match=r"^cut: "):
+            picture_file.decode_picture(whole[:n], "cut")
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -123,16 +132,16 @@ def test_a_damaged_file_never_fails_in_another_way(kind: str, data: st.DataObjec
     for _ in range(data.draw(st.integers(1, 8))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     try:
-        found = picture.read(bytes(whole), "odd")
+        found = picture_file.decode_picture(bytes(whole), "odd")
     except DataError as error:
         assert str(error).startswith("odd: ")
     else:
-        assert found.mode == "RGB" and max(found.size) <= picture.LONGEST
+        assert found.mode == "RGB" and max(found.size) <= picture_file.MAX_SIDE_PX
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_one_pixel_is_a_picture(kind: str) -> None:
-    found = picture.read(saved(Image.new("RGB", (1, 1), RED), kind), "dot")
+    found = picture_file.decode_picture(saved(Image.new("RGB", (1, 1), RED), kind), "dot")
     assert found.size == (1, 1) and near(found, (0, 0), RED)
 
 
@@ -149,8 +158,8 @@ def test_every_orientation_is_turned_upright(kind: str, orientation: int) -> Non
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
     data = saved(stored, kind, exif=exif)
-    found = picture.read(data, "turned")
-    assert found.size == picture.size(data, "turned") == (96, 64)
+    found = picture_file.decode_picture(data, "turned")
+    assert found.size == picture_file.picture_size(data, "turned") == (96, 64)
     assert (
         near(found, (20, 14), RED) and near(found, (70, 14), BLUE) and near(found, (20, 50), BLUE)
     )
@@ -158,14 +167,14 @@ def test_every_orientation_is_turned_upright(kind: str, orientation: int) -> Non
 
 def test_colours_of_print_are_read() -> None:
     for kind in ("JPEG", "TIFF"):
-        found = picture.read(saved(dotted().convert("CMYK"), kind), "print")
+        found = picture_file.decode_picture(saved(dotted().convert("CMYK"), kind), "print")
         assert found.mode == "RGB" and near(found, (20, 14), RED) and near(found, (70, 50), BLUE)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "TIFF", "JPEG2000", "PPM"])
 def test_sixteen_bits_keep_their_brightness(kind: str) -> None:
     ramp = np.linspace(0, 0xFFFF, 256).astype(np.uint16).reshape(1, -1).repeat(4, 0)
-    found = np.asarray(picture.read(saved(Image.fromarray(ramp), kind), "deep"))
+    found = np.asarray(picture_file.decode_picture(saved(Image.fromarray(ramp), kind), "deep"))
     assert found.shape == (4, 256, 3)
     assert np.array_equal(found[0, :, 0], np.arange(256)) and np.ptp(found, axis=2).max() == 0
 
@@ -175,7 +184,7 @@ def test_the_first_frame_of_an_animation_counts(kind: str) -> None:
     other = Image.new("RGB", (96, 64), (0, 200, 0))
     data = saved(dotted(), kind, save_all=True, append_images=[other])
     assert Image.open(BytesIO(data)).n_frames == 2  # type: ignore[attr-defined]
-    assert near(picture.read(data, "film"), (20, 14), RED, 30)
+    assert near(picture_file.decode_picture(data, "film"), (20, 14), RED, 30)
 
 
 def test_what_is_transparent_lies_on_white() -> None:
@@ -189,7 +198,7 @@ def test_what_is_transparent_lies_on_white() -> None:
         (saved(palette, "PNG", transparency=nothing), RED),
         (saved(palette, "GIF", transparency=nothing), RED), (saved(grey, "PNG"), None),
     ):  # fmt: skip
-        found = picture.read(data, "clear")
+        found = picture_file.decode_picture(data, "clear")
         assert found.getpixel((7, 7)) == (255, 255, 255)
         assert at is None or near(found, (2, 2), at)
 
@@ -198,19 +207,19 @@ def test_what_is_transparent_lies_on_white() -> None:
 def test_large_pictures_are_bounded_in_every_mode(mode: str) -> None:
     large = dotted(4000, 1000).convert("RGB").convert(mode)
     kind = "TIFF" if mode in ("1", "P", "YCbCr") else "JPEG"
-    found = picture.read(saved(large, kind), "large")
-    assert found.size == (picture.LONGEST, 384) and found.mode == "RGB"
-    thin = picture.read(saved(Image.new("L", (1, 9000)), "PNG"), "thin")
-    assert thin.size == (1, picture.LONGEST)
+    found = picture_file.decode_picture(saved(large, kind), "large")
+    assert found.size == (picture_file.MAX_SIDE_PX, 384) and found.mode == "RGB"
+    thin = picture_file.decode_picture(saved(Image.new("L", (1, 9000)), "PNG"), "thin")
+    assert thin.size == (1, picture_file.MAX_SIDE_PX)
 
 
 def test_small_pictures_keep_every_pixel() -> None:
-    exact = dotted(picture.LONGEST, 40)
-    assert picture.read(saved(exact, "PNG"), "exact").tobytes() == exact.tobytes()
+    exact = dotted(picture_file.MAX_SIDE_PX, 40)
+    assert picture_file.decode_picture(saved(exact, "PNG"), "exact").tobytes() == exact.tobytes()
 
 
 def test_the_content_tells_what_it_is_and_not_the_name() -> None:
-    assert picture.read(saved(dotted(), "JPEG"), "really.png").size == (96, 64)
+    assert picture_file.decode_picture(saved(dotted(), "JPEG"), "really.png").size == (96, 64)
 
 
 def test_nothing_beside_the_pixels_is_passed_on() -> None:
@@ -225,9 +234,9 @@ def test_nothing_beside_the_pixels_is_passed_on() -> None:
         saved(dotted(), "WEBP", exif=exif, icc_profile=profile, xmp=b"<x>SECRET-PLACE</x>"),
     ):
         assert b"SECRET-PLACE" in data or b"Exif" in data
-        image = picture.read(data, "told")
-        for mime in (picture.JPEG, picture.PNG, picture.WEBP):
-            made = picture.written(image, mime)
+        image = picture_file.decode_picture(data, "told")
+        for mime in (picture_file.JPEG, picture_file.PNG, picture_file.WEBP):
+            made = picture_file.encode_picture(image, mime)
             assert b"SECRET-PLACE" not in made and b"Exif" not in made
             assert not set(Image.open(BytesIO(made)).info) & {"exif", "icc_profile", "comment"}
 
@@ -239,7 +248,13 @@ def test_edges_are_kept_exactly_and_the_rest_as_jpeg() -> None:
         ("edges=50/150", "image/png"),
         ("base", "image/jpeg"),
     ):
-        data, told = picture.encode(image, name)
+        data, told = picture_file.encode_variation(image, name)
         assert told == mime == Image.open(BytesIO(data)).get_format_mimetype()
-    assert Image.open(BytesIO(picture.encode(image, "edges")[0])).tobytes() == image.tobytes()
-    assert Image.open(BytesIO(picture.written(image, picture.WEBP))).tobytes() == image.tobytes()
+    assert (
+        Image.open(BytesIO(picture_file.encode_variation(image, "edges")[0])).tobytes()
+        == image.tobytes()
+    )
+    assert (
+        Image.open(BytesIO(picture_file.encode_picture(image, picture_file.WEBP))).tobytes()
+        == image.tobytes()
+    )

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter
 
-from toolmark import seeds
-from toolmark.errors import UsageError
-from toolmark.perturb.image import colour, cover, picture, variation
-from toolmark.perturb.image.box import Box
+from toolmark.core import seeds
+from toolmark.core.errors import UsageError
+from toolmark.perturb.image import colour_changes, occlusion, picture_file, picture_variations
+from toolmark.perturb.image.box_geometry import Box
 
 ALL = (
-    *variation.names(), "edges=50/150", "occlusion=0", "occlusion=1",
+    *picture_variations.variation_names(), "edges=50/150", "occlusion=0", "occlusion=1",
     "jitter=1", "jitter=3", "jitter=4",
 )  # fmt: skip
 CLUE: Box = (60.0, 40.0, 160.0, 80.0)
@@ -43,14 +43,18 @@ def scene(width: int = 300, height: int = 200) -> Image.Image:
     return image
 
 
-def vary(name: str, seed: int = 0, boxes: tuple[Box, ...] = (CLUE,)) -> variation.Varied:
-    return variation.vary(scene(), name, seeds.of(seed, "item", 0, name), boxes)
+def vary(
+    name: str, seed: int = 0, boxes: tuple[Box, ...] = (CLUE,)
+) -> picture_variations.VariedPicture:
+    return picture_variations.vary_picture(
+        scene(), name, seeds.make_rng(seed, "item", 0, name), boxes
+    )
 
 
 def digests(seed: int) -> Iterator[str]:
     for name in ALL:
         made = vary(name, seed)
-        data, mime = picture.encode(made.image, name)
+        data, mime = picture_file.encode_variation(made.image, name)
         told = f"{name} {made.boxes} {made.settings} {made.note} {mime}"
         yield f"{told} {hashlib.sha256(data).hexdigest()}"
 
@@ -79,7 +83,7 @@ def test_seeds_differ_where_something_is_drawn() -> None:
 def test_the_picture_given_is_never_changed(name: str) -> None:
     image = scene()
     before = image.tobytes()
-    made = variation.vary(image, name, seeds.of(0, "a", 0, name), (CLUE,))
+    made = picture_variations.vary_picture(image, name, seeds.make_rng(0, "a", 0, name), (CLUE,))
     assert image.tobytes() == before and made.image.mode == "RGB"
     assert all(isinstance(value, str | int | float) for value in made.settings.values())
     assert len(made.boxes) == 1
@@ -89,8 +93,13 @@ def test_the_picture_given_is_never_changed(name: str) -> None:
 def test_a_picture_of_one_pixel_is_varied(name: str) -> None:
     image = Image.new("RGB", (1, 1), (9, 99, 199))
     for boxes in ((), ((0.0, 0.0, 1.0, 1.0),)):
-        made = variation.vary(image, name, seeds.of(0, "a", 0, name), boxes)
-        assert picture.read(picture.encode(made.image, name)[0], name).size == made.image.size
+        made = picture_variations.vary_picture(image, name, seeds.make_rng(0, "a", 0, name), boxes)
+        assert (
+            picture_file.decode_picture(
+                picture_file.encode_variation(made.image, name)[0], name
+            ).size
+            == made.image.size
+        )
 
 
 def test_base_is_the_picture_itself() -> None:
@@ -123,7 +132,8 @@ def test_edges_are_those_of_opencv_and_lie_on_the_outline() -> None:
 def test_lower_thresholds_find_more_edges_and_are_told() -> None:
     image = scene().filter(ImageFilter.GaussianBlur(1))
     few, many = (
-        variation.vary(image, name, seeds.of(0, "a", 0, "")) for name in ("edges", "edges=10/20")
+        picture_variations.vary_picture(image, name, seeds.make_rng(0, "a", 0, ""))
+        for name in ("edges", "edges=10/20")
     )
     assert pixels(many.image).sum() > pixels(few.image).sum()
     assert few.settings["low"] == 100 and many.settings == {**few.settings, "low": 10, "high": 20}
@@ -136,7 +146,7 @@ def test_lower_thresholds_find_more_edges_and_are_told() -> None:
 @given(st.integers(0, 2**32))
 def test_no_jitter_is_weaker_than_one_of_lower_severity(seed: int) -> None:
     drawn = [vary(f"jitter={severity}", seed).settings for severity in (1, 2, 3, 4)]
-    for key in colour.Reach._fields:
+    for key in colour_changes.JitterRange._fields:
         sizes = [abs(float(one[key])) for one in drawn]
         assert sizes == sorted(sizes) and sizes[0] > 0
 
@@ -144,23 +154,23 @@ def test_no_jitter_is_weaker_than_one_of_lower_severity(seed: int) -> None:
 def test_greys_stay_grey_and_nothing_is_nothing() -> None:
     ramp = Image.linear_gradient("L").convert("RGB")
     for seed in range(20):
-        made, _ = colour.jitter(ramp, 4, seeds.of(seed, "a", 0, "jitter"))
+        made, _ = colour_changes.jitter_colours(ramp, 4, seeds.make_rng(seed, "a", 0, "jitter"))
         assert np.ptp(pixels(made), axis=2).max() <= 1
-    still = scene().convert("RGB", colour.matrix(0, 0, 0, 0))
+    still = scene().convert("RGB", colour_changes.colour_matrix(0, 0, 0, 0))
     assert np.abs(pixels(still) - pixels(scene())).max() <= 1
 
 
 def test_each_part_of_a_jitter_does_what_it_says() -> None:
     given_ = pixels(scene())
-    lighter = pixels(scene().convert("RGB", colour.matrix(0.1, 0, 0, 0)))
+    lighter = pixels(scene().convert("RGB", colour_changes.colour_matrix(0.1, 0, 0, 0)))
     inner = given_ < 200
     assert np.abs((lighter - given_)[inner] - 25.5).max() <= 1
-    flatter = pixels(scene().convert("RGB", colour.matrix(0, -0.5, 0, 0)))
+    flatter = pixels(scene().convert("RGB", colour_changes.colour_matrix(0, -0.5, 0, 0)))
     assert np.abs((flatter - 127.5) - (given_ - 127.5) / 2).max() <= 1.5
-    bleached = pixels(scene().convert("RGB", colour.matrix(0, 0, -1, 0)))
+    bleached = pixels(scene().convert("RGB", colour_changes.colour_matrix(0, 0, -1, 0)))
     assert np.ptp(bleached, axis=2).max() <= 1
     red = Image.new("RGB", (1, 1), (140, 60, 60))
-    turned = red.convert("RGB", colour.matrix(0, 0, 0, 120)).getpixel((0, 0))
+    turned = red.convert("RGB", colour_changes.colour_matrix(0, 0, 0, 120)).getpixel((0, 0))
     assert isinstance(turned, tuple) and turned.index(max(turned)) != 0
 
 
@@ -197,7 +207,7 @@ def test_an_occlusion_covers_its_share_of_the_clue(
 ) -> None:
     image = scene()
     share = percent / 100
-    made, _ = cover.over(image, share, seeds.of(seed, "a", 0, "cover"), boxes)
+    made, _ = occlusion.cover_clues(image, share, seeds.make_rng(seed, "a", 0, "cover"), boxes)
     clue, hidden = mask(boxes, image.size), covered(image, made)
     assert abs(hidden[clue].sum() - share * clue.sum()) <= 0.5 * len(boxes)
     left, top, right, bottom = zip(*boxes, strict=True)
@@ -214,7 +224,7 @@ def test_one_patch_is_straight_and_within_one_per_cent(
 ) -> None:
     image = scene()
     box = (30.0, 30.0, 30.0 + width, 30.0 + height)
-    made, side = cover.over(image, share, seeds.of(seed, "a", 0, "cover"), [box])
+    made, side = occlusion.cover_clues(image, share, seeds.make_rng(seed, "a", 0, "cover"), [box])
     hidden = covered(image, made)[30 : 30 + height, 30 : 30 + width]
     assert abs(hidden.mean() - share) <= 0.01
     lines = hidden if side in ("left", "right") else hidden.T
@@ -228,7 +238,7 @@ def test_one_patch_is_straight_and_within_one_per_cent(
 @given(clues(), st.integers(0, 99))
 def test_a_patch_beside_covers_no_clue(boxes: list[Box], seed: int) -> None:
     image = scene()
-    made, note = cover.beside(image, seeds.of(seed, "a", 0, "cover"), boxes)
+    made, note = occlusion.cover_next_to_clues(image, seeds.make_rng(seed, "a", 0, "cover"), boxes)
     hidden = covered(image, made)
     clue = np.zeros((200, 300), bool)
     for left, top, right, bottom in boxes:
@@ -248,7 +258,11 @@ def test_a_patch_beside_is_as_large_as_the_clue_and_next_to_it() -> None:
 
 def test_what_is_covered_is_gone_also_in_the_file() -> None:
     made = vary("occlusion=1")
-    seen = pixels(picture.read(picture.encode(made.image, "occlusion=1")[0], "a"))
+    seen = pixels(
+        picture_file.decode_picture(
+            picture_file.encode_variation(made.image, "occlusion=1")[0], "a"
+        )
+    )
     assert np.abs(seen[42:78, 62:158] - 128).max() <= 8  # nothing but the rim's ringing
 
 
@@ -279,7 +293,7 @@ def test_without_a_clue_the_middle_is_covered_and_said() -> None:
 )
 def test_a_name_that_is_none_is_told_with_what_would_be(name: str, told: str) -> None:
     with pytest.raises(UsageError) as caught:
-        variation.vary(scene(), name, seeds.of(0, "a", 0, ""))
+        picture_variations.vary_picture(scene(), name, seeds.make_rng(0, "a", 0, ""))
     assert told in str(caught.value)
 
 
@@ -293,11 +307,11 @@ def test_a_name_that_is_none_is_told_with_what_would_be(name: str, told: str) ->
     ],
 )  # fmt: skip
 def test_what_is_the_same_has_one_name(written: str, name: str) -> None:
-    assert variation.check(written) == name
+    assert picture_variations.normalise_variation(written) == name
 
 
 def test_table_2_has_its_eight_in_their_order() -> None:
-    assert variation.TABLE2 == (
+    assert picture_variations.TABLE_2_VARIATIONS == (
         "base", "crop-16:9", "crop-4:3", "resize-16:9", "resize-4:3", "gray", "edges", "red-green",
     )  # fmt: skip
-    assert variation.names()[:8] == variation.TABLE2
+    assert picture_variations.variation_names()[:8] == picture_variations.TABLE_2_VARIATIONS

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolmark.perturb.speech import chain, clip, room
-from toolmark.perturb.speech.clip import RATE, Clip
-from toolmark.perturb.speech.talkers import Talk
+from toolmark.perturb.speech import acoustic_chain, audio_clip, room_responses
+from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
+from toolmark.perturb.speech.double_talk import Talk
 
 TEXTS = (
     "book a table for five people at the harbour cafe tomorrow at seven",
@@ -36,28 +36,32 @@ def speech() -> tuple[Clip, ...]:
         path = Path(folder, "said.wav")
         for text, voice in zip(TEXTS, VOICES, strict=True):
             subprocess.run(["flite", "-voice", voice, "-t", text, "-o", path], check=True)
-            said = clip.levelled(clip.resampled(clip.read(path.read_bytes())))
-            quiet = np.zeros(RATE // 5, dtype=np.float32)
-            found.append(Clip(np.concatenate([quiet, said.samples, quiet]), RATE))
+            said = audio_clip.level_clip(
+                audio_clip.resample_clip(audio_clip.decode_clip(path.read_bytes()))
+            )
+            quiet = np.zeros(RATE_HZ // 5, dtype=np.float32)
+            found.append(Clip(np.concatenate([quiet, said.samples, quiet]), RATE_HZ))
     return tuple(found)
 
 
 @functools.cache
-def bank() -> chain.Bank:
+def bank() -> acoustic_chain.SoundBank:
     """Return all that the acoustic stage can draw from."""
     clips = speech()
     with tempfile.TemporaryDirectory() as folder:
-        rooms = room.bank(Path(folder), rooms=2)
+        rooms = room_responses.load_or_compute_rooms(Path(folder), rooms=2)
     talks = tuple(
         Talk(f"t{k}", one, text) for k, (one, text) in enumerate(zip(clips, TEXTS, strict=True))
     )
-    return chain.Bank(babble=clips, talks=talks, rooms=rooms)
+    return acoustic_chain.SoundBank(babble=clips, talks=talks, rooms=rooms)
 
 
 def made(seconds: float, seed: int = 0) -> Clip:
     """Return a synthetic utterance: noise in syllables, with pauses, levelled."""
     gen = np.random.Generator(np.random.PCG64(seed))
-    n = round(seconds * RATE)
-    t = np.arange(n) / RATE
+    n = round(seconds * RATE_HZ)
+    t = np.arange(n) / RATE_HZ
     on = (np.sin(2 * np.pi * (3 * t + gen.random())) > -0.3) & (t > 0.2) & (t < seconds - 0.2)
-    return clip.levelled(Clip((gen.standard_normal(n) * on * 0.1).astype(np.float32), RATE))
+    return audio_clip.level_clip(
+        Clip((gen.standard_normal(n) * on * 0.1).astype(np.float32), RATE_HZ)
+    )

@@ -13,18 +13,20 @@ import pytest
 import soundfile
 from tests.perturb.speech.spoken import TEXTS, bank, made, speech
 
-from toolmark import codec, seeds
-from toolmark.errors import UsageError
-from toolmark.perturb.speech import chain, clip, folders
-from toolmark.perturb.speech.clip import RATE, Clip
-from toolmark.perturb.speech.effect import MODULES
+from toolmark.core import json_codec, seeds
+from toolmark.core.errors import UsageError
+from toolmark.perturb.speech import acoustic_chain, audio_clip, sound_folders
+from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
+from toolmark.perturb.speech.effect_timeline import EFFECT_MODULES
 
-ALL = (*chain.CONDITIONS, "snr=20:babble", "loss@4+room@2+babble@1+event", "noisy+gsm")
+ALL = (*acoustic_chain.CONDITIONS, "snr=20:babble", "loss@4+room@2+babble@1+event", "noisy+gsm")
 QUICK = [name for name in ALL if name != "opus"]
 
 
-def _drawn(condition: str, k: int = 0) -> chain.Settings:
-    return chain.draw(condition, seeds.of(7, f"i{k}", 0, "acoustics"), bank())
+def _drawn(condition: str, k: int = 0) -> acoustic_chain.AcousticSettings:
+    return acoustic_chain.draw_settings(
+        condition, seeds.make_rng(7, f"i{k}", 0, "acoustics"), bank()
+    )
 
 
 @pytest.mark.parametrize("condition", ALL)
@@ -33,15 +35,21 @@ def test_the_same_twice_within_bounds_and_the_clip_is_left_alone(condition: str)
     before = said.samples.tobytes()
     drawn = _drawn(condition)
     assert drawn == _drawn(condition)
-    assert codec.decode(codec.encode(drawn), chain.Settings) == drawn
-    one, two = (chain.apply(said, drawn, bank()) for _ in range(2))
-    assert clip.wav(one.clip) == clip.wav(two.clip) and one.timeline == two.timeline
+    assert (
+        json_codec.decode_record(json_codec.encode_record(drawn), acoustic_chain.AcousticSettings)
+        == drawn
+    )
+    one, two = (acoustic_chain.apply_settings(said, drawn, bank()) for _ in range(2))
+    assert (
+        audio_clip.encode_wav(one.clip) == audio_clip.encode_wav(two.clip)
+        and one.timeline == two.timeline
+    )
     assert said.samples.tobytes() == before
-    assert one.clip.samples.dtype == np.float32 and one.clip.rate == RATE
+    assert one.clip.samples.dtype == np.float32 and one.clip.rate == RATE_HZ
     assert np.isfinite(one.clip.samples).all() and np.abs(one.clip.samples).max() <= 1
     for told in one.timeline:
         assert 0 <= told.start_s <= told.end_s <= one.clip.seconds + 1e-6
-        assert told.module in MODULES
+        assert told.module in EFFECT_MODULES
     starts = [told.start_s for told in one.timeline]
     assert starts == sorted(starts)
     if condition != "clean":
@@ -49,14 +57,16 @@ def test_the_same_twice_within_bounds_and_the_clip_is_left_alone(condition: str)
 
 
 def test_clean_is_the_clip_itself() -> None:
-    heard = chain.apply(speech()[0], _drawn("clean"), bank())
+    heard = acoustic_chain.apply_settings(speech()[0], _drawn("clean"), bank())
     assert np.array_equal(heard.clip.samples, speech()[0].samples) and not heard.timeline
 
 
 def _hashes(order: list[int]) -> dict[int, str]:
     return {
         k: hashlib.sha256(
-            clip.wav(chain.apply(speech()[k % 6], _drawn("noisy", k), bank()).clip)
+            audio_clip.encode_wav(
+                acoustic_chain.apply_settings(speech()[k % 6], _drawn("noisy", k), bank()).clip
+            )
         ).hexdigest()
         for k in order
     }
@@ -77,8 +87,8 @@ def test_bytes_do_not_depend_on_order_or_process() -> None:
 @pytest.mark.parametrize("n", [0, 1, 100])
 def test_tiny_clips_pass(condition: str, n: int) -> None:
     for value in (0.0, 0.3, 1.0):
-        tiny = Clip(np.full(n, value, dtype=np.float32), RATE)
-        heard = chain.apply(tiny, _drawn(condition), bank())
+        tiny = Clip(np.full(n, value, dtype=np.float32), RATE_HZ)
+        heard = acoustic_chain.apply_settings(tiny, _drawn(condition), bank())
         assert np.isfinite(heard.clip.samples).all()
         assert not n or np.abs(heard.clip.samples).max() <= 1
         for told in heard.timeline:
@@ -87,11 +97,11 @@ def test_tiny_clips_pass(condition: str, n: int) -> None:
 
 @pytest.mark.parametrize("condition", ["noisy", "harsh", "harsh+mu-law", "babble@4+event"])
 def test_silent_long_loud_and_broken_clips_pass(condition: str) -> None:
-    silent = Clip(np.zeros(3 * RATE, dtype=np.float32), RATE)
-    loud = Clip(np.sign(made(3).samples), RATE)
-    broken = Clip(np.full(RATE, np.nan, dtype=np.float32), RATE)
+    silent = Clip(np.zeros(3 * RATE_HZ, dtype=np.float32), RATE_HZ)
+    loud = Clip(np.sign(made(3).samples), RATE_HZ)
+    broken = Clip(np.full(RATE_HZ, np.nan, dtype=np.float32), RATE_HZ)
     for said in (silent, made(60), loud, broken, Clip(made(2).samples, 24_000)):
-        heard = chain.apply(said, _drawn(condition), bank())
+        heard = acoustic_chain.apply_settings(said, _drawn(condition), bank())
         assert np.isfinite(heard.clip.samples).all() and np.abs(heard.clip.samples).max() <= 1
         assert heard.clip.rate == said.rate
 
@@ -100,24 +110,26 @@ def test_an_event_is_heard_where_the_timeline_says_after_loops_jitter_and_a_cut(
     found = 0
     for k in range(30):
         condition = "event@4+loop@4+jitter@2+tail@1"
-        silent = Clip(np.full(4 * RATE, 1e-4, dtype=np.float32), RATE)
-        heard = chain.apply(silent, _drawn(condition, k), bank())
+        silent = Clip(np.full(4 * RATE_HZ, 1e-4, dtype=np.float32), RATE_HZ)
+        heard = acoustic_chain.apply_settings(silent, _drawn(condition, k), bank())
         told = next(e for e in heard.timeline if e.name == "event")
-        first = round(told.start_s * RATE)
+        first = round(told.start_s * RATE_HZ)
         if any(e.start_s - 0.2 < told.start_s < e.end_s + 0.2 for e in heard.timeline
                if e.name in ("stall", "gap", "loop")):  # fmt: skip
             continue
         found += 1
         after = heard.clip.samples[first : first + 1600]
-        assert clip.power(after) > 2 * clip.power(heard.clip.samples[first - 1600 : first])
+        assert audio_clip.mean_square(after) > 2 * audio_clip.mean_square(
+            heard.clip.samples[first - 1600 : first]
+        )
     assert found > 10
 
 
 def test_every_module_and_preset_does_what_it_is_called() -> None:
-    for module in MODULES:
+    for module in EFFECT_MODULES:
         names = {stage.name for k in range(40) for stage in _drawn(module, k).stages}
-        assert names == set(chain.OF[module])
-    for preset, (low, high) in chain.PRESETS.items():
+        assert names == set(acoustic_chain.MODULE_EFFECTS[module])
+    for preset, (low, high) in acoustic_chain.PRESET_SEVERITIES.items():
         drawn = [_drawn(preset, k) for k in range(60)]
         grades = {stage.severity for one in drawn for stage in one.stages}
         assert grades == set(range(low, high + 1))
@@ -134,8 +146,8 @@ def test_every_module_and_preset_does_what_it_is_called() -> None:
     ],
 )  # fmt: skip
 def test_a_family_is_its_conditions_without_their_strengths(condition: str, family: str) -> None:
-    assert chain.family(condition) == family
-    assert chain.family(family) == family
+    assert acoustic_chain.condition_family(condition) == family
+    assert acoustic_chain.condition_family(family) == family
 
 
 @pytest.mark.parametrize("name", ["talker", "bed", "event", "room", "loss", "overdrive"])
@@ -178,30 +190,34 @@ def test_unknown_conditions_say_what_there_is(condition: str, text: str) -> None
 
 @pytest.mark.parametrize(("condition", "text"), [("room", "rooms="), ("babble", "babble=")])
 def test_what_the_bank_lacks_is_named(condition: str, text: str) -> None:
-    rng = seeds.of(0, "x", 0, "")
+    rng = seeds.make_rng(0, "x", 0, "")
     with pytest.raises(UsageError, match=text):
-        chain.draw(condition, rng)
+        acoustic_chain.draw_settings(condition, rng)
     with pytest.raises(UsageError, match="the same bank"):
-        chain.apply(speech()[0], _drawn("talker"), bank()._replace(talks=()))
+        acoustic_chain.apply_settings(speech()[0], _drawn("talker"), bank()._replace(talks=()))
 
 
 def test_others_never_say_what_is_to_be_avoided() -> None:
     for k in range(50):
-        drawn = chain.draw("talker", seeds.of(k, "x", 0, ""), bank(), avoid=TEXTS[:5])
+        drawn = acoustic_chain.draw_settings(
+            "talker", seeds.make_rng(k, "x", 0, ""), bank(), avoid=TEXTS[:5]
+        )
         assert drawn.stages[0].values["talk"] == "t5"
 
 
 def test_recorded_noises_take_the_place_of_synthetic_ones(tmp_path: Path) -> None:
     hiss = np.random.Generator(np.random.PCG64(1)).standard_normal(48_000) * 0.1
     soundfile.write(tmp_path / "fan.wav", hiss, 48_000)
-    held = bank()._replace(noises=folders.scan(tmp_path).noises)
-    drawn = chain.draw("bed@2", seeds.of(0, "x", 0, ""), held)
+    held = bank()._replace(noises=sound_folders.scan_folder(tmp_path).noises)
+    drawn = acoustic_chain.draw_settings("bed@2", seeds.make_rng(0, "x", 0, ""), held)
     assert drawn.stages[0].values["noise"] == "file:fan.wav"
     said = speech()[0]
-    heard = chain.apply(said, drawn, held)
-    mask = clip.active(said)
+    heard = acoustic_chain.apply_settings(said, drawn, held)
+    mask = audio_clip.speech_mask(said)
     left = heard.clip.samples.astype(np.float64) - said.samples
-    found = 10 * np.log10(clip.power(said.samples, mask) / clip.power(left, mask))
+    found = 10 * np.log10(
+        audio_clip.mean_square(said.samples, mask) / audio_clip.mean_square(left, mask)
+    )
     assert found == pytest.approx(float(drawn.stages[0].values["snr_db"]), abs=0.1)
 
 
@@ -211,8 +227,8 @@ def test_an_optional_package_is_named_or_works_and_leaves_the_generators_alone()
     random.seed(1)
     np.random.seed(1)
     state = random.getstate(), repr(np.random.get_state())
-    one, two = (chain.apply(speech()[0], drawn, bank()) for _ in range(2))
-    assert clip.wav(one.clip) == clip.wav(two.clip)
+    one, two = (acoustic_chain.apply_settings(speech()[0], drawn, bank()) for _ in range(2))
+    assert audio_clip.encode_wav(one.clip) == audio_clip.encode_wav(two.clip)
     assert state == (random.getstate(), repr(np.random.get_state()))
     assert not np.array_equal(one.clip.samples[:8000], speech()[0].samples[:8000])
     for name in ("Compose", "sys", "NoSuch", "__init__", "os.system"):

@@ -9,12 +9,12 @@ import pytest
 import soundfile
 from tests.perturb.speech.spoken import made
 
-from toolmark.errors import DataError
-from toolmark.perturb.speech import clip
-from toolmark.perturb.speech.clip import RATE
+from toolmark.core.errors import DataError
+from toolmark.perturb.speech import audio_clip
+from toolmark.perturb.speech.audio_clip import RATE_HZ
 
 
-def _file(samples: np.ndarray, rate: int = RATE, kind: str = "WAV", coding: str = "") -> bytes:
+def _file(samples: np.ndarray, rate: int = RATE_HZ, kind: str = "WAV", coding: str = "") -> bytes:
     held = io.BytesIO()
     soundfile.write(held, samples, rate, format=kind, subtype=coding or None)
     return held.getvalue()
@@ -22,14 +22,14 @@ def _file(samples: np.ndarray, rate: int = RATE, kind: str = "WAV", coding: str 
 
 def test_channels_in_opposite_phase_do_not_cancel_out() -> None:
     said = made(1).samples
-    found = clip.own(_file(np.stack([said, -said], axis=1)))
+    found = audio_clip.decode_speech_clip(_file(np.stack([said, -said], axis=1)))
     assert np.abs(found.samples - said).max() < 1e-3
 
 
 def test_channels_are_mixed_and_a_silent_one_does_no_harm() -> None:
     said = made(1).samples
-    one = clip.read(_file(np.stack([said, said], axis=1)))
-    half = clip.read(_file(np.stack([np.zeros_like(said), said], axis=1)))
+    one = audio_clip.decode_clip(_file(np.stack([said, said], axis=1)))
+    half = audio_clip.decode_clip(_file(np.stack([np.zeros_like(said), said], axis=1)))
     assert np.abs(one.samples - said).max() < 1e-3
     assert np.abs(half.samples - said / 2).max() < 1e-3
 
@@ -40,32 +40,34 @@ def test_channels_are_mixed_and_a_silent_one_does_no_harm() -> None:
 )
 def test_rates_and_codings_are_read(rate: int, kind: str, coding: str) -> None:
     sound = 0.5 * np.sin(np.arange(rate) / 50)
-    found = clip.own(_file(sound, rate, kind, coding))
+    found = audio_clip.decode_speech_clip(_file(sound, rate, kind, coding))
     assert found.rate == rate and len(found.samples) == rate
 
 
 @pytest.mark.parametrize("data", [b"", b"RIFF", b"no sound at all" * 99, b"\x00" * 4096])
 def test_what_is_no_sound_is_named_without_the_name_of_an_object(data: bytes) -> None:
     with pytest.raises(DataError, match=r"^bad\.wav: ") as told:
-        clip.read(data, "bad.wav")
+        audio_clip.decode_clip(data, "bad.wav")
     assert "BytesIO" not in str(told.value) and "0x" not in str(told.value)
 
 
 @pytest.mark.parametrize(
     ("samples", "text"),
     [
-        (np.zeros(RATE), "silent"), (np.full(10, 0.5), "too short"),
-        (np.zeros((RATE, 2)), "silent"), (np.zeros(0), "no sound"),
-        (np.full(RATE, 0.1), "more than"),
+        (np.zeros(RATE_HZ), "silent"), (np.full(10, 0.5), "too short"),
+        (np.zeros((RATE_HZ, 2)), "silent"), (np.zeros(0), "no sound"),
+        (np.full(RATE_HZ, 0.1), "more than"),
     ],
 )  # fmt: skip
 def test_own_recordings_without_speech_or_without_end_are_refused(
     samples: np.ndarray, text: str
 ) -> None:
     with pytest.raises(DataError, match=rf"^mine\.wav: .*{text}"):
-        clip.own(_file(samples), "mine.wav", 0.5 if text == "more than" else 60)
+        audio_clip.decode_speech_clip(
+            _file(samples), "mine.wav", 0.5 if text == "more than" else 60
+        )
 
 
 def test_sound_that_is_not_finite_is_refused() -> None:
     with pytest.raises(DataError, match="no sound"):
-        clip.read(_file(np.full(RATE, np.nan), coding="FLOAT"))
+        audio_clip.decode_clip(_file(np.full(RATE_HZ, np.nan), coding="FLOAT"))

@@ -17,18 +17,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from toolmark.errors import (
+from toolmark.core import external_commands
+from toolmark.core.errors import (
     DataError,
     RateLimited,
     Rejected,
     Timeout,
-    Torn,
+    TornReply,
     Unavailable,
     UsageError,
 )
-from toolmark.perturb.speech import engines
-from toolmark.perturb.speech.clip import read
-from toolmark.perturb.speech.engines import cloud, espeak, festival, flite, mbrola, process
+from toolmark.perturb.speech.audio_clip import decode_clip
+from toolmark.perturb.speech.engines import (
+    engine_registry,
+    espeak,
+    festival,
+    flite,
+    mbrola,
+    speech_server,
+)
 from toolmark.perturb.speech.voice import Voice
 
 KEY = "sk-very-secret-0123456789"
@@ -36,8 +43,8 @@ KEY = "sk-very-secret-0123456789"
 
 def _voices(name: str) -> list[Voice]:
     try:
-        return engines.by_name(name).voices()
-    except engines.Missing as error:
+        return engine_registry.load_engine(name).voices()
+    except external_commands.NotInstalled as error:
         pytest.skip(str(error))
 
 
@@ -47,7 +54,7 @@ def _voices(name: str) -> list[Voice]:
 def test_what_outlives_its_time_is_killed_with_all_it_started(tmp_path: Path) -> None:
     script = "sleep 300 & echo $! > pids; echo $$ >> pids; wait"
     with pytest.raises(DataError, match=r"sh: not done after 0\.5 s; it was stopped"):
-        process.run(["sh", "-c", script], tmp_path, timeout_s=0.5)
+        external_commands.run_command(["sh", "-c", script], tmp_path, timeout_s=0.5)
     for pid in (tmp_path / "pids").read_text().split():
         for _ in range(100):
             if not _alive(int(pid)):
@@ -68,41 +75,45 @@ def test_a_call_sees_no_key_and_the_home_of_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOOLMARK_SPEECH_KEY", KEY)
-    said = process.run(["env"], tmp_path)
+    said = external_commands.run_command(["env"], tmp_path)
     assert KEY not in said
     assert f"HOME={tmp_path}" in said.splitlines()
 
 
 def test_text_reaches_the_command_as_data(tmp_path: Path) -> None:
-    assert process.run(["cat"], tmp_path, "-v; $(touch x)") == "-v; $(touch x)\n"
+    assert external_commands.run_command(["cat"], tmp_path, "-v; $(touch x)") == "-v; $(touch x)\n"
     assert not (tmp_path / "x").exists()
 
 
 def test_a_file_beyond_the_limit_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(external_commands, "MAX_OUTPUT_BYTES", 2**20)
     script = "sleep 0.3; head -c 4000000 /dev/zero > out.wav"
     with pytest.raises(DataError):
-        process.run(["sh", "-c", script], tmp_path)
+        external_commands.run_command(["sh", "-c", script], tmp_path)
     assert (tmp_path / "out.wav").stat().st_size <= 2**20
     with pytest.raises(DataError, match="more than"):
-        process.taken(tmp_path / "out.wav")
+        external_commands.read_output_file(tmp_path / "out.wav")
 
 
 def test_what_a_command_prints_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    printed = process.run(["sh", "-c", "head -c 4000000 /dev/zero | tr '\\0' x"], tmp_path)
+    printed = external_commands.run_command(
+        ["sh", "-c", "head -c 4000000 /dev/zero | tr '\\0' x"], tmp_path
+    )
     assert 0 < len(printed) <= 2**16
-    monkeypatch.setattr(process, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(external_commands, "MAX_OUTPUT_BYTES", 2**20)
     with pytest.raises(DataError):
-        process.run(["sh", "-c", "sleep 0.3; exec head -c 4000000 /dev/zero"], tmp_path)
+        external_commands.run_command(
+            ["sh", "-c", "sleep 0.3; exec head -c 4000000 /dev/zero"], tmp_path
+        )
 
 
 def test_a_failure_tells_status_and_reason(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="sh: failed with exit status 3: no such luck"):
-        process.run(["sh", "-c", "echo no such luck >&2; exit 3"], tmp_path)
+        external_commands.run_command(["sh", "-c", "echo no such luck >&2; exit 3"], tmp_path)
     with pytest.raises(DataError, match="wrote no sound"):
-        process.taken(tmp_path / "out.wav")
+        external_commands.read_output_file(tmp_path / "out.wav")
 
 
 # --- what is installed, and what a voice may be called ------------------------------------
@@ -124,8 +135,8 @@ def test_an_engine_that_lacks_names_its_package(
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.delenv("TOOLMARK_SPEECH_URL", raising=False)
-    with pytest.raises(engines.Missing, match=package):
-        engines.by_name(name).voices()
+    with pytest.raises(external_commands.NotInstalled, match=package):
+        engine_registry.load_engine(name).voices()
 
 
 @pytest.mark.parametrize("engine", ["espeak-ng", "espeak-bundled", "flite", "festival"])
@@ -147,7 +158,9 @@ def test_a_voice_is_one_of_a_list_never_a_path_or_code(
 ) -> None:
     voice = _voices(engine)[0]
     with pytest.raises(DataError, match="has no voice"):
-        engines.by_name(engine).speak("hello", msgspec.structs.replace(voice, name=name), tmp_path)
+        engine_registry.load_engine(engine).speak(
+            "hello", msgspec.structs.replace(voice, name=name), tmp_path
+        )
     assert not list(tmp_path.iterdir())
 
 
@@ -155,8 +168,8 @@ def test_words_are_never_scheme(tmp_path: Path) -> None:
     voice = _voices("festival")[-1]
     marker = tmp_path / "pwned"
     words = f'") (system "touch {marker}") (quit) ("'
-    attack = read(festival.speak(words, voice, _fresh(tmp_path, "a")))
-    plain = read(festival.speak("system touch and quit", voice, _fresh(tmp_path, "b")))
+    attack = decode_clip(festival.speak(words, voice, _fresh(tmp_path, "a")))
+    plain = decode_clip(festival.speak("system touch and quit", voice, _fresh(tmp_path, "b")))
     assert not marker.exists()
     assert attack.seconds > plain.seconds  # read out, path and all
 
@@ -168,7 +181,7 @@ def _fresh(folder: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("engine", ["espeak-ng", "espeak-bundled", "flite", "festival"])
 def test_pitch_moves_where_an_engine_says_it_can(engine: str, tmp_path: Path) -> None:
-    speaker = engines.by_name(engine)
+    speaker = engine_registry.load_engine(engine)
     for i, voice in enumerate(_voices(engine)[:5]):
         low, high = (
             speaker.speak("good morning", msgspec.structs.replace(voice, pitch=pitch), folder)
@@ -177,7 +190,7 @@ def test_pitch_moves_where_an_engine_says_it_can(engine: str, tmp_path: Path) ->
                 (0.7, _fresh(tmp_path, f"{i}h")),
             )
         )
-        assert (low != high) == speaker.pitched(voice.name)
+        assert (low != high) == speaker.can_set_pitch(voice.name)
 
 
 def test_espeak_lists_neither_relays_nor_robots() -> None:
@@ -193,10 +206,10 @@ def test_espeak_lists_neither_relays_nor_robots() -> None:
 def test_mbrola_speaks_or_says_what_it_wants(tmp_path: Path) -> None:
     try:
         voices = mbrola.voices()
-    except engines.Missing as error:
+    except external_commands.NotInstalled as error:
         assert "non-free" in str(error)
         return
-    assert read(mbrola.speak("hello", voices[0], tmp_path)).seconds > 0.2
+    assert decode_clip(mbrola.speak("hello", voices[0], tmp_path)).seconds > 0.2
 
 
 # --- Piper: what a command is given (no voice file is published with the project) -------------
@@ -239,23 +252,23 @@ def test_piper_gets_a_file_of_its_folder_and_no_noise(piper: Path) -> None:
     assert [voice.name for voice in voices] == ["en_GB-alan-low", "en_US-amy-medium"]
     assert [voice.accent for voice in voices] == ["en_GB", "en_US"]
     slow = msgspec.structs.replace(voices[1], rate=0.8)
-    out = engines.by_name("piper").speak("-h there", slow, _fresh(piper, "out"))
-    assert read(out).rate == 22050
+    out = engine_registry.load_engine("piper").speak("-h there", slow, _fresh(piper, "out"))
+    assert decode_clip(out).rate == 22050
     given = (piper / "given").read_text().split("\n")
     assert given[given.index("-m") + 1] == str(piper / "models" / "en_US-amy-medium.onnx")
     assert given[given.index("--length_scale") + 1] == "1.2500"
     assert given[given.index("--noise_scale") + 1] == given[given.index("--noise_w") + 1] == "0"
     assert (piper / "text").read_text() == "-h there\n"
     with pytest.raises(DataError, match="no voice"):
-        engines.by_name("piper").speak(
+        engine_registry.load_engine("piper").speak(
             "x", msgspec.structs.replace(slow, name="../models/de_DE-eva-low"), piper
         )
 
 
 def test_a_changed_voice_file_is_another_version(piper: Path) -> None:
-    before = engines.by_name("piper").version()
+    before = engine_registry.load_engine("piper").version()
     (piper / "models" / "en_GB-alan-low.onnx").write_bytes(b"trained anew")
-    assert engines.by_name("piper").version() != before
+    assert engine_registry.load_engine("piper").version() != before
 
 
 # --- a server ------------------------------------------------------------------------------
@@ -300,15 +313,15 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Server]:
     monkeypatch.setenv("TOOLMARK_SPEECH_VOICES", "ash, coral")
     monkeypatch.setenv("TOOLMARK_SPEECH_KEY", KEY)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setattr(cloud, "TRIES", 1)
+    monkeypatch.setattr(speech_server, "N_TRIES", 1)
     yield found
     found.shutdown()
     found.server_close()
 
 
 def _speak(tmp_path: Path) -> bytes:
-    voice = msgspec.structs.replace(cloud.voices()[1], rate=1.1)
-    return cloud.speak("hello", voice, tmp_path)
+    voice = msgspec.structs.replace(speech_server.voices()[1], rate=1.1)
+    return speech_server.speak("hello", voice, tmp_path)
 
 
 def test_a_server_is_asked_in_openais_words(server: _Server, tmp_path: Path) -> None:
@@ -341,7 +354,7 @@ def test_a_refusal_is_named_and_the_key_is_not(
 def test_a_server_that_is_busy_is_asked_again(
     server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cloud, "TRIES", 3)
+    monkeypatch.setattr(speech_server, "N_TRIES", 3)
     server.status, server.heads = 503, {"Retry-After": "0"}
     with pytest.raises(Unavailable):
         _speak(tmp_path)
@@ -358,17 +371,17 @@ def test_the_key_follows_no_redirect(server: _Server, tmp_path: Path) -> None:
 
 def test_a_torn_body_is_no_clip(server: _Server, tmp_path: Path) -> None:
     server.heads = {"Content-Length": str(len(server.body) + 1000)}
-    with pytest.raises(Torn):
+    with pytest.raises(TornReply):
         _speak(tmp_path)
 
 
 def test_a_body_without_end_and_a_server_that_sleeps_are_left(
     server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cloud, "MOST_BYTES", 1000)
-    with pytest.raises(Torn, match="longer than 1000 bytes"):
+    monkeypatch.setattr(speech_server, "MAX_BYTES", 1000)
+    with pytest.raises(TornReply, match="longer than 1000 bytes"):
         _speak(tmp_path)
-    monkeypatch.setattr(cloud, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(speech_server, "TIMEOUT_S", 0.2)
     server.wait_s = 1.0
     with pytest.raises(Timeout):
         _speak(tmp_path)
@@ -388,7 +401,7 @@ def test_nobody_at_home_is_unavailable(
 def test_only_plain_web_addresses_are_asked(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLMARK_SPEECH_URL", url)
     with pytest.raises(UsageError, match="TOOLMARK_SPEECH_URL"):
-        cloud.version()
+        speech_server.version()
 
 
 def test_a_number_in_the_address_is_asked_and_not_named(
@@ -424,5 +437,5 @@ def test_espeak_looks_for_no_sound_server(tmp_path: Path) -> None:
 
 def test_flite_knows_its_pitches() -> None:
     assert shutil.which("flite") is None or flite.version() != "unknown"
-    assert not flite.pitched("rms")
-    assert not flite.pitched("no such voice")
+    assert not flite.can_set_pitch("rms")
+    assert not flite.can_set_pitch("no such voice")

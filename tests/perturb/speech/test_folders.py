@@ -11,23 +11,23 @@ import numpy as np
 import pytest
 import soundfile
 
-from toolmark.errors import DataError
-from toolmark.perturb.speech import clip, folders, noise, room
-from toolmark.perturb.speech.clip import RATE
+from toolmark.core.errors import DataError
+from toolmark.perturb.speech import audio_clip, room_responses, sound_folders, synthetic_noise
+from toolmark.perturb.speech.audio_clip import RATE_HZ
 
 
-def _hiss(seconds: float, rate: int = RATE, channels: int = 1, seed: int = 0) -> np.ndarray:
+def _hiss(seconds: float, rate: int = RATE_HZ, channels: int = 1, seed: int = 0) -> np.ndarray:
     gen = np.random.Generator(np.random.PCG64(seed))
     return gen.standard_normal((round(seconds * rate), channels)) * 0.1
 
 
-def _put(path: Path, seconds: float = 1.0, rate: int = RATE, channels: int = 1) -> None:
+def _put(path: Path, seconds: float = 1.0, rate: int = RATE_HZ, channels: int = 1) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     soundfile.write(path, _hiss(seconds, rate, channels), rate)
 
 
-def _take(found: folders.Noise, n: int = RATE, seed: int = 0) -> clip.Samples:
-    return folders.take(found, n, RATE, noise.generator(seed))
+def _take(found: sound_folders.SoundStretch, n: int = RATE_HZ, seed: int = 0) -> audio_clip.Samples:
+    return sound_folders.draw_samples(found, n, RATE_HZ, synthetic_noise.noise_generator(seed))
 
 
 LAYOUTS = {
@@ -56,7 +56,7 @@ def test_a_corpus_is_told_by_its_folders(tmp_path: Path, corpus: str) -> None:
     for name in LAYOUTS[corpus]:
         _put(tmp_path / name)
     (tmp_path / "README.txt").write_text("no sound")
-    found = folders.scan(tmp_path)
+    found = sound_folders.scan_folder(tmp_path)
     assert found.corpus == corpus and not found.skipped
     assert sorted(one.name for one in found.noises) == sorted(LAYOUTS[corpus])
     if corpus in KINDS:
@@ -65,9 +65,11 @@ def test_a_corpus_is_told_by_its_folders(tmp_path: Path, corpus: str) -> None:
         uses = {one.name.rpartition("/")[2][:1]: one.use for one in found.noises}
         assert uses["n"] == "noise" and uses["r"] == "room"
         assert sum(one.use == "room" for one in found.noises) == 2
-        assert room.measured("r", folders.clip(found.noises[-1])).samples.any()
+        assert room_responses.response_from_recording(
+            "r", sound_folders.read_clip(found.noises[-1])
+        ).samples.any()
     for one in found.noises:
-        assert len(_take(one)) == RATE
+        assert len(_take(one)) == RATE_HZ
 
 
 def _chime5(root: Path) -> None:
@@ -87,12 +89,12 @@ def _chime5(root: Path) -> None:
 
 def test_a_session_gives_its_gaps_as_noise_and_its_words_as_talk(tmp_path: Path) -> None:
     _chime5(tmp_path)
-    found = folders.scan(tmp_path)
+    found = sound_folders.scan_folder(tmp_path)
     gaps = [(one.start_s, one.start_s + one.seconds) for one in found.noises if one.use == "noise"]
     assert gaps == [(0, 2.1), (pytest.approx(3.1), 5), (6, 10)]
     (talk,) = [one for one in found.noises if one.use == "talk"]
     assert talk.text == "could you pass the salt" and talk.start_s == 2.1
-    assert folders.clip(talk).seconds == pytest.approx(1.0, abs=1e-3)
+    assert sound_folders.read_clip(talk).seconds == pytest.approx(1.0, abs=1e-3)
     assert found.skipped == (("audio/dev/S09_P01.wav", "no transcription of its session"),)
 
 
@@ -100,7 +102,7 @@ def test_a_session_gives_its_gaps_as_noise_and_its_words_as_talk(tmp_path: Path)
 def test_a_broken_transcription_skips_the_session(tmp_path: Path, text: str) -> None:
     _chime5(tmp_path)
     (tmp_path / "transcriptions/dev/S02.json").write_text(text)
-    found = folders.scan(tmp_path)
+    found = sound_folders.scan_folder(tmp_path)
     assert all(one.use == "noise" for one in found.noises)
 
 
@@ -111,9 +113,9 @@ def _bad(root: Path) -> set[str]:
     (root / "junk.flac").write_bytes(bytes(range(256)) * 40)
     _put(root / "whole.wav", 1)
     (root / "head.wav").write_bytes((root / "whole.wav").read_bytes()[:44])
-    soundfile.write(root / "silent.wav", np.zeros(RATE), RATE)
-    soundfile.write(root / "short.wav", _hiss(0.05), RATE)
-    soundfile.write(root / "nan.wav", np.full(RATE, np.nan, "f4"), RATE, subtype="FLOAT")
+    soundfile.write(root / "silent.wav", np.zeros(RATE_HZ), RATE_HZ)
+    soundfile.write(root / "short.wav", _hiss(0.05), RATE_HZ)
+    soundfile.write(root / "nan.wav", np.full(RATE_HZ, np.nan, "f4"), RATE_HZ, subtype="FLOAT")
     soundfile.write(root / "slow.wav", _hiss(1), 1000)
     os.mkfifo(root / "pipe.wav")
     outside = root.parent / "outside.wav"
@@ -134,7 +136,7 @@ def test_bad_files_are_listed_with_their_reason_and_never_stop_the_scan(tmp_path
     root.mkdir()
     bad = _bad(root)
     (root / "inner.wav").symlink_to(root / "whole.wav")
-    found = folders.scan(root)
+    found = sound_folders.scan_folder(root)
     assert {name for name, _ in found.skipped} == bad
     assert all(reason for _, reason in found.skipped)
     assert dict(found.skipped)["pipe.wav"] == "no regular file"
@@ -143,17 +145,17 @@ def test_bad_files_are_listed_with_their_reason_and_never_stop_the_scan(tmp_path
 
 
 def test_odd_formats_are_read(tmp_path: Path) -> None:
-    soundfile.write(tmp_path / "stereo.wav", _hiss(1, channels=2), RATE)
-    soundfile.write(tmp_path / "eight.wav", _hiss(1), RATE, subtype="PCM_U8")
+    soundfile.write(tmp_path / "stereo.wav", _hiss(1, channels=2), RATE_HZ)
+    soundfile.write(tmp_path / "eight.wav", _hiss(1), RATE_HZ, subtype="PCM_U8")
     soundfile.write(tmp_path / "fast.wav", _hiss(1, 96_000), 96_000)
-    soundfile.write(tmp_path / "mis.wav", _hiss(1), RATE, format="FLAC")
+    soundfile.write(tmp_path / "mis.wav", _hiss(1), RATE_HZ, format="FLAC")
     one = _hiss(1)
-    soundfile.write(tmp_path / "against.wav", np.hstack([one, -one]), RATE)
-    found = folders.scan(tmp_path)
+    soundfile.write(tmp_path / "against.wav", np.hstack([one, -one]), RATE_HZ)
+    found = sound_folders.scan_folder(tmp_path)
     assert not found.skipped and len(found.noises) == 5
     for noise_ in found.noises:
         sound = _take(noise_)
-        assert len(sound) == RATE and 1e-3 < clip.power(sound) < 0.012
+        assert len(sound) == RATE_HZ and 1e-3 < audio_clip.mean_square(sound) < 0.012
         assert sound.tobytes() == _take(noise_).tobytes()
 
 
@@ -163,35 +165,37 @@ def test_an_hour_costs_no_more_memory_than_some_megabytes(tmp_path: Path) -> Non
         for _ in range(60):
             file.write(block)
     tracemalloc.start()
-    (found,) = folders.scan(tmp_path).noises
+    (found,) = sound_folders.scan_folder(tmp_path).noises
     assert found.seconds == 3600
-    assert len(_take(found, 5 * RATE)) == 5 * RATE
-    assert len(_take(found, 60 * RATE)) == 60 * RATE
+    assert len(_take(found, 5 * RATE_HZ)) == 5 * RATE_HZ
+    assert len(_take(found, 60 * RATE_HZ)) == 60 * RATE_HZ
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 32 * 2**20
 
 
 def test_short_noises_are_looped_without_a_step(tmp_path: Path) -> None:
-    t = np.arange(RATE) / RATE
-    soundfile.write(tmp_path / "tone.wav", 0.5 * np.sin(2 * np.pi * 100.3 * t), RATE)
-    (found,) = folders.scan(tmp_path).noises
-    sound = _take(found, 4 * RATE)
-    assert len(sound) == 4 * RATE
+    t = np.arange(RATE_HZ) / RATE_HZ
+    soundfile.write(tmp_path / "tone.wav", 0.5 * np.sin(2 * np.pi * 100.3 * t), RATE_HZ)
+    (found,) = sound_folders.scan_folder(tmp_path).noises
+    sound = _take(found, 4 * RATE_HZ)
+    assert len(sound) == 4 * RATE_HZ
     assert np.abs(np.diff(sound)).max() < 0.05
 
 
 def test_a_silent_place_is_not_taken(tmp_path: Path) -> None:
-    sound = np.zeros(20 * RATE)
-    sound[9 * RATE : 14 * RATE] = _hiss(5)[:, 0]
-    soundfile.write(tmp_path / "a.wav", sound, RATE)
-    (found,) = folders.scan(tmp_path).noises
-    assert sum(clip.power(_take(found, RATE, seed)) > 1e-6 for seed in range(20)) >= 18
+    sound = np.zeros(20 * RATE_HZ)
+    sound[9 * RATE_HZ : 14 * RATE_HZ] = _hiss(5)[:, 0]
+    soundfile.write(tmp_path / "a.wav", sound, RATE_HZ)
+    (found,) = sound_folders.scan_folder(tmp_path).noises
+    assert (
+        sum(audio_clip.mean_square(_take(found, RATE_HZ, seed)) > 1e-6 for seed in range(20)) >= 18
+    )
 
 
 def test_what_vanishes_or_changes_later_is_an_error_with_a_step(tmp_path: Path) -> None:
     _put(tmp_path / "a.wav")
-    (found,) = folders.scan(tmp_path).noises
+    (found,) = sound_folders.scan_folder(tmp_path).noises
     (tmp_path / "a.wav").write_text("changed")
     with pytest.raises(DataError, match="cannot be read any more"):
         _take(found)
@@ -203,4 +207,4 @@ def test_what_vanishes_or_changes_later_is_an_error_with_a_step(tmp_path: Path) 
 
 def test_no_folder_is_an_error() -> None:
     with pytest.raises(DataError, match="no folder"):
-        folders.scan(Path("/nowhere/at/all"))
+        sound_folders.scan_folder(Path("/nowhere/at/all"))

@@ -7,48 +7,53 @@ import pytest
 from msgspec import structs
 from tests.perturb.speech.spoken import TEXTS, bank, speech
 
-from toolmark import seeds
-from toolmark.perturb.speech import chain, clip, network
-from toolmark.perturb.speech.clip import RATE, Clip
-from toolmark.perturb.speech.effect import Effect
+from toolmark.core import seeds
+from toolmark.perturb.speech import acoustic_chain, audio_clip, network_faults
+from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
+from toolmark.perturb.speech.effect_timeline import Effect
 
 MIXTURES = (
-    *chain.PRESETS, "talker@4+snr=20", "event@4+rub@4", "talker@4+bed@4+event@4+rub@4",
+    *acoustic_chain.PRESET_SEVERITIES,
+    "talker@4+snr=20",
+    "event@4+rub@4",
+    "talker@4+bed@4+event@4+rub@4",
     "room@4+gain@4+talker@4+snr=0+event@4+rub@4",
-)  # fmt: skip
+)
 MIXED = ("talker", "bed", "event", "rub")
 
 
 def _said(k: int) -> Clip:
     """Return speech so quiet that no sum passes full scale: nothing is lowered as a whole."""
-    return Clip(speech()[k % 6].samples * np.float32(0.02), RATE)
+    return Clip(speech()[k % 6].samples * np.float32(0.02), RATE_HZ)
 
 
-def _drawn(condition: str, k: int) -> chain.Settings:
-    rng = seeds.of(k, "layers", 0, condition)
-    return chain.draw(condition, rng, bank(), avoid=(TEXTS[k % 6],))
+def _drawn(condition: str, k: int) -> acoustic_chain.AcousticSettings:
+    rng = seeds.make_rng(k, "layers", 0, condition)
+    return acoustic_chain.draw_settings(condition, rng, bank(), avoid=(TEXTS[k % 6],))
 
 
-def _after(said: Clip, settings: chain.Settings, many: int) -> Clip:
+def _after(said: Clip, settings: acoustic_chain.AcousticSettings, many: int) -> Clip:
     stages = settings.stages[:many]
-    return chain.apply(said, structs.replace(settings, stages=stages), bank()).clip
+    return acoustic_chain.apply_settings(
+        said, structs.replace(settings, stages=stages), bank()
+    ).clip
 
 
 def _span(told: Effect) -> slice:
-    return slice(round(told.start_s * RATE), round(told.end_s * RATE))
+    return slice(round(told.start_s * RATE_HZ), round(told.end_s * RATE_HZ))
 
 
-def _loud(added: clip.Samples, told: Effect, spoken: np.ndarray) -> float:
+def _loud(added: audio_clip.Samples, told: Effect, spoken: np.ndarray) -> float:
     """Return the mean square of what was added, as the docs say that it is measured."""
     part = added[_span(told)]
     if told.name == "bed":
-        return clip.power(added, spoken)
+        return audio_clip.mean_square(added, spoken)
     if told.name == "talker":
-        return clip.power(part, clip.active(Clip(part, RATE)))
+        return audio_clip.mean_square(part, audio_clip.speech_mask(Clip(part, RATE_HZ)))
     if told.name == "event":
         sums = np.concatenate(([0], np.cumsum(np.square(part, dtype=np.float64))))
         return float((sums[1600:] - sums[:-1600]).max()) / 1600 if len(part) >= 1600 else 0.0
-    return clip.power(part)
+    return audio_clip.mean_square(part)
 
 
 @pytest.mark.parametrize("condition", MIXTURES)
@@ -59,12 +64,12 @@ def test_every_layer_has_its_ratio_to_the_speech_alone(condition: str) -> None:
         names = [stage.name for stage in settings.stages]
         first = sum(name in ("room", "gain") for name in names)
         alone = _after(said, settings, first)
-        spoken = clip.active(alone)
+        spoken = audio_clip.speech_mask(alone)
         for at in range(first, len(names)):
             if names[at] not in MIXED:
                 break
             one = structs.replace(settings, stages=settings.stages[: at + 1])
-            heard = chain.apply(said, one, bank())
+            heard = acoustic_chain.apply_settings(said, one, bank())
             before = _after(said, settings, at).samples.astype(np.float64)
             added = (heard.clip.samples - before).astype(np.float32)
             layers = [e for e in heard.timeline if e.name == names[at]]
@@ -72,20 +77,20 @@ def test_every_layer_has_its_ratio_to_the_speech_alone(condition: str) -> None:
                 loud = _loud(added, told, spoken)
                 if not loud:  # too short an event to have its loudest 100 ms
                     continue
-                found = 10 * np.log10(clip.power(alone.samples, spoken) / loud)
+                found = 10 * np.log10(audio_clip.mean_square(alone.samples, spoken) / loud)
                 worst = max(worst, abs(float(found) - float(told.detail["snr_db"])))
                 seen.add(told.name)
     assert worst < 0.1
-    asked = {"bed", "talker"} if condition in chain.PRESETS else set()
+    asked = {"bed", "talker"} if condition in acoustic_chain.PRESET_SEVERITIES else set()
     assert seen >= asked and seen
 
 
-def _cut(said: Clip, heard: chain.Heard) -> tuple[float, float]:
+def _cut(said: Clip, heard: acoustic_chain.HeardClip) -> tuple[float, float]:
     """Return the seconds of speech that are gone from the end, and those of all speech."""
     put = sum(float(e.detail.get("inserted_s", 0)) for e in heard.timeline)
-    left = len(heard.clip.samples) - round(put * RATE)
-    spoken = np.flatnonzero(clip.active(said))
-    return (spoken[-1] + 1 - left) / RATE, (spoken[-1] + 1 - spoken[0]) / RATE
+    left = len(heard.clip.samples) - round(put * RATE_HZ)
+    spoken = np.flatnonzero(audio_clip.speech_mask(said))
+    return (spoken[-1] + 1 - left) / RATE_HZ, (spoken[-1] + 1 - spoken[0]) / RATE_HZ
 
 
 @pytest.mark.parametrize(
@@ -98,7 +103,7 @@ def test_a_tail_cuts_its_share_of_real_speech_under_any_noise(condition: str) ->
         said, settings = speech()[k % 6], _drawn(condition, k)
         if [stage.name for stage in settings.stages].count("tail") > 1:
             continue
-        heard = chain.apply(said, settings, bank())
+        heard = acoustic_chain.apply_settings(said, settings, bank())
         (told,) = [e for e in heard.timeline if e.name == "tail"]
         gone, whole = _cut(said, heard)
         assert gone == pytest.approx(float(told.detail["speech_s"]), abs=1e-3)
@@ -107,8 +112,8 @@ def test_a_tail_cuts_its_share_of_real_speech_under_any_noise(condition: str) ->
 
 
 def test_noise_without_speech_has_no_tail() -> None:
-    silent = Clip(np.zeros(2 * RATE, dtype=np.float32), RATE)
-    heard = chain.apply(silent, _drawn("snr=0:white+tail@4", 0), bank())
+    silent = Clip(np.zeros(2 * RATE_HZ, dtype=np.float32), RATE_HZ)
+    heard = acoustic_chain.apply_settings(silent, _drawn("snr=0:white+tail@4", 0), bank())
     assert [e.name for e in heard.timeline] == ["bed"]
     assert len(heard.clip.samples) == len(silent.samples)
 
@@ -118,14 +123,14 @@ def test_noise_without_speech_has_no_tail() -> None:
 def test_what_is_listed_has_happened_to_the_speech(name: str, severity: int) -> None:
     for k in range(150):
         said = speech()[k % 6]
-        spoken = clip.active(said)
-        heard = chain.apply(said, _drawn(f"{name}@{severity}", k), bank())
+        spoken = audio_clip.speech_mask(said)
+        heard = acoustic_chain.apply_settings(said, _drawn(f"{name}@{severity}", k), bank())
         assert not np.array_equal(heard.clip.samples, said.samples)
         put, hit = 0, False
         for told in heard.timeline:
             if told.name in ("gap", "stall"):
-                first = round(told.start_s * RATE) - put
-                put += round(float(told.detail.get("inserted_s", 0)) * RATE)
+                first = round(told.start_s * RATE_HZ) - put
+                put += round(float(told.detail.get("inserted_s", 0)) * RATE_HZ)
                 size = 640 if told.name == "stall" else _span(told).stop - _span(told).start
                 hit = hit or bool(spoken[first : first + size].any())
         assert hit
@@ -133,39 +138,41 @@ def test_what_is_listed_has_happened_to_the_speech(name: str, severity: int) -> 
 
 @pytest.mark.parametrize("name", ["loss", "jitter"])
 def test_what_did_nothing_is_not_listed(name: str) -> None:
-    silent = Clip(np.zeros(RATE, dtype=np.float32), RATE)
+    silent = Clip(np.zeros(RATE_HZ, dtype=np.float32), RATE_HZ)
     for k in range(40):
-        heard = chain.apply(silent, _drawn(f"{name}@1", k), bank())
+        heard = acoustic_chain.apply_settings(silent, _drawn(f"{name}@1", k), bank())
         assert not heard.timeline or len(heard.timeline) > 1
 
 
 def test_speech_moves_with_the_time_that_is_put_in() -> None:
     said = speech()[1]
-    alone = clip.alone(said)
+    alone = audio_clip.measure_speech(said)
     put = ((4000, 100), (4000, 20), (30_000, 7))
-    moved = network.carried(alone, put, len(said.samples) + 127)
+    moved = network_faults.shift_speech(alone, put, len(said.samples) + 127)
     marked = np.insert(said.samples, [4000] * 120 + [30_000] * 7, 9.0)
     assert np.array_equal(marked[moved.span], said.samples[alone.span])
     assert np.array_equal(marked[moved.mask], said.samples[alone.mask])
     assert moved.power == alone.power
-    shorter = network.carried(moved, (), 9000)
+    shorter = network_faults.shift_speech(moved, (), 9000)
     assert len(shorter.mask) == 9000 and shorter.span[-1] < 9000
 
 
 def test_what_is_cut_off_put_no_time_in() -> None:
     said = speech()[0]
     for k in range(30):
-        heard = chain.apply(said, _drawn("loop@4+jitter@4+tail@4", k), bank())
+        heard = acoustic_chain.apply_settings(said, _drawn("loop@4+jitter@4+tail@4", k), bank())
         for told in heard.timeline:
             inside = told.end_s - told.start_s
             assert float(told.detail.get("inserted_s", 0)) <= inside + 1e-5
 
 
 def test_a_codec_gets_sound_that_it_need_not_cut() -> None:
-    loud = Clip(speech()[0].samples * np.float32(8), RATE)
+    loud = Clip(speech()[0].samples * np.float32(8), RATE_HZ)
     settings = _drawn("mu-law", 0)
-    heard = chain.apply(loud, settings, bank())
-    quiet = chain.apply(Clip(loud.samples / np.float32(16), RATE), settings, bank())
+    heard = acoustic_chain.apply_settings(loud, settings, bank())
+    quiet = acoustic_chain.apply_settings(
+        Clip(loud.samples / np.float32(16), RATE_HZ), settings, bank()
+    )
     shape = [one.clip.samples / np.abs(one.clip.samples).max() for one in (heard, quiet)]
     assert np.abs(shape[0] - shape[1]).max() < 0.05
 
@@ -174,11 +181,11 @@ def test_a_codec_gets_sound_that_it_need_not_cut() -> None:
 def test_the_place_of_the_speech_is_known_under_any_noise(condition: str) -> None:
     for k in range(4):
         said = _said(k)
-        spoken = np.flatnonzero(clip.active(said)) / RATE
-        heard = chain.apply(said, _drawn(condition, k), bank())
+        spoken = np.flatnonzero(audio_clip.speech_mask(said)) / RATE_HZ
+        heard = acoustic_chain.apply_settings(said, _drawn(condition, k), bank())
         assert heard.span_s == pytest.approx((spoken[0], spoken[-1]), abs=1e-3)
 
 
 def test_silence_has_no_place_of_speech() -> None:
-    silent = Clip(np.zeros(RATE, dtype=np.float32), RATE)
-    assert chain.apply(silent, _drawn("snr=0:white", 0), bank()).span_s is None
+    silent = Clip(np.zeros(RATE_HZ, dtype=np.float32), RATE_HZ)
+    assert acoustic_chain.apply_settings(silent, _drawn("snr=0:white", 0), bank()).span_s is None

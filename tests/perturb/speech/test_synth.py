@@ -15,10 +15,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmark.errors import DataError, ToolmarkError, UsageError
-from toolmark.perturb.speech import engines, synth, voice
-from toolmark.perturb.speech.clip import LEVEL_DB, RATE, Clip, active, power, wav
-from toolmark.perturb.speech.engines import flite, process
+from toolmark.core import external_commands
+from toolmark.core.errors import DataError, ToolmarkError, UsageError
+from toolmark.perturb.speech import installed_voices, speech_synthesis
+from toolmark.perturb.speech.audio_clip import (
+    RATE_HZ,
+    SPEECH_LEVEL_DB,
+    Clip,
+    encode_wav,
+    mean_square,
+    speech_mask,
+)
+from toolmark.perturb.speech.engines import engine_registry, flite
 from toolmark.perturb.speech.voice import Voice
 
 LINE = "Book me a table for fifteen people in Austin, please."
@@ -27,8 +35,8 @@ OFFLINE = ("espeak-ng", "espeak-bundled", "flite", "festival")
 
 def _voices(engine: str) -> list[Voice]:
     try:
-        return engines.by_name(engine).voices()
-    except engines.Missing as error:
+        return engine_registry.load_engine(engine).voices()
+    except external_commands.NotInstalled as error:
         pytest.skip(str(error))
 
 
@@ -38,7 +46,7 @@ def _some() -> list[Voice]:
 
 
 def _level_db(clip: Clip) -> float:
-    return 10 * math.log10(power(clip.samples, active(clip)))
+    return 10 * math.log10(mean_square(clip.samples, speech_mask(clip)))
 
 
 # --- words ---------------------------------------------------------------------------------
@@ -47,12 +55,12 @@ def _level_db(clip: Clip) -> float:
 @given(st.text())
 def test_plain_words_are_one_printable_line_or_an_error(text: str) -> None:
     try:
-        words = synth.plain(text)
+        words = speech_synthesis.speakable_text(text)
     except DataError:
         return
     assert words.isascii() and words.isprintable() and words == words.strip()
     assert not set(words) & set("<>[]{}\\|`^~")
-    assert synth.plain(words) == words
+    assert speech_synthesis.speakable_text(words) == words
 
 
 @pytest.mark.parametrize(
@@ -73,7 +81,7 @@ def test_plain_words_are_one_printable_line_or_an_error(text: str) -> None:
     ],
 )
 def test_what_engines_would_obey_becomes_words(text: str, words: str) -> None:
-    assert synth.plain(text) == words
+    assert speech_synthesis.speakable_text(text) == words
 
 
 @pytest.mark.parametrize(
@@ -91,7 +99,7 @@ def test_what_engines_would_obey_becomes_words(text: str, words: str) -> None:
 def test_what_cannot_be_said_is_refused(text: str, why: str, tmp_path: Path) -> None:
     one = Voice(engine="flite", name="slt", speaker="slt")
     with pytest.raises(DataError, match=why):
-        synth.say(text, one, folder=tmp_path)
+        speech_synthesis.synthesise_clip(text, one, folder=tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -101,14 +109,14 @@ def test_what_cannot_be_said_is_refused(text: str, why: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("engine", OFFLINE)
 def test_equal_words_are_equal_bytes_and_one_level(engine: str, tmp_path: Path) -> None:
     for one in _voices(engine)[::97] if "espeak" in engine else _voices(engine):
-        first = synth.say(LINE, one, folder=tmp_path / "a")
-        again = synth.say(LINE, one, folder=tmp_path / "b")
-        kept = synth.say(LINE, one, folder=tmp_path / "a")
-        assert wav(first) == wav(again) == wav(kept)
-        assert first.rate == RATE
+        first = speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path / "a")
+        again = speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path / "b")
+        kept = speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path / "a")
+        assert encode_wav(first) == encode_wav(again) == encode_wav(kept)
+        assert first.rate == RATE_HZ
         peak = float(np.abs(first.samples).max())
-        assert abs(_level_db(first) - LEVEL_DB) < 0.1 or 0.98 < peak < 1
-        pad = int(synth.PAD_S * RATE)
+        assert abs(_level_db(first) - SPEECH_LEVEL_DB) < 0.1 or 0.98 < peak < 1
+        pad = int(speech_synthesis.PAD_S * RATE_HZ)
         assert not first.samples[:pad].any()
         assert not first.samples[-pad:].any()
         assert abs(float(first.samples.mean())) < 1e-3
@@ -118,7 +126,9 @@ def test_equal_words_are_equal_bytes_and_one_level(engine: str, tmp_path: Path) 
 def test_a_higher_rate_is_shorter(engine: str, tmp_path: Path) -> None:
     for one in _voices(engine)[:4]:
         lengths = [
-            synth.say(LINE, msgspec.structs.replace(one, rate=rate), folder=tmp_path).seconds
+            speech_synthesis.synthesise_clip(
+                LINE, msgspec.structs.replace(one, rate=rate), folder=tmp_path
+            ).seconds
             for rate in (0.85, 1.0, 1.2)
         ]
         assert lengths == sorted(lengths, reverse=True)
@@ -141,16 +151,16 @@ def test_text_is_read_out_whatever_it_looks_like(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for one in _some():
-        clip = synth.say(text, one, folder=tmp_path / "clips")
-        assert active(clip).any()
+        clip = speech_synthesis.synthesise_clip(text, one, folder=tmp_path / "clips")
+        assert speech_mask(clip).any()
     assert [path.name for path in tmp_path.iterdir()] == ["clips"]
     assert not list(tmp_path.rglob("pwned"))
 
 
 def test_a_long_text_is_said_to_its_end(tmp_path: Path) -> None:
-    long = " ".join(["this goes on and on."] * 150)[: synth.MOST_CHARS]
+    long = " ".join(["this goes on and on."] * 150)[: speech_synthesis.MAX_CHARS]
     for one in (_voices("espeak-ng")[0], _voices("flite")[1]):
-        assert synth.say(long, one, folder=tmp_path).seconds > 60
+        assert speech_synthesis.synthesise_clip(long, one, folder=tmp_path).seconds > 60
 
 
 @pytest.mark.parametrize(
@@ -168,7 +178,7 @@ def test_a_voice_that_is_none_is_refused(
 ) -> None:
     one = msgspec.structs.replace(_voices("flite")[0], **change)
     with pytest.raises(DataError, match=why):
-        synth.say(LINE, one, folder=tmp_path)
+        speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path)
     assert not list(tmp_path.rglob("*.wav"))
 
 
@@ -176,11 +186,11 @@ def test_silence_and_noise_that_is_no_sound_file_are_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = _voices("flite")[0]
-    mute = wav(Clip(np.zeros(RATE, dtype=np.float32), RATE))
+    mute = encode_wav(Clip(np.zeros(RATE_HZ, dtype=np.float32), RATE_HZ))
     for sound, why in ((mute, "gave silence"), (b"junk", "not a sound file"), (b"", "sound")):
         monkeypatch.setattr(flite, "speak", lambda *_, sound=sound: sound)
         with pytest.raises(DataError, match=why):
-            synth.say(LINE, one, folder=tmp_path)
+            speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path)
     assert not list(tmp_path.rglob("*.wav"))
 
 
@@ -203,37 +213,48 @@ def test_nothing_is_said_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     kal = {one.name: one for one in _voices("flite")}["kal16"]
     said = _counted(monkeypatch)
     jobs = [(text, kal) for text in ("one", "two", "one", "three", "two")] * 3
-    assert len(list(synth.many(jobs, folder=tmp_path, workers=4))) == 15
+    assert len(list(speech_synthesis.synthesise_many(jobs, folder=tmp_path, workers=4))) == 15
     assert sorted(said) == ["one", "three", "two"]
-    list(synth.many(jobs, folder=tmp_path, workers=2))
-    synth.say("  one ", kal, folder=tmp_path)
+    list(speech_synthesis.synthesise_many(jobs, folder=tmp_path, workers=2))
+    speech_synthesis.synthesise_clip("  one ", kal, folder=tmp_path)
     assert len(said) == 3
-    synth.say("one", msgspec.structs.replace(kal, rate=1.1), folder=tmp_path)
-    synth.say("one", msgspec.structs.replace(kal, pitch=0.6), folder=tmp_path)
+    speech_synthesis.synthesise_clip("one", msgspec.structs.replace(kal, rate=1.1), folder=tmp_path)
+    speech_synthesis.synthesise_clip(
+        "one", msgspec.structs.replace(kal, pitch=0.6), folder=tmp_path
+    )
     assert len(said) == 5
 
 
 def test_a_clip_that_is_torn_on_disk_is_made_again(tmp_path: Path) -> None:
     one = _voices("flite")[0]
-    whole = synth.say(LINE, one, folder=tmp_path)
+    whole = speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path)
     (path,) = tmp_path.rglob("*.wav")
     data = path.read_bytes()
     for torn in (b"", data[:30], data[:-100], b"\0" * len(data)):
         path.write_bytes(torn)
-        assert wav(synth.say(LINE, one, folder=tmp_path)) == wav(whole)
+        assert encode_wav(
+            speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path)
+        ) == encode_wav(whole)
         assert path.read_bytes() == data
 
 
 def test_workers_and_order_change_no_byte(tmp_path: Path) -> None:
     jobs = [(f"{LINE} {i}", one) for i, one in enumerate(_some())]
     one, two = (
-        [_bytes(clip) for clip in synth.many(jobs, folder=tmp_path / f"{n}", workers=n)]
+        [
+            _bytes(clip)
+            for clip in speech_synthesis.synthesise_many(jobs, folder=tmp_path / f"{n}", workers=n)
+        ]
         for n in (1, 2)
     )
     shuffled = jobs[:]
     random.Random(1).shuffle(shuffled)
     turned = dict(
-        zip(shuffled, synth.many(shuffled, folder=tmp_path / "s", workers=3), strict=True)
+        zip(
+            shuffled,
+            speech_synthesis.synthesise_many(shuffled, folder=tmp_path / "s", workers=3),
+            strict=True,
+        )
     )
     assert one == two == [_bytes(turned[job]) for job in jobs]
     names = [sorted(path.name for path in (tmp_path / f).rglob("*")) for f in ("1", "2", "s")]
@@ -242,16 +263,18 @@ def test_workers_and_order_change_no_byte(tmp_path: Path) -> None:
 
 def test_several_processes_may_share_a_folder(tmp_path: Path) -> None:
     one = _voices("flite")[0]
-    say = partial(synth.say, LINE, folder=tmp_path / "shared")
+    say = partial(speech_synthesis.synthesise_clip, LINE, folder=tmp_path / "shared")
     with ProcessPoolExecutor(3, mp_context=get_context("spawn")) as pool:
-        clips = [wav(clip) for clip in pool.map(say, [one] * 6)]
-    assert set(clips) == {wav(synth.say(LINE, one, folder=tmp_path / "alone"))}
+        clips = [encode_wav(clip) for clip in pool.map(say, [one] * 6)]
+    assert set(clips) == {
+        encode_wav(speech_synthesis.synthesise_clip(LINE, one, folder=tmp_path / "alone"))
+    }
     assert len([path for path in (tmp_path / "shared").rglob("*") if path.is_file()]) == 1
 
 
 def _bytes(clip: Clip | ToolmarkError) -> bytes:
     assert isinstance(clip, Clip)
-    return wav(clip)
+    return encode_wav(clip)
 
 
 def test_a_job_that_fails_is_an_error_in_its_place(
@@ -259,11 +282,15 @@ def test_a_job_that_fails_is_an_error_in_its_place(
 ) -> None:
     one = _voices("flite")[0]
     nobody = msgspec.structs.replace(one, engine="no such engine")
-    found = list(synth.many([("hi", one), ("", one), ("hi", nobody), ("ho", one)], folder=tmp_path))
+    found = list(
+        speech_synthesis.synthesise_many(
+            [("hi", one), ("", one), ("hi", nobody), ("ho", one)], folder=tmp_path
+        )
+    )
     assert [type(clip) for clip in found] == [Clip, DataError, UsageError, Clip]
-    hasty = {**(process.run.__kwdefaults__ or {}), "timeout_s": 0.001}
-    monkeypatch.setattr(process.run, "__kwdefaults__", hasty)
-    (late,) = synth.many([("never said before", one)], folder=tmp_path)
+    hasty = {**(external_commands.run_command.__kwdefaults__ or {}), "timeout_s": 0.001}
+    monkeypatch.setattr(external_commands.run_command, "__kwdefaults__", hasty)
+    (late,) = speech_synthesis.synthesise_many([("never said before", one)], folder=tmp_path)
     assert isinstance(late, DataError)
     assert "it was stopped" in str(late)
 
@@ -271,7 +298,9 @@ def test_a_job_that_fails_is_an_error_in_its_place(
 def test_leaving_early_stops_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = _voices("flite")[0]
     said = _counted(monkeypatch)
-    clips = synth.many([(f"number {i}", one) for i in range(200)], folder=tmp_path, workers=1)
+    clips = speech_synthesis.synthesise_many(
+        [(f"number {i}", one) for i in range(200)], folder=tmp_path, workers=1
+    )
     next(clips)
     clips.close()  # type: ignore[attr-defined]
     assert len(said) < 50
@@ -279,8 +308,12 @@ def test_leaving_early_stops_the_rest(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.long
 def test_every_voice_of_the_default_pool_speaks(tmp_path: Path) -> None:
-    voices = voice.available(missing="skip")
-    clips = list(synth.many([("yes, good morning", one) for one in voices], folder=tmp_path))
+    voices = installed_voices.available_voices(missing="skip")
+    clips = list(
+        speech_synthesis.synthesise_many(
+            [("yes, good morning", one) for one in voices], folder=tmp_path
+        )
+    )
     failed = [f"{one.name}: {clip}" for one, clip in zip(voices, clips, strict=True)
               if not isinstance(clip, Clip) or not 0.7 < clip.seconds < 5]  # fmt: skip
     assert not failed

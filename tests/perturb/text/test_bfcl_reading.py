@@ -8,12 +8,13 @@ from functools import lru_cache
 
 import pytest
 
-from toolmark import seeds
-from toolmark.perturb.text import disfluency, lexer, numerals, readout, spoken, survive
-from toolmark.perturb.text.disfluency import Guard
-from toolmark.perturb.text.facts import Fact, facts_of
-from toolmark.perturb.text.tables import COMPASS, MONTHS, UNITS
-from toolmark.suites.bfcl import data, multi_turn
+from toolmark.core import seeds
+from toolmark.language import number_words, spoken_forms, text_lexer, value_survival
+from toolmark.language.argument_facts import Fact, extract_facts
+from toolmark.language.value_words import COMPASS_NAMES, MONTH_NAMES, UNIT_NAMES
+from toolmark.official_bfcl import multi_turn_tasks, official_data
+from toolmark.perturb.text import disfluencies, spoken_rewrite
+from toolmark.perturb.text.disfluencies import Guard
 
 CATEGORIES = (
     "simple_python", "multiple", "parallel", "parallel_multiple", "live_simple", "live_multiple",
@@ -27,13 +28,13 @@ def _requests() -> tuple[tuple[str, str, tuple[Fact, ...]], ...]:
     """Return (id, text, facts) of every turn that is no special one."""
     found = []
     for category in (*CATEGORIES, *MULTI):
-        read = multi_turn.read if category in MULTI else data.read
-        for task in read(data.fetch(), (category,))[0]:
+        read = multi_turn_tasks.read_tasks if category in MULTI else official_data.read_tasks
+        for task in read(official_data.fetch_wheel(), (category,))[0]:
             truth = (task.reference or {}).get("truth")
             for n, turn in enumerate(task.turns):
                 text = " ".join(m.text for m in turn.messages if m.role == "user")
-                facts = facts_of(truth[n] if category in MULTI else truth) if truth else ()
-                if not spoken.special(text):
+                facts = extract_facts(truth[n] if category in MULTI else truth) if truth else ()
+                if not spoken_rewrite.exclusion_reason(text):
                     found.append((task.id, text, facts))
     return tuple(found)
 
@@ -43,7 +44,7 @@ def _holding(pattern: str) -> Iterator[tuple[str, str, tuple[Fact, ...]]]:
 
 
 def _read(id: str, text: str, facts: tuple[Fact, ...]) -> str:
-    return spoken.rewrite(text, facts, seeds.of(0, id, 0, "spoken")).text
+    return spoken_rewrite.rewrite_request(text, facts, seeds.make_rng(0, id, 0, "spoken")).text
 
 
 DATED = (
@@ -57,7 +58,7 @@ def test_every_date_form_is_read_as_a_date() -> None:
     for id, text, facts in _holding(DATED):
         said = _read(id, text, facts).lower()
         dates = [m.group() for m in re.finditer(DATED, text)]
-        read = re.findall(rf"\b(?:{'|'.join(MONTHS)}) [a-z-]+(?:st|nd|rd|th),", said)
+        read = re.findall(rf"\b(?:{'|'.join(MONTH_NAMES)}) [a-z-]+(?:st|nd|rd|th),", said)
         assert len(read) >= len(dates), (id, said)
         n += len(dates)
     assert n > 130
@@ -75,19 +76,19 @@ def test_a_point_of_the_compass_is_no_unit() -> None:
     for id, text, facts in _holding(r"\d\.\d+°? ?[NSEW]\b"):
         said = _read(id, text, facts)
         assert not re.search(r"newton|watt|second", said), (id, said)
-        points = [COMPASS[m[1]] for m in re.finditer(r"\d\.\d+°? ?([NSEW])\b", text)]
+        points = [COMPASS_NAMES[m[1]] for m in re.finditer(r"\d\.\d+°? ?([NSEW])\b", text)]
         assert re.findall(r"\b(?:north|south|east|west)\b", said.lower()) == points
         n += len(points)
     assert n >= 20
 
 
 def test_every_unit_read_stands_behind_a_number_or_in_a_rate() -> None:
-    names = {form for forms in UNITS.values() for form in forms if " " not in form}
+    names = {form for forms in UNIT_NAMES.values() for form in forms if " " not in form}
     for id, text, facts in _holding(r"\d ?(?:N|A|V|J|W|K|C|L|T|s|h|l|m|g)\b"):
         said = set(re.findall(r"[a-z]+", _read(id, text, facts).lower()))
         meant = {
-            form for piece in re.findall(r"[A-Za-z]+", text) if piece in UNITS
-            for form in UNITS[piece]
+            form for piece in re.findall(r"[A-Za-z]+", text) if piece in UNIT_NAMES
+            for form in UNIT_NAMES[piece]
         }  # fmt: skip
         written = set(re.findall(r"[a-z]+", text.lower()))
         assert said & names <= meant | written | {"second"}, (id, said & names - meant)
@@ -155,7 +156,7 @@ def test_every_unit_read_stands_behind_a_number_or_in_a_rate() -> None:
 def test_a_reading_says_what_is_meant_and_can_be_read_back(written: str, said: str) -> None:
     facts = (Fact("p", (written,)),)
     assert _read("i", written, ()) == said
-    assert survive.state(written, said, facts[0]) == "kept"
+    assert value_survival.fact_state(written, said, facts[0]) == "kept"
 
 
 @pytest.mark.parametrize(
@@ -168,34 +169,44 @@ def test_a_reading_says_what_is_meant_and_can_be_read_back(written: str, said: s
     ],
 )  # fmt: skip
 def test_another_reading_is_not_taken_for_the_value(value: str, said: str) -> None:
-    assert survive.state(f"want {value} now", f"want {said} now", Fact("p", (value,))) == "lost"
+    assert (
+        value_survival.fact_state(f"want {value} now", f"want {said} now", Fact("p", (value,)))
+        == "lost"
+    )
 
 
 def test_a_value_may_be_read_with_its_stroke() -> None:
     for value, said in (("10/2026", "ten slash twenty twenty-six"), ("3/4", "three slash four")):
-        assert survive.state(f"by {value} now", f"by {said} now", Fact("p", (value,))) == "kept"
+        assert (
+            value_survival.fact_state(f"by {value} now", f"by {said} now", Fact("p", (value,)))
+            == "kept"
+        )
 
 
 def test_every_decade_is_read_back() -> None:
     for n in (*range(1100, 2100, 10), *range(20, 100, 10)):
-        said = f"the {numerals.decade(str(n))} again"
-        assert survive.spans(said, f"the {n}s")
-        assert not survive.spans(said, f"the {n + 10}s")
+        said = f"the {number_words.decade_words(str(n))} again"
+        assert value_survival.value_spans(said, f"the {n}s")
+        assert not value_survival.value_spans(said, f"the {n + 10}s")
 
 
 def test_an_identifiers_dashes_are_said_and_count() -> None:
     n = 0
     for id, text, facts in _holding(r"[a-z]-[a-z]"):
-        wanted = [(fact, value) for fact in facts for value in survive.identity(fact)]
+        wanted = [
+            (fact, value) for fact in facts for value in value_survival.identifier_values(fact)
+        ]
         said = _read(id, text, facts) if wanted else ""
         for fact, value in wanted:
             if value in text:
                 n += 1
                 assert len(re.findall(r"\bdash\b", said)) >= value.count("-"), (id, said)
                 bare = said.replace(" dash ", " ")
-                assert survive.state(text, bare, fact) == "lost", (id, value)
+                assert value_survival.fact_state(text, bare, fact) == "lost", (id, value)
     assert n >= 10
-    assert survive.state("be gluten-free", "be gluten free", Fact("f.diet", ("gluten-free",)))
+    assert value_survival.fact_state(
+        "be gluten-free", "be gluten free", Fact("f.diet", ("gluten-free",))
+    )
     assert _read("i", "be gluten-free", (Fact("f.diet", ("gluten-free",)),)) == "be gluten-free"
 
 
@@ -212,8 +223,9 @@ def test_no_contraction_stands_before_a_pause_and_no_statement_becomes_a_questio
 def test_a_statement_put_in_front_ends_with_a_point() -> None:
     def drawn(text: str) -> set[str]:
         return {
-            spoken.rewrite(text, (), seeds.of(n, "i", 0, "spoken")).text for n in range(200)
-        }  # fmt: skip
+            spoken_rewrite.rewrite_request(text, (), seeds.make_rng(n, "i", 0, "spoken")).text
+            for n in range(200)
+        }
 
     told = drawn("Tell me what they are?")
     assert {"I need you to tell me what they are.", "Can you tell me what they are?"} < told
@@ -233,7 +245,7 @@ def test_a_preposition_is_dropped_only_where_talkers_do() -> None:
     n = 0
     for id, text, facts in _holding(r"\b(?:of|on|at|for)\b"):
         words = _read(id, text, facts).split()
-        out = disfluency.preposition_drop(words, seeds.of(0, id, 0, "drop"), Guard())
+        out = disfluencies.preposition_drop(words, seeds.make_rng(0, id, 0, "drop"), Guard())
         if out is None:
             continue
         at, n = out.changes[0].at, n + 1
@@ -247,30 +259,32 @@ def test_a_preposition_is_dropped_only_where_talkers_do() -> None:
 def test_a_false_start_and_a_restart_leave_names_whole() -> None:
     words = ["John", "is", "the", "president", "of", "United", "States", "of", "the", "Americas"]
     for n in range(200):
-        rng = seeds.of(n, "i", 0, "names")
-        start = disfluency.false_start(words, rng, Guard())
-        again = disfluency.restart(words, rng, Guard())
+        rng = seeds.make_rng(n, "i", 0, "names")
+        start = disfluencies.false_start(words, rng, Guard())
+        again = disfluencies.restart(words, rng, Guard())
         assert start is None or " John is " in start.text
         assert again is None or "United States of the Americas" in again.text
 
 
 def test_false_starts_vary() -> None:
     words = ["find", "a", "good", "hotel", "for", "me"]
-    drawn = [disfluency.false_start(words, seeds.of(n, "i", 0, "f"), Guard()) for n in range(400)]
+    drawn = [
+        disfluencies.false_start(words, seeds.make_rng(n, "i", 0, "f"), Guard()) for n in range(400)
+    ]
     assert len({said.text for said in drawn if said}) > 100
 
 
 def test_only_doubtful_names_are_spelled() -> None:
     names = Guard(names=((2, 3),))
     for word, wanted in (("Paris", 0), ("March", 0), ("Hotel", 0), ("Sarah", 1), ("Zyxton", 1)):
-        said = disfluency.spelling_out(
-            f"ask for {word} now".split(), seeds.of(1, "i", 0, "s"), names
+        said = disfluencies.spelling_out(
+            f"ask for {word} now".split(), seeds.make_rng(1, "i", 0, "s"), names
         )
         assert (said is not None) == bool(wanted), word
 
 
 def test_clocks_and_amounts_in_a_row_are_ranges() -> None:
     for text in ("16:00-18:00", "16:00 - 18:00", "$5-$6", "$5-6", "10-15"):
-        pieces = lexer.lex(text)
-        assert any(lexer.ranged(pieces, n) for n in range(len(pieces))), text
-        assert " to " in readout.read(text).text
+        pieces = text_lexer.lex_text(text)
+        assert any(text_lexer.is_range_sign(pieces, n) for n in range(len(pieces))), text
+        assert " to " in spoken_forms.read_out(text).text

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import pytest
 
-from toolmark import seeds
-from toolmark.perturb.text import controller, spoken, survive
-from toolmark.perturb.text.disfluency import CLASSES
-from toolmark.perturb.text.facts import Fact, facts_of
-from toolmark.suites.bfcl import data, multi_turn
-from toolmark.types import Task, Tool, Turn
+from toolmark.core import seeds
+from toolmark.core.records import Task, Tool, Turn
+from toolmark.language import value_survival
+from toolmark.language.argument_facts import Fact, extract_facts
+from toolmark.official_bfcl import multi_turn_tasks, official_data
+from toolmark.perturb.text import disfluency_selection, spoken_rewrite
+from toolmark.perturb.text.disfluencies import CLASSES
 
 SINGLE = ("simple_python", "multiple", "parallel", "parallel_multiple", "live_simple",
           "live_multiple", "live_parallel", "live_parallel_multiple")  # fmt: skip
@@ -49,8 +50,8 @@ class Ask(NamedTuple):
 
 @lru_cache
 def _tasks(category: str) -> tuple[Task, ...]:
-    read = multi_turn.read if category in MULTI else data.read
-    return tuple(read(data.fetch(), (category,))[0])
+    read = multi_turn_tasks.read_tasks if category in MULTI else official_data.read_tasks
+    return tuple(read(official_data.fetch_wheel(), (category,))[0])
 
 
 def _said(turn: Turn) -> str:
@@ -60,7 +61,7 @@ def _said(turn: Turn) -> str:
 def _asks(category: str) -> Iterator[Ask]:
     for task in _tasks(category)[:: STEP.get(category, 1)]:
         truth = task.reference["truth"]
-        facts = facts_of(truth[0] if category in MULTI else truth)
+        facts = extract_facts(truth[0] if category in MULTI else truth)
         tools = () if category in MULTI else tuple(task.tools)
         yield Ask(task.id, _said(task.turns[0]), facts, tools)
 
@@ -69,21 +70,23 @@ def _asks(category: str) -> Iterator[Ask]:
 def test_every_argument_value_survives(category: str) -> None:
     stated = 0
     for ask in _asks(category):
-        said = spoken.rewrite(ask.text, ask.facts, seeds.of(0, ask.id, 0, "spoken"))
-        rng = seeds.of(0, ask.id, 0, "disfluency")
-        out = controller.apply(said, ask.facts, ask.tools, rng)
-        assert not survive.accepts(ask.text, said.text, ask.facts), ask.id
-        assert not survive.accepts(ask.text, out.text, ask.facts), ask.id
+        said = spoken_rewrite.rewrite_request(
+            ask.text, ask.facts, seeds.make_rng(0, ask.id, 0, "spoken")
+        )
+        rng = seeds.make_rng(0, ask.id, 0, "disfluency")
+        out = disfluency_selection.add_disfluencies(said, ask.facts, ask.tools, rng)
+        assert not value_survival.lost_facts(ask.text, said.text, ask.facts), ask.id
+        assert not value_survival.lost_facts(ask.text, out.text, ask.facts), ask.id
         made = out.changes[len(said.changes) :]
         assert len({CLASS[change.feature] for change in made}) == len(made)
-        assert len(made) <= controller.budget(said.text)
+        assert len(made) <= disfluency_selection.change_budget(said.text)
         more = _heard(out.text) - _heard(said.text)
         assert all(n == 1 for n in more.values()), (ask.id, out.text)
         words = out.text.split()
         for change in made:
             after = change.after.split()
             assert words[change.at : change.at + len(after)] == after, ask.id
-        states = [survive.state(ask.text, out.text, fact) for fact in ask.facts]
+        states = [value_survival.fact_state(ask.text, out.text, fact) for fact in ask.facts]
         stated += states.count("kept")
     assert stated > 20
 
@@ -91,16 +94,20 @@ def test_every_argument_value_survives(category: str) -> None:
 def test_what_is_cut_out_is_missed() -> None:
     missed = total = 0
     for ask in _asks("simple_python"):
-        said = spoken.rewrite(ask.text, ask.facts, seeds.of(0, ask.id, 0, "spoken")).text
+        said = spoken_rewrite.rewrite_request(
+            ask.text, ask.facts, seeds.make_rng(0, ask.id, 0, "spoken")
+        ).text
         for fact in ask.facts:
-            if survive.state(ask.text, said, fact) != "kept":
+            if value_survival.fact_state(ask.text, said, fact) != "kept":
                 continue
-            spans = [span for value in fact.values for span in survive.spans(said, value)]
+            spans = [
+                span for value in fact.values for span in value_survival.value_spans(said, value)
+            ]
             cut = "".join(
                 c if not any(a <= n < b for a, b in spans) else "," for n, c in enumerate(said)
             )
             total += 1
-            missed += survive.state(ask.text, cut, fact) == "lost"
+            missed += value_survival.fact_state(ask.text, cut, fact) == "lost"
     assert total > 400
     assert missed / total > 0.98  # a spelled name may still be heard
 
@@ -108,7 +115,9 @@ def test_what_is_cut_out_is_missed() -> None:
 def test_most_requests_keep_the_whole_rewrite() -> None:
     asks = [ask for category in ("simple_python", "live_simple") for ask in _asks(category)]
     bare = sum(
-        not spoken.rewrite(ask.text, ask.facts, seeds.of(0, ask.id, 0, "spoken")).changes
+        not spoken_rewrite.rewrite_request(
+            ask.text, ask.facts, seeds.make_rng(0, ask.id, 0, "spoken")
+        ).changes
         and any(c.isdigit() for c in ask.text)
         for ask in asks
     )
@@ -118,6 +127,8 @@ def test_most_requests_keep_the_whole_rewrite() -> None:
 @pytest.mark.parametrize("category", KEPT)
 def test_few_requests_are_special(category: str) -> None:
     kept = [
-        task for task in _tasks(category) if not any(map(spoken.special, map(_said, task.turns)))
+        task
+        for task in _tasks(category)
+        if not any(map(spoken_rewrite.exclusion_reason, map(_said, task.turns)))
     ]
     assert len(kept) == KEPT[category]

@@ -6,11 +6,12 @@ import re
 
 import pytest
 
-from toolmark import seeds
-from toolmark.perturb.text import controller, disfluency, survive
-from toolmark.perturb.text.disfluency import CLASSES, FEATURES, Guard
-from toolmark.perturb.text.facts import Change, Fact, Said
-from toolmark.types import Tool
+from toolmark.core import seeds
+from toolmark.core.records import Tool
+from toolmark.language import value_survival
+from toolmark.language.argument_facts import Fact, SpokenText, TextChange
+from toolmark.perturb.text import disfluencies, disfluency_selection
+from toolmark.perturb.text.disfluencies import CLASSES, FEATURES, Guard
 
 CLASS = {name: kind for kind, features in CLASSES.items() for name in features}
 RICH = (
@@ -26,10 +27,10 @@ FACTS = (
 )
 
 
-def _apply(repeat: int, text: str = RICH, on: tuple[str, ...] = FEATURES) -> Said:
+def _apply(repeat: int, text: str = RICH, on: tuple[str, ...] = FEATURES) -> SpokenText:
     tools = [Tool(name="f", parameters={"properties": {"q": {"enum": ["two days"]}}})]
-    rng = seeds.of(3, "item", repeat, "disfluency")
-    return controller.apply(Said(text), FACTS, tools, rng, on=on)
+    rng = seeds.make_rng(3, "item", repeat, "disfluency")
+    return disfluency_selection.add_disfluencies(SpokenText(text), FACTS, tools, rng, features=on)
 
 
 def test_the_seed_decides() -> None:
@@ -41,12 +42,12 @@ def test_one_of_a_class_within_budget_and_where_it_says() -> None:
     for n in range(150):
         said = _apply(n)
         kinds = [CLASS[change.feature] for change in said.changes]
-        assert len(set(kinds)) == len(kinds) <= controller.budget(RICH)
+        assert len(set(kinds)) == len(kinds) <= disfluency_selection.change_budget(RICH)
         words = said.text.split()
         for change in said.changes:
             after = change.after.split()
             assert words[change.at : change.at + len(after)] == after
-        assert not survive.accepts(RICH, said.text, FACTS)
+        assert not value_survival.lost_facts(RICH, said.text, FACTS)
         assert "two days" in said.text.replace("two days,", "two days")
 
 
@@ -67,9 +68,11 @@ def test_a_feature_alone_is_the_only_one_and_off_is_gone(feature: str) -> None:
 
 
 def test_a_short_text_gets_little() -> None:
-    assert controller.budget("Hi there") == 0
-    assert controller.budget("find me a good hotel") == 1
-    budgets = [controller.budget("please find me a hotel " * n) for n in range(1, 30)]
+    assert disfluency_selection.change_budget("Hi there") == 0
+    assert disfluency_selection.change_budget("find me a good hotel") == 1
+    budgets = [
+        disfluency_selection.change_budget("please find me a hotel " * n) for n in range(1, 30)
+    ]
     assert budgets == sorted(budgets) and budgets[-1] == 5
 
 
@@ -77,7 +80,9 @@ def test_a_short_text_gets_little() -> None:
 def test_no_marker_is_said_beside_the_same_one(own: str) -> None:
     words = f"{own} we could find a good hotel in town".split()
     bare = own.lower().strip(",.")
-    drawn = [disfluency.marker(words, seeds.of(n, "i", 0, "m"), Guard()) for n in range(200)]
+    drawn = [
+        disfluencies.marker(words, seeds.make_rng(n, "i", 0, "m"), Guard()) for n in range(200)
+    ]
     said = {found.changes[0].after.lower() for found in drawn if found}
     assert len(drawn) == 200 and None not in drawn
     assert not any(re.search(rf"\b{bare},", after) for after in said)
@@ -86,7 +91,7 @@ def test_no_marker_is_said_beside_the_same_one(own: str) -> None:
 
 def test_a_text_that_says_every_marker_gets_none() -> None:
     words = ["you", "know", "I", "mean", "like", "well", "right", "you", "see", "find", "it"]
-    assert disfluency.marker(words, seeds.of(1, "i", 0, "m"), Guard()) is None
+    assert disfluencies.marker(words, seeds.make_rng(1, "i", 0, "m"), Guard()) is None
 
 
 def test_changes_undone_give_the_text_back() -> None:
@@ -103,18 +108,20 @@ def test_a_feature_leaves_guarded_words_alone(feature: str) -> None:
     words = RICH.split()
     everything = Guard(frozenset(range(len(words))), frozenset(range(len(words) + 1)))
     run = CLASSES[CLASS[feature]][feature]
-    assert run(words, seeds.of(1, "i", 0, feature), everything) is None
+    assert run(words, seeds.make_rng(1, "i", 0, feature), everything) is None
 
 
 def test_a_feature_is_a_pure_function() -> None:
     words = tuple(RICH.split())
     for name in FEATURES:
         run = CLASSES[CLASS[name]][name]
-        drawn = [run(words, seeds.of(1, "i", 0, name), Guard()) for _ in range(2)]
+        drawn = [run(words, seeds.make_rng(1, "i", 0, name), Guard()) for _ in range(2)]
         assert drawn[0] == drawn[1]
 
 
 def test_the_rewrites_changes_are_kept() -> None:
-    first = Change("number", 3, "2", "two")
-    said = controller.apply(Said(RICH, (first,)), FACTS, (), seeds.of(3, "item", 0, "d"))
+    first = TextChange("number", 3, "2", "two")
+    said = disfluency_selection.add_disfluencies(
+        SpokenText(RICH, (first,)), FACTS, (), seeds.make_rng(3, "item", 0, "d")
+    )
     assert said.changes[0] == first

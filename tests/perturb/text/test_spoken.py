@@ -6,16 +6,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from toolmark import seeds
-from toolmark.perturb.text import controller, spoken, survive
-from toolmark.perturb.text.facts import Fact, Said
+from toolmark.core import seeds
+from toolmark.language import value_survival
+from toolmark.language.argument_facts import Fact, SpokenText
+from toolmark.perturb.text import disfluency_selection, spoken_rewrite
 
 
 def _rewrite(
-    text: str, *values: object, on: tuple[str, ...] = spoken.FEATURES, repeat: int = 0
-) -> Said:
+    text: str, *values: object, on: tuple[str, ...] = spoken_rewrite.FEATURES, repeat: int = 0
+) -> SpokenText:
     facts = [Fact(f"p{n}", (value,)) for n, value in enumerate(values)]
-    return spoken.rewrite(text, facts, seeds.of(1, "i", repeat, "spoken"), on=on)
+    return spoken_rewrite.rewrite_request(
+        text, facts, seeds.make_rng(1, "i", repeat, "spoken"), features=on
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,7 +57,7 @@ def test_a_fact_keeps_its_wording() -> None:
     assert "I'm late" in _rewrite("Send the text I am late to Bob").text
 
 
-@pytest.mark.parametrize("feature", spoken.FEATURES)
+@pytest.mark.parametrize("feature", spoken_rewrite.FEATURES)
 def test_a_feature_that_is_off_changes_nothing(feature: str) -> None:
     text = (
         "Find all (5 km) runs on 2023-04-25 at 10:15 for $5, I am in USA, see r2d2.txt & "
@@ -62,12 +65,12 @@ def test_a_feature_that_is_off_changes_nothing(feature: str) -> None:
     )
     some = [_rewrite(text, "Zyxxtown", repeat=n) for n in range(10)]
     assert feature in {change.feature for said in some for change in said.changes}
-    on = tuple(name for name in spoken.FEATURES if name != feature)
+    on = tuple(name for name in spoken_rewrite.FEATURES if name != feature)
     assert feature not in {change.feature for change in _rewrite(text, "Zyxxtown", on=on).changes}
 
 
 def test_nothing_on_changes_nothing() -> None:
-    assert _rewrite("Find 5 things (now)", on=()) == Said("Find 5 things (now)")
+    assert _rewrite("Find 5 things (now)", on=()) == SpokenText("Find 5 things (now)")
 
 
 HOSTILE = [
@@ -82,11 +85,13 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_ends(text: str) -> None:
     facts = [Fact("a", ("x@y", 5, "May 5")), Fact("b", (text[:50] or "z",))]
-    said = spoken.rewrite(text, facts, seeds.of(1, "i", 0, "spoken"))
-    assert not survive.accepts(text, said.text, facts)
-    out = controller.apply(said, facts, (), seeds.of(1, "i", 0, "disfluency"))
-    assert not survive.accepts(text, out.text, facts)
-    spoken.special(text)
+    said = spoken_rewrite.rewrite_request(text, facts, seeds.make_rng(1, "i", 0, "spoken"))
+    assert not value_survival.lost_facts(text, said.text, facts)
+    out = disfluency_selection.add_disfluencies(
+        said, facts, (), seeds.make_rng(1, "i", 0, "disfluency")
+    )
+    assert not value_survival.lost_facts(text, out.text, facts)
+    spoken_rewrite.exclusion_reason(text)
 
 
 @settings(max_examples=150, deadline=None)
@@ -96,10 +101,12 @@ def test_hostile_text_ends(text: str) -> None:
 def test_no_text_loses_a_fact(text: str, value: str | int | float) -> None:
     written = f"find {value} in {text}"
     facts = [Fact("p", (value,))]
-    said = spoken.rewrite(written, facts, seeds.of(1, "i", 0, "spoken"))
-    out = controller.apply(said, facts, (), seeds.of(1, "i", 0, "disfluency"))
-    assert not survive.accepts(written, said.text, facts)
-    assert not survive.accepts(written, out.text, facts)
+    said = spoken_rewrite.rewrite_request(written, facts, seeds.make_rng(1, "i", 0, "spoken"))
+    out = disfluency_selection.add_disfluencies(
+        said, facts, (), seeds.make_rng(1, "i", 0, "disfluency")
+    )
+    assert not value_survival.lost_facts(written, said.text, facts)
+    assert not value_survival.lost_facts(written, out.text, facts)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +115,7 @@ def test_no_text_loses_a_fact(text: str, value: str | int | float) -> None:
      "Mail a@b.com: \"hi\" [1, 2]", "Straße nach Zürich für 5 €", "cost: 50% & more"],
 )  # fmt: skip
 def test_ordinary_punctuation_is_not_special(text: str) -> None:
-    assert spoken.special(text) == ""
+    assert spoken_rewrite.exclusion_reason(text) == ""
 
 
 @pytest.mark.parametrize(
@@ -118,4 +125,4 @@ def test_ordinary_punctuation_is_not_special(text: str) -> None:
      (r"\frac{1}{2}", "notation"), ("  ", "empty"), ("so ####### what", "a run of signs")],
 )  # fmt: skip
 def test_what_no_talker_says_is_left_out(text: str, reason: str) -> None:
-    assert spoken.special(text) == reason
+    assert spoken_rewrite.exclusion_reason(text) == reason

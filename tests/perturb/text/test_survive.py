@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from toolmark.perturb.text import survive
-from toolmark.perturb.text.facts import Fact, enums, facts_of
-from toolmark.types import Tool
+from toolmark.core.records import Tool
+from toolmark.language import value_survival
+from toolmark.language.argument_facts import Fact, enum_facts, extract_facts
 
 HEARD: list[tuple[Any, str, str]] = [
     ("Liam", "ask Liam", "ask L I A M please"),
@@ -42,7 +42,7 @@ HEARD: list[tuple[Any, str, str]] = [
 
 @pytest.mark.parametrize(("value", "written", "spoken"), HEARD, ids=str)
 def test_a_value_is_heard(value: Any, written: str, spoken: str) -> None:
-    assert survive.state(written, spoken, Fact("p", (value,))) == "kept"
+    assert value_survival.fact_state(written, spoken, Fact("p", (value,))) == "kept"
 
 
 @pytest.mark.parametrize(
@@ -64,25 +64,25 @@ def test_a_value_is_heard(value: Any, written: str, spoken: str) -> None:
 )
 def test_a_distorted_value_is_lost(value: Any, written: str, spoken: str) -> None:
     fact = Fact("p", (value,))
-    assert survive.state(written, spoken, fact) == "lost"
-    assert survive.accepts(written, spoken, [fact]) == [fact]
+    assert value_survival.fact_state(written, spoken, fact) == "lost"
+    assert value_survival.lost_facts(written, spoken, [fact]) == [fact]
 
 
 def test_what_was_never_stated_cannot_be_lost() -> None:
     fact = Fact("p", ("celsius", 9.81))
-    assert survive.state("how warm is it", "tell me", fact) == "unstated"
-    assert survive.survives("how warm is it", "tell me", fact)
+    assert value_survival.fact_state("how warm is it", "tell me", fact) == "unstated"
+    assert value_survival.fact_survives("how warm is it", "tell me", fact)
 
 
 def test_numbers_in_a_row_stay_apart_at_pauses() -> None:
     spoken = "five, six, seven"
-    assert all(survive.spans(spoken, n) for n in (5, 6, 7))
-    assert not survive.spans(spoken, 567)
+    assert all(value_survival.value_spans(spoken, n) for n in (5, 6, 7))
+    assert not value_survival.value_spans(spoken, 567)
 
 
 def test_facts_are_leaves_without_the_empty_ones() -> None:
     truth = [{"f": {"a": ["x", ""], "b": [""], "c": [[1, 2]], "d": [{"e": [True, None]}]}}]
-    assert facts_of(truth) == (
+    assert extract_facts(truth) == (
         Fact("f.a", ("x",)),
         Fact("f.c[0]", (1,)),
         Fact("f.c[1]", (2,)),
@@ -91,18 +91,18 @@ def test_facts_are_leaves_without_the_empty_ones() -> None:
 
 
 def test_call_texts_are_read_and_never_run() -> None:
-    assert facts_of(["f(a=1, b=['x'], c=__import__('os'))", "not a call(", ""]) == (
+    assert extract_facts(["f(a=1, b=['x'], c=__import__('os'))", "not a call(", ""]) == (
         Fact("f.a", (1,)),
         Fact("f.b[0]", ("x",)),
     )
 
 
 def test_the_same_parameter_of_two_calls_is_two_facts() -> None:
-    names = [fact.name for fact in facts_of([{"f": {"a": ["x"]}}, {"f": {"a": ["y"]}}])]
+    names = [fact.name for fact in extract_facts([{"f": {"a": ["x"]}}, {"f": {"a": ["y"]}}])]
     assert names == ["f.a", "f#2.a"]
 
 
 def test_choices_of_a_signature_are_facts() -> None:
     inner = {"items": {"enum": ["red", 3]}}
     tool = Tool(name="f", parameters={"properties": {"unit": {"enum": ["km"]}, "l": inner}})
-    assert [fact.values[0] for fact in enums([tool])] == ["km", "red"]
+    assert [fact.values[0] for fact in enum_facts([tool])] == ["km", "red"]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from toolmark.core.records import Reply, Step, Task, Trajectory, Verdict
 from toolmark.runs.suite import Suite
-from toolmark.suites.bfcl import suite as bfcl
-from toolmark.types import Reply, Step, Task, Trajectory, Verdict
+from toolmark.suites.bfcl import bfcl_suite as bfcl
 
 Judge = Callable[..., Verdict]
 

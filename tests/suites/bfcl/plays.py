@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolmark.suites.bfcl import multi_turn, turns
-from toolmark.types import Call, Task, Verdict
+from toolmark.core.records import Call, Task, Verdict
+from toolmark.official_bfcl import multi_turn_scoring, multi_turn_tasks
 
 
 def call(name: str, /, **given: Any) -> Call:
     return Call(name=name, arguments=json.dumps(given))
 
 
-def judge(task: Task, plays: multi_turn.Plays) -> dict[str, Verdict]:
-    return turns.score(task, multi_turn.trajectory(task, plays))
+def judge(task: Task, plays: multi_turn_tasks.CallsPerTurn) -> dict[str, Verdict]:
+    return multi_turn_scoring.score_episode(task, multi_turn_tasks.make_trajectory(task, plays))
 
 
 def first(verdict: Verdict) -> tuple[str, str]:

@@ -11,11 +11,12 @@ import pytest
 from rich.console import Console
 
 from toolmark import api
-from toolmark.cli import terminal
-from toolmark.runs.store import Run
-from toolmark.stats import figures
-from toolmark.stats.columns import columns
-from toolmark.suites.bfcl import format_report, formats
+from toolmark.cli import console_output
+from toolmark.official_bfcl import prompt_formats
+from toolmark.runs.run_store import Run
+from toolmark.statistics import number_format
+from toolmark.statistics.score_columns import gather_columns
+from toolmark.suites.bfcl import format_sensitivity_tables
 
 FAULTY = "test/faulty?class=wrong_value&rate=0.5"
 PARTIAL = "– (1 of 4 categories run)"
@@ -39,15 +40,20 @@ def test_a_page_of_three_runs_has_one_heat_map_of_those_with_formats(
     runs: list[Run], tmp_path: Path
 ) -> None:
     text = api.write_report(*runs, path=tmp_path / "r.html").read_text(encoding="utf-8")
-    title = f"{format_report.HEAT}, run by run (official)"
+    title = f"{format_sensitivity_tables.HEAT_MAP_TITLE}, run by run (official)"
     assert text.count(f"<h3>{title}</h3>") == 1
     made = text[text.index(f"<h3>{title}</h3>") :]
     table, note = made[: made.index("</table>")], made[made.index("</table>") :]
     assert table.count("<tr>") == 27
     cells = re.findall(r"<bdi>([^<]*%)</bdi>", table)
-    asked = [formats.accuracies(columns(run.scores(), "official")) for run in runs[:2]]
+    asked = [
+        prompt_formats.accuracy_by_format(gather_columns(run.scores(), "official"))
+        for run in runs[:2]
+    ]
     assert cells == [
-        figures.percent(found[name].value or 0.0) for name in formats.official() for found in asked
+        number_format.format_percent(found[name].value or 0.0)
+        for name in prompt_formats.official_format_names()
+        for found in asked
     ]
     assert len(set(cells[::2])) > 1 and len(set(cells[1::2])) > 1
     assert table.count('style="--heat:100%"') == cells.count("100.0\u00a0%") > 0
@@ -63,7 +69,7 @@ def test_page_and_terminal_say_that_a_sample_was_drawn_in_proportion(tmp_path: P
         folder = tmp_path / f"{sample}-{limit}"
         run = api.run(suite, "test/oracle", sample=sample, limit=limit, log_dir=folder)
         console = Console(file=StringIO(), width=200)
-        terminal.summary(console, run.summary())
+        console_output.print_summary(console, run.summary())
         assert isinstance(console.file, StringIO)
         page = api.write_report(run, path=folder / "r.html").read_text(encoding="utf-8")
         assert (told in console.file.getvalue()) is (told in page) is shown
@@ -80,7 +86,7 @@ def test_a_partial_group_reads_alike_on_page_and_terminal_and_keeps_its_official
     assert part["value"] == pytest.approx(share * 20 / (20 + 1053 + 16 + 24))
     assert "partial" not in found["parts"]["live_simple"]
     console = Console(file=StringIO(), width=200)
-    terminal.summary(console, found)
+    console_output.print_summary(console, found)
     assert isinstance(console.file, StringIO)
     lines = console.file.getvalue().splitlines()
     (told,) = (line.split(maxsplit=1)[1] for line in lines if line.split()[:1] == ["live"])

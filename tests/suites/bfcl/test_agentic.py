@@ -13,13 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 import toolmark as tm
-from toolmark import encoder as encoders
 from toolmark.cli import app
-from toolmark.errors import UsageError
-from toolmark.media import Media
-from toolmark.suites.bfcl import agentic, agentic_score, data, instruments, multi_turn
-from toolmark.suites.bfcl import suite as bfcl
-from toolmark.types import (
+from toolmark.core import sentence_encoder as encoders
+from toolmark.core.errors import UsageError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import (
     Call,
     Message,
     Reply,
@@ -31,13 +29,20 @@ from toolmark.types import (
     Trajectory,
     Verdict,
 )
-from toolmark.worlds.memory import SLOT
+from toolmark.environments.memory_environment import MEMORY_PLACEHOLDER
+from toolmark.official_bfcl import agentic_scoring, bfcl_controls, multi_turn_tasks, official_data
+from toolmark.suites.bfcl import agentic_tasks
+from toolmark.suites.bfcl import bfcl_suite as bfcl
 
 
 @pytest.fixture(scope="module")
 def tasks() -> dict[str, Task]:
-    root = data.fetch()
-    found = (task for name in agentic.CATEGORIES for task in agentic.read(root, name)[0])
+    root = official_data.fetch_wheel()
+    found = (
+        task
+        for name in agentic_tasks.CATEGORIES
+        for task in agentic_tasks.read_tasks(root, name)[0]
+    )
     return {task.id: task for task in found}
 
 
@@ -48,15 +53,15 @@ def test_every_category_has_its_entries_and_sessions(tasks: dict[str, Task]) -> 
     def count(category: str, kind: str) -> int:
         return sum(t.category == category and t.kind == kind for t in tasks.values())
 
-    assert [count(name, "scored") for name in agentic.CATEGORIES] == [100, 100, 155, 155, 155]
-    assert [count(name, "setup") for name in agentic.CATEGORIES] == [0, 0, 37, 37, 37]
+    assert [count(name, "scored") for name in agentic_tasks.CATEGORIES] == [100, 100, 155, 155, 155]
+    assert [count(name, "setup") for name in agentic_tasks.CATEGORIES] == [0, 0, 37, 37, 37]
     assert len(bfcl.load(category=("agentic",))) == len(tasks) == 665 + 3 * 37
 
 
 def test_a_test_needs_all_sessions_of_its_scenario_in_order(tasks: dict[str, Task]) -> None:
     before: dict[tuple[str, str], list[str]] = {}
     for task in tasks.values():
-        if task.category in agentic_score.WEB:
+        if task.category in agentic_scoring.WEB_CATEGORIES:
             assert not task.needs
             continue
         sessions = before.setdefault((task.category, task.id.split("-")[1]), [])
@@ -72,7 +77,9 @@ def test_only_memory_shows_a_memory_and_only_tests_ask_for_the_format(
     for task in tasks.values():
         opening = task.turns[0].messages[0]
         assert opening.role == "system"
-        assert (SLOT in opening.text) is (task.category in agentic_score.MEMORY)
+        assert (MEMORY_PLACEHOLDER in opening.text) is (
+            task.category in agentic_scoring.MEMORY_CATEGORIES
+        )
         assert ("'answer'" in opening.text) is (task.kind == "scored")
 
 
@@ -98,7 +105,7 @@ def test_the_model_is_shown_what_it_remembers(tmp_path: Path) -> None:
     suite = tm.load("bfcl", category=("memory_rec_sum",))
     run = tm.run(suite, model="test/oracle", ids=("memory_rec_sum_0-customer-0",), log_dir=tmp_path)
     shown = {t.task: t.steps[0].said[0].text for t in run.trajectories()}
-    assert len(shown) == 11 and not any(SLOT in text for text in shown.values())
+    assert len(shown) == 11 and not any(MEMORY_PLACEHOLDER in text for text in shown.values())
     assert "There is no content" in shown["memory_rec_sum_prereq_0-customer-0"]
     assert "Michael" in shown["memory_rec_sum_0-customer-0"]
 
@@ -108,7 +115,7 @@ def test_null_scores_zero_and_dead_scores_nothing(tmp_path: Path) -> None:
     suite = tm.load("bfcl", category=("memory_rec_sum",))
     run = tm.run(suite, model="test/null", ids=ids, log_dir=tmp_path)
     (score,) = run.scores()
-    assert score.readings["official"].labels[0].native == agentic_score.NO_LAST
+    assert score.readings["official"].labels[0].native == agentic_scoring.NO_LAST_MESSAGE
     assert score.readings["official"].labels[0].cause == "no_answer"
     dead = tm.run(suite, model="test/dead", ids=ids, log_dir=tmp_path)
     (score,) = dead.scores()
@@ -119,7 +126,7 @@ def test_null_scores_zero_and_dead_scores_nothing(tmp_path: Path) -> None:
 SPOILT = ("memory_kv_45-healthcare-15", "memory_rec_sum_154-notetaker-24", "web_search_base_3")
 
 
-@pytest.mark.parametrize("fault", list(instruments.FAULTS))
+@pytest.mark.parametrize("fault", list(bfcl_controls.FAULT_MAKERS))
 def test_an_injected_fault_fails_the_question_and_spares_the_sessions(
     tmp_path: Path, fault: str
 ) -> None:
@@ -154,7 +161,10 @@ def test_an_injected_fault_fails_the_question_and_spares_the_sessions(
 def test_a_share_of_the_questions_is_spoilt(tasks: dict[str, Task]) -> None:
     options = {"class": "wrong_value", "rate": "0.2"}
     asked = [task for task in tasks.values() if task.kind == "scored"]
-    spoilt = sum(isinstance(instruments.faulty(x, 0, options), multi_turn.Script) for x in asked)
+    spoilt = sum(
+        isinstance(bfcl_controls.make_faulty(x, 0, options), multi_turn_tasks.ScriptedModel)
+        for x in asked
+    )
     assert abs(spoilt / len(asked) - 0.2) < 2.6 * (0.2 * 0.8 / len(asked)) ** 0.5
 
 
@@ -171,7 +181,7 @@ def test_the_web_is_played_from_a_folder(tmp_path: Path) -> None:
     async def asked(id: str) -> str:
         task = next(task for task in suite if task.id == id)
         call = Call(name="search_engine_query", arguments='{"keywords": "tea"}')
-        async with suite.site(Media(Path())) as site, site.world(task, {}) as world:
+        async with suite.site(MediaStore(Path())) as site, site.world(task, {}) as world:
             return (await world.call(call)).text
 
     assert "likes tea" in asyncio.run(asked("web_search_base_0"))
@@ -187,13 +197,15 @@ def test_a_web_without_an_engine_is_refused_before_any_episode(
 ) -> None:
     monkeypatch.delenv("SERPAPI_API_KEY", raising=False)
     with pytest.raises(UsageError, match=r"SERPAPI_API_KEY.*corpus:FOLDER.*replay:FILE"):
-        asyncio.run(opened(agentic.Setting(frozenset({"web_search_base"}), True, search)))
-    without = frozenset(agentic_score.MEMORY) - {"memory_vector"}
-    asyncio.run(opened(agentic.Setting(without, True, search)))
+        asyncio.run(
+            opened(agentic_tasks.AgenticSettings(frozenset({"web_search_base"}), True, search))
+        )
+    without = frozenset(agentic_scoring.MEMORY_CATEGORIES) - {"memory_vector"}
+    asyncio.run(opened(agentic_tasks.AgenticSettings(without, True, search)))
 
 
-async def opened(setting: agentic.Setting) -> None:
-    async with agentic.site(setting, Media(Path())):
+async def opened(setting: agentic_tasks.AgenticSettings) -> None:
+    async with agentic_tasks.open_environments(setting, MediaStore(Path())):
         pass
 
 
@@ -228,8 +240,8 @@ class Unloaded:
 @pytest.fixture(params=["there is none", "it is broken"])
 def unloaded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Unloaded:
     found = Unloaded(late=request.param == "it is broken")
-    monkeypatch.setattr(encoders, "installed", lambda: True)
-    monkeypatch.setattr(encoders, "load", found.load)
+    monkeypatch.setattr(encoders, "is_installed", lambda: True)
+    monkeypatch.setattr(encoders, "load_encoder", found.load)
     return found
 
 
@@ -266,7 +278,7 @@ def letters(texts: Sequence[str]) -> NDArray[np.float32]:
 
 def test_a_world_goes_on_from_the_last_session_and_shows_it(tasks: dict[str, Task]) -> None:
     async def play() -> tuple[tuple[Message, ...], Any, str]:
-        site = agentic.Agentic(None, letters)
+        site = agentic_tasks.AgenticEnvironments(None, letters)
         task = tasks["memory_vector_0-customer-0"]
         needed: dict[str, Any] = dict.fromkeys(task.needs)
         async with site.world(tasks[task.needs[0]], {}) as world:
@@ -280,7 +292,7 @@ def test_a_world_goes_on_from_the_last_session_and_shows_it(tasks: dict[str, Tas
             return opening, await world.final_state(), found.text
 
     opening, state, found = asyncio.run(play())
-    assert '"0": "Name: Ann"' in opening[0].text and SLOT not in opening[0].text
+    assert '"0": "Name: Ann"' in opening[0].text and MEMORY_PLACEHOLDER not in opening[0].text
     assert opening[1:] == tasks["memory_vector_0-customer-0"].turns[0].messages[1:]
     assert state["core_memory"] == {"next_id": 1, "store": {"0": "Name: Ann"}}
     assert json.loads(found)["result"][0]["text"] == "Name: Ann"
@@ -292,7 +304,7 @@ def test_a_world_goes_on_from_the_last_session_and_shows_it(tasks: dict[str, Tas
 def judged(truth: list[str], *steps: Step, **given: Any) -> dict[str, Verdict]:
     tools = (Tool(name="memory_append"),)
     task = Task(id="t", suite="bfcl", turns=(), reference={"truth": truth}, tools=tools)
-    return agentic_score.score(task, Trajectory(task="t", steps=steps, **given))
+    return agentic_scoring.score_episode(task, Trajectory(task="t", steps=steps, **given))
 
 
 def said(text: str) -> Step:
@@ -324,7 +336,7 @@ def test_where_the_readings_differ_the_rule_is_named(
     assert (verdicts["official"].outcome == "correct") is official
     assert (verdicts["fair"].outcome == "correct") is (official is not bool(rule))
     assert verdicts["fair"].parts == ({f"fair:{rule}": 1.0} if rule else {})
-    assert not rule or rule in agentic_score.RULES
+    assert not rule or rule in agentic_scoring.CORRECTIONS
 
 
 BROKEN = Call(name="memory_append", arguments='{"text": "Ann"')
@@ -358,7 +370,9 @@ def test_words_with_brackets_are_still_words(text: str) -> None:
 def test_two_turns_answer_no_question_in_either_reading() -> None:
     again = Step(reply=Reply(text="Ann"), turn=1)
     verdicts = judged(["Ann"], said("Ann"), again)
-    assert {verdict.labels[0].native for verdict in verdicts.values()} == {agentic_score.INFERENCE}
+    assert {verdict.labels[0].native for verdict in verdicts.values()} == {
+        agentic_scoring.INFERENCE_ERROR
+    }
     assert not verdicts["fair"].parts
 
 
@@ -408,7 +422,7 @@ def test_hostile_answers_are_judged_as_text() -> None:
 def test_the_report_shows_what_was_accepted_and_seen(tasks: dict[str, Task]) -> None:
     task = tasks["memory_kv_0-customer-0"]
     played = Trajectory(task=task.id, steps=(saw("Michael"), said("{'answer': 'Bo'}")))
-    rows = {row[0]: row[1] for row in agentic_score.view(task, played).rows}
+    rows = {row[0]: row[1] for row in agentic_scoring.episode_table(task, played).rows}
     assert rows["accepted"] == "Michael" and rows["answer field"] == "Bo"
     assert "reply 1" in str(rows["seen"])
 
@@ -418,6 +432,6 @@ def test_the_command_tells_first_why_what_others_needed_was_not_run(
 ) -> None:
     suite = tm.load("bfcl", category=("live_parallel", "memory_vector"))
     done = tm.run(suite, model="test/oracle", log_dir=tmp_path)
-    app._finish(done, done.summary())
+    app._print_after_run(done, done.summary())
     told = [line for line in capsys.readouterr().out.splitlines() if "not run, " in line]
     assert len(told) > 1 and "environment: no " in told[0]  # the line may be broken after it

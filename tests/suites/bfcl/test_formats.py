@@ -10,13 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from toolmark.dialects.prompt import OWN, Format
-from toolmark.errors import UsageError
-from toolmark.runs.suite import Suite
-from toolmark.stats.columns import Columns, columns
-from toolmark.suites.bfcl import data, format_report, formats, instruments, modes, schema
-from toolmark.suites.bfcl import suite as bfcl
-from toolmark.types import (
+from toolmark.core.errors import UsageError
+from toolmark.core.records import (
     Call,
     Chart,
     Message,
@@ -31,6 +26,18 @@ from toolmark.types import (
     Trajectory,
     Verdict,
 )
+from toolmark.formats.prompt_format import DEFAULT_WORDING, PromptVariant
+from toolmark.official_bfcl import (
+    bfcl_controls,
+    format_failure_modes,
+    official_data,
+    prompt_formats,
+    tool_schemas,
+)
+from toolmark.runs.suite import Suite
+from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.suites.bfcl import bfcl_suite as bfcl
+from toolmark.suites.bfcl import format_sensitivity_tables
 
 Judge = Callable[[Task, str], Verdict]
 ITEM = "simple_python_58"  # text, text and a truth value
@@ -57,7 +64,9 @@ def judge(asked: Suite) -> Judge:
 
 
 def calls(task: Task) -> list[Call]:
-    return [Call(name=n, arguments=json.dumps(given)) for n, given in instruments.right(task)]
+    return [
+        Call(name=n, arguments=json.dumps(given)) for n, given in bfcl_controls.expected_calls(task)
+    ]
 
 
 def right(asked: Suite, task: Task) -> str:
@@ -65,18 +74,21 @@ def right(asked: Suite, task: Task) -> str:
 
 
 def name(**axes: object) -> str:
-    return formats.spell(Format(**axes))  # type: ignore[arg-type]
+    return prompt_formats.format_name(PromptVariant(**axes))  # type: ignore[arg-type]
 
 
 # --- names and tasks --------------------------------------------------------------------
 
 
 def test_there_are_26_published_formats_of_96() -> None:
-    assert len(formats.official()) == 26
-    assert len(formats.every()) == 96
-    assert set(formats.official()) < set(formats.every())
-    assert formats.named(("official", name())) == formats.official()
-    assert set(formats.named(("all",))) == set(formats.every())
+    assert len(prompt_formats.official_format_names()) == 26
+    assert len(prompt_formats.all_formats()) == 96
+    assert set(prompt_formats.official_format_names()) < set(prompt_formats.all_formats())
+    assert (
+        prompt_formats.select_format_names(("official", name()))
+        == prompt_formats.official_format_names()
+    )
+    assert set(prompt_formats.select_format_names(("all",))) == set(prompt_formats.all_formats())
 
 
 @pytest.mark.parametrize(
@@ -90,7 +102,7 @@ def test_there_are_26_published_formats_of_96() -> None:
 )
 def test_a_wrong_name_says_what_is_wrong(word: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        formats.named((word,))
+        prompt_formats.select_format_names((word,))
 
 
 def test_the_published_tasks_have_the_published_ids_and_axes(asked: Suite) -> None:
@@ -98,23 +110,25 @@ def test_the_published_tasks_have_the_published_ids_and_axes(asked: Suite) -> No
     assert len(tasks) == len(asked) == 5200
     assert len({task.id for task in tasks}) == 5200
     for index, task in enumerate(tasks):
-        config = formats.official()[index % 26]
+        config = prompt_formats.official_format_names()[index % 26]
         assert task.id == f"format_sensitivity_{index}:{config}:{task.item}"
         assert (task.dialect, task.axes["format"]) == (config, config)
-        assert formats.every()[config] == formats.form(config)
-        assert set(task.axes) == {"format", *formats.AXES}
-        assert all(tool.description.endswith(2 * schema.HINT) for tool in task.tools)
+        assert prompt_formats.all_formats()[config] == prompt_formats.find_format(config)
+        assert set(task.axes) == {"format", *prompt_formats.AXES}
+        assert all(tool.description.endswith(2 * tool_schemas.PYTHON_HINT) for tool in task.tools)
     kinds = Counter(task.item.rpartition("_")[0] for task in tasks[::26])
     assert kinds["live_multiple"] == 86 and kinds["live_parallel"] == 6
 
 
 def test_all_entries_are_those_with_calls_in_python_as_truth() -> None:
-    every, _ = formats.read(data.fetch(), (name(), name(tag=True)), "all")
+    every, _ = prompt_formats.read_tasks(
+        official_data.fetch_wheel(), (name(), name(tag=True)), "all"
+    )
     assert len(every) == 2 * 2351
     tasks = list(every)
     assert len(tasks) == len(every)
     assert sum(task.axes["subset"] == "yes" for task in tasks) == 2 * 200
-    assert {task.item.rpartition("_")[0] for task in tasks} == set(formats.PARENTS)
+    assert {task.item.rpartition("_")[0] for task in tasks} == set(prompt_formats.PARENT_CATEGORIES)
 
 
 def test_formats_wording_and_entries_are_knobs() -> None:
@@ -123,7 +137,7 @@ def test_formats_wording_and_entries_are_knobs() -> None:
     assert list(one.dialects) == ["native", "prompt", name(layout="markdown")]
     own = bfcl.load(category=("multiple",), wording="own")
     (message,), _ = own.dialects["prompt"].open((), ())
-    assert message.text.startswith(OWN.styles["classic"]["persona"])
+    assert message.text.startswith(DEFAULT_WORDING.styles["classic"]["persona"])
     for wrong in ({"wording": "loud"}, {"entries": "20"}, {"formats": ()}):
         with pytest.raises(UsageError):
             bfcl.load(category=("format_sensitivity",), **wrong)
@@ -239,7 +253,9 @@ def test_words_and_right_answers_have_no_mode(
 
 
 def test_calls_of_the_endpoints_own_are_another_format(variants: dict[str, Task]) -> None:
-    (label,) = modes.found(variants[name()], Format(), Reply(calls=(Call(name="f"),)))
+    (label,) = format_failure_modes.find_failure_modes(
+        variants[name()], PromptVariant(), Reply(calls=(Call(name="f"),))
+    )
     assert label.native == "format:other_format"
 
 
@@ -259,13 +275,13 @@ def test_hostile_text_is_diagnosed_in_little_time(
 # --- the numbers ------------------------------------------------------------------------
 
 
-def scored(wrong: Callable[[int, Format], bool], subset: bool = False) -> Columns:
+def scored(wrong: Callable[[int, PromptVariant], bool], subset: bool = False) -> Columns:
     scores = []
     for index in range(40):
-        for config in formats.official():
-            form = formats.every()[config]
+        for config in prompt_formats.official_format_names():
+            form = prompt_formats.all_formats()[config]
             bad = wrong(index, form)
-            axes = {"format": config, **formats.levels(form)}
+            axes = {"format": config, **prompt_formats.axis_levels(form)}
             axes |= {"subset": "yes" if index % 4 == 0 else "no"} if subset else {}
             verdict = Verdict(
                 outcome="incorrect" if bad else "correct",
@@ -276,20 +292,22 @@ def scored(wrong: Callable[[int, Format], bool], subset: bool = False) -> Column
                 Score(
                     task=f"{config}:{index}",
                     item=f"i_{index}",
-                    category=formats.CATEGORY,
+                    category=prompt_formats.CATEGORY,
                     axes=axes,
                     readings={"official": verdict},
                 )
             )
-    return columns(scores, "official")
+    return gather_columns(scores, "official")
 
 
-def half_wrong_in_json(index: int, form: Format) -> bool:
+def half_wrong_in_json(index: int, form: PromptVariant) -> bool:
     return form.calls == "json" and index % 2 == 0
 
 
 def test_spread_is_the_official_one() -> None:
-    measured = {m.name: m.measure for m in formats.metrics(scored(half_wrong_in_json))}
+    measured = {
+        m.name: m.measure for m in prompt_formats.format_metrics(scored(half_wrong_in_json))
+    }
     table = scored(half_wrong_in_json)
     values = [1.0] * 20 + [0.5] * 6
     assert measured["format_max_delta"](table).value == 0.5
@@ -301,14 +319,22 @@ def test_spread_is_the_official_one() -> None:
 def test_one_format_alone_has_no_spread() -> None:
     table = scored(half_wrong_in_json)
     one = table.where(table.axis("format") == name())
-    assert [metric.name for metric in formats.metrics(one)] == [formats.short(name())]
-    assert formats.metrics(one.where(np.zeros(len(one), dtype=bool))) == []
-    assert format_report.tables({"official": one.where(np.zeros(len(one), dtype=bool))}) == []
+    assert [metric.name for metric in prompt_formats.format_metrics(one)] == [
+        prompt_formats.short_label(name())
+    ]
+    assert prompt_formats.format_metrics(one.where(np.zeros(len(one), dtype=bool))) == []
+    assert (
+        format_sensitivity_tables.format_tables(
+            {"official": one.where(np.zeros(len(one), dtype=bool))}
+        )
+        == []
+    )
 
 
 def test_an_axis_that_costs_is_found_and_one_that_does_not_is_not() -> None:
     found = {
-        (axis, level): x for axis, level, _, x in format_report.drops(scored(half_wrong_in_json))
+        (axis, level): x
+        for axis, level, _, x in format_sensitivity_tables.paired_drops(scored(half_wrong_in_json))
     }
     assert found["calls", "json"].difference.value == pytest.approx(-0.5)
     assert found["calls", "json"].p is not None and found["calls", "json"].p < 1e-4
@@ -321,7 +347,9 @@ def test_an_axis_that_costs_is_found_and_one_that_does_not_is_not() -> None:
 def test_only_twins_are_compared() -> None:
     """Markdown is asked with one format only: its twin is that format in plain text."""
     table = scored(lambda index, form: form.tag or form.docs == "xml")
-    found = {(axis, level): x for axis, level, _, x in format_report.drops(table)}
+    found = {
+        (axis, level): x for axis, level, _, x in format_sensitivity_tables.paired_drops(table)
+    }
     assert found["layout", "markdown"].difference.value == 0
     assert found["tag", "True"].difference.value == pytest.approx(-2 / 3)
 
@@ -330,15 +358,15 @@ def test_chance_alone_makes_some_spread_and_a_real_one_exceeds_it() -> None:
     rng = np.random.default_rng(1)
     noise = (rng.random((200, 26)) < 0.7).astype(float)
     means = noise.mean(axis=0)
-    limit, p = format_report.chance(noise, float(means.max() - means.min()))
+    limit, p = format_sensitivity_tables.shuffle_test(noise, float(means.max() - means.min()))
     assert 0.05 < limit < 0.3 and p > 0.05
     noise[:, 0] = 0.0
-    limit, p = format_report.chance(noise, 0.7)
+    limit, p = format_sensitivity_tables.shuffle_test(noise, 0.7)
     assert limit < 0.7 and p < 0.01
 
 
 def test_the_report_tells_heat_spread_drops_flips_and_modes() -> None:
-    made = format_report.tables({"official": scored(half_wrong_in_json)})
+    made = format_sensitivity_tables.format_tables({"official": scored(half_wrong_in_json)})
     tables = {table.title: table for table in made if isinstance(table, Table)}
     heat = tables["Accuracy by prompt format"]
     assert len(heat.rows) == 26
@@ -346,7 +374,7 @@ def test_the_report_tells_heat_spread_drops_flips_and_modes() -> None:
     assert heat.heat == 1
     assert tables["Spread over prompt formats"].rows[0][1] == 50.0
     flips = tables["Items that flip with the prompt format (official)"]
-    assert flips.head == ("item", "all", *format_report.FORMS, "tag", "no tag")
+    assert flips.head == ("item", "all", *format_sensitivity_tables.CALL_FORMS, "tag", "no tag")
     assert len(flips.rows) == 20
     assert flips.rows[0][1:4] == ("20 of 26", "8 of 8", "0 of 6")
     missed = tables["How replies missed their format (official)"]
@@ -354,30 +382,40 @@ def test_the_report_tells_heat_spread_drops_flips_and_modes() -> None:
 
 
 def test_figure_1_needs_all_entries() -> None:
-    def rising(index: int, form: Format) -> bool:
-        return index < 3 * formats.official().index(formats.spell(form)) // 2
+    def rising(index: int, form: PromptVariant) -> bool:
+        return (
+            index
+            < 3
+            * prompt_formats.official_format_names().index(prompt_formats.format_name(form))
+            // 2
+        )
 
-    made = format_report.tables({"official": scored(rising, subset=True)})
+    made = format_sensitivity_tables.format_tables({"official": scored(rising, subset=True)})
     (chart,) = (item for item in made if isinstance(item, Chart))
     assert chart.kind == "scatter"
     assert len(chart.series[0].x) == len(chart.series[0].y) == 26
     (table,) = (x for x in made if isinstance(x, Table) and x.title.startswith("Subset"))
     assert "r = 0.9" in table.note
-    assert not any(isinstance(x, Chart) for x in format_report.tables({"o": scored(rising)}))
+    assert not any(
+        isinstance(x, Chart) for x in format_sensitivity_tables.format_tables({"o": scored(rising)})
+    )
 
 
-def rising(index: int, form: Format) -> bool:
-    return index < 3 * formats.official().index(formats.spell(form)) // 2
+def rising(index: int, form: PromptVariant) -> bool:
+    return (
+        index
+        < 3 * prompt_formats.official_format_names().index(prompt_formats.format_name(form)) // 2
+    )
 
 
-def never(index: int, form: Format) -> bool:
+def never(index: int, form: PromptVariant) -> bool:
     return False
 
 
 def test_runs_beside_each_other_are_one_heat_map() -> None:
     runs = {"a": scored(half_wrong_in_json), "b": scored(never), "c": scored(never)}
     runs["c"] = runs["c"].where(np.zeros(len(runs["c"]), dtype=bool))
-    heat, spread = format_report.across({"official": runs})
+    heat, spread = format_sensitivity_tables.tables_across_runs({"official": runs})
     assert isinstance(heat, Table) and isinstance(spread, Table)
     assert heat.head == ("format", "a", "b") and heat.heat == 2
     assert [row[1:] for row in heat.rows if str(row[0]).startswith("json")] == [(0.5, 1.0)] * 6
@@ -385,13 +423,13 @@ def test_runs_beside_each_other_are_one_heat_map() -> None:
     assert "same entries" not in heat.note
     assert [row[:2] for row in spread.rows] == [("a", 50.0), ("b", 0.0)]
     del runs["b"]
-    assert format_report.across({"official": runs}) == []
+    assert format_sensitivity_tables.tables_across_runs({"official": runs}) == []
 
 
 def test_a_format_that_a_run_was_not_asked_in_is_no_number() -> None:
     whole = scored(half_wrong_in_json)
     few = whole.where((whole.axis("calls") == "json") & (whole.item != "i_0"))
-    heat = format_report.across({"official": {"a": whole, "b": few}})[0]
+    heat = format_sensitivity_tables.tables_across_runs({"official": {"a": whole, "b": few}})[0]
     assert isinstance(heat, Table)
     assert [row[2] is None for row in heat.rows].count(True) == 20
     assert "Not over the same entries" in heat.note and "a 40, b 39." in heat.note
@@ -400,7 +438,7 @@ def test_a_format_that_a_run_was_not_asked_in_is_no_number() -> None:
 def test_figure_1_over_several_runs_correlates_each_and_all() -> None:
     runs = {"a": scored(rising, subset=True), "b": scored(never, subset=True)}
     runs["c"] = scored(rising)
-    made = format_report.across({"official": runs})
+    made = format_sensitivity_tables.tables_across_runs({"official": runs})
     (chart,) = (item for item in made if isinstance(item, Chart))
     assert [(line.name, len(line.x)) for line in chart.series] == [("a", 26), ("b", 26)]
     table = made[-1]
@@ -414,4 +452,7 @@ def test_figure_1_over_several_runs_correlates_each_and_all() -> None:
     assert rows["all runs"][1] == pytest.approx(np.corrcoef(x, y)[0, 1])
     assert rows["all runs"][3] == pytest.approx(100 * abs(x - y).max(), abs=0.05)
     del runs["b"]
-    assert not any(isinstance(x, Chart) for x in format_report.across({"official": runs}))
+    assert not any(
+        isinstance(x, Chart)
+        for x in format_sensitivity_tables.tables_across_runs({"official": runs})
+    )

@@ -9,11 +9,11 @@ from math import sqrt
 
 import pytest
 
-from toolmark.errors import UsageError
-from toolmark.models.baselines.lexical import Lexical
+from toolmark.baselines.lexical_matcher import LexicalMatcher
+from toolmark.core.errors import UsageError
+from toolmark.core.records import Call, Reply, Request, Task, Verdict
+from toolmark.official_bfcl import bfcl_controls, errata, official_data
 from toolmark.runs.suite import Suite
-from toolmark.suites.bfcl import data, errata, instruments
-from toolmark.types import Call, Reply, Request, Task, Verdict
 
 Judge = Callable[..., Verdict]
 ASKED = Request(messages=())
@@ -25,7 +25,9 @@ def play(suite: Suite, name: str, task: Task, options: Mapping[str, str]) -> Rep
 
 
 def _reply(model: object) -> Reply:
-    assert isinstance(model, instruments.Fixed)  # no event loop per task: there are thousands
+    assert isinstance(
+        model, bfcl_controls.FixedReply
+    )  # no event loop per task: there are thousands
     return model.reply
 
 
@@ -50,11 +52,11 @@ def test_the_oracle_fails_only_where_nothing_can_pass(
 def test_the_unnatural_answer_passes_and_the_natural_one_fails(
     tasks: dict[str, Task], judge: Judge
 ) -> None:
-    for id_ in errata.UNNATURAL:
-        name, given = instruments.right(tasks[id_])[0]
+    for id_ in errata.UNREASONABLE:
+        name, given = bfcl_controls.expected_calls(tasks[id_])[0]
         assert "" in given.values()
         natural = {key: value or "New York" for key, value in given.items()}
-        call = instruments._call(name, natural)
+        call = bfcl_controls._make_call(name, natural)
         assert judge(tasks[id_], Reply(calls=(call,))).outcome == "incorrect"
 
 
@@ -74,14 +76,14 @@ def test_an_agent_that_always_calls_fails_all_irrelevance(suite: Suite, judge: J
 
 
 @pytest.mark.parametrize("dialect", ["native", "prompt"])
-@pytest.mark.parametrize("fault", list(instruments.FAULTS))
+@pytest.mark.parametrize("fault", list(bfcl_controls.FAULT_MAKERS))
 def test_an_injected_fault_is_labelled_as_itself(
     suite: Suite, judge: Judge, fault: str, dialect: str
 ) -> None:
     verdicts = rows(suite, judge, dialect, **{"class": fault, "rate": "1"})
     causes: Counter[str] = Counter()
     for id_, verdict in verdicts.items():
-        foreign = id_.startswith(data.FOREIGN) and dialect == "prompt"  # no Python text
+        foreign = id_.startswith(official_data.NON_PYTHON) and dialect == "prompt"  # no Python text
         if id_ not in errata.UNSATISFIABLE and not foreign:
             assert sum(label.primary for label in verdict.labels) == len(verdict.labels)
             causes[verdict.labels[0].cause if verdict.labels else "none"] += 1
@@ -118,7 +120,7 @@ def test_an_instrument_is_a_model(suite: Suite, tasks: dict[str, Task]) -> None:
 
 
 def test_the_lexical_baseline_is_a_floor_above_nothing(suite: Suite, judge: Judge) -> None:
-    model = Lexical()
+    model = LexicalMatcher()
 
     async def share(*categories: str) -> float:
         asked = [task for task in suite if task.category in categories]

@@ -14,11 +14,13 @@ import pytest
 import typer
 
 from toolmark import api
-from toolmark.cli import bfcl
-from toolmark.errors import DataError, UsageError
-from toolmark.runs.store import Run
-from toolmark.suites.bfcl import data, decode, export, handlers, interchange, registry
-from toolmark.types import Call, Reply, Score, Step, Task, Text, Trajectory, Verdict
+from toolmark.cli import bfcl_import_export
+from toolmark.core.errors import DataError, UsageError
+from toolmark.core.records import Call, Reply, Score, Step, Task, Text, Trajectory, Verdict
+from toolmark.official_bfcl import official_data, reply_decoding
+from toolmark.runs.run_store import Run
+from toolmark.studio.bfcl_interchange import result_export, result_files
+from toolmark.suites.bfcl import official_handlers, official_models
 
 NATIVE, PROMPT = "gpt-4.1-2025-04-14-FC", "gpt-4.1-2025-04-14"
 JAVASCRIPT = [f"simple_javascript_{i}" for i in range(50)]
@@ -28,7 +30,7 @@ Bring = Callable[..., Run]
 
 
 def ids(category: str) -> list[str]:
-    path = data.fetch() / "bfcl_eval/data" / f"BFCL_v4_{category}.json"
+    path = official_data.fetch_wheel() / "bfcl_eval/data" / f"BFCL_v4_{category}.json"
     return [json.loads(line)["id"] for line in path.read_text().splitlines()]
 
 
@@ -45,8 +47,8 @@ def bring(tmp_path: Path) -> Bring:
     """Import the one model below a folder."""
 
     def one(folder: Path, *, lenient: bool = False, model: str | None = None) -> Run:
-        (source,) = interchange.sources(folder, model)
-        return bfcl.bring(source, tmp_path / "runs", lenient=lenient).run
+        (source,) = result_files.find_models(folder, model)
+        return bfcl_import_export.create_scored_run(source, tmp_path / "runs", lenient=lenient).run
 
     return one
 
@@ -81,7 +83,7 @@ def test_old_file_names_and_ids_are_read(
 def test_retired_categories_are_left_out_and_named(tmp_path: Path) -> None:
     put(tmp_path, "exec_simple", {"exec_simple_0": ""}, version=3)
     put(tmp_path, "live_relevance", dict.fromkeys(ids("live_relevance"), ""))
-    rows = interchange.read(interchange.sources(tmp_path)[0])
+    rows = result_files.read_rows(result_files.find_models(tmp_path)[0])
     assert [path.name for path in rows.skipped] == ["BFCL_v3_exec_simple_result.json"]
     assert rows.categories == ("live_relevance",)
 
@@ -90,21 +92,21 @@ def test_each_model_folder_is_a_run_and_model_picks_one(tmp_path: Path) -> None:
     rows = dict.fromkeys(ids("live_relevance"), "")
     put(tmp_path / "org_a" / "live", "live_relevance", rows)
     put(tmp_path / "b", "live_relevance", rows)
-    assert [source.name for source in interchange.sources(tmp_path)] == ["b", "org_a"]
-    (chosen,) = interchange.sources(tmp_path, "org/a")
+    assert [source.name for source in result_files.find_models(tmp_path)] == ["b", "org_a"]
+    (chosen,) = result_files.find_models(tmp_path, "org/a")
     assert chosen.files[0].parent.parent.name == "org_a"
     with pytest.raises(UsageError, match="did you mean: org_a"):
-        interchange.sources(tmp_path, "org/aa")
+        result_files.find_models(tmp_path, "org/aa")
     with pytest.raises(UsageError, match="no file BFCL_v"):
-        interchange.sources(tmp_path / "nowhere")
+        result_files.find_models(tmp_path / "nowhere")
 
 
 def test_a_listed_model_is_known_by_its_folder(tmp_path: Path, bring: Bring) -> None:
     put(tmp_path / "in/nvidia_nemotron-x", "live_relevance", dict.fromkeys(ids("live_relevance")))
     assert bring(tmp_path / "in").info.plan.model == "nvidia_nemotron-x"
     name = "meetkai/functionary-small-v3.1-FC"
-    listed = registry.find(data.fetch(), name.replace("/", "_"))
-    assert listed[0] == name and listed[1] is not None and listed[1].native
+    listed = official_models.find_model(official_data.fetch_wheel(), name.replace("/", "_"))
+    assert listed[0] == name and listed[1] is not None and listed[1].is_native
 
 
 def test_a_model_whose_replies_only_its_own_handler_reads_is_refused_by_name(
@@ -157,8 +159,8 @@ def test_prerequisites_without_their_category_are_left_out_and_named(
     with pytest.raises(DataError, match=r"nothing to import: .* lead up to a category"):
         bring(tmp_path)
     put(tmp_path, "live_relevance", dict.fromkeys(ids("live_relevance"), ""))
-    (source,) = interchange.sources(tmp_path)
-    rows = interchange.read(source)
+    (source,) = result_files.find_models(tmp_path)
+    rows = result_files.read_rows(source)
     assert list(rows.skipped) == [lone] and rows.categories == ("live_relevance",)
     assert bring(tmp_path).summary()["n_run"] == 16
 
@@ -190,9 +192,9 @@ def test_calls_of_every_official_shape_are_read(tmp_path: Path, bring: Bring) ->
 
 
 NATIVELY: list[tuple[Any, str]] = [
-    (None, decode.FAILED),
-    ("words", decode.FAILED),
-    (["words"], decode.FAILED),
+    (None, reply_decoding.DECODER_FAILED),
+    ("words", reply_decoding.DECODER_FAILED),
+    (["words"], reply_decoding.DECODER_FAILED),
     ("", "simple_function_checker:wrong_count"),
     ([], "simple_function_checker:wrong_count"),
 ]
@@ -205,7 +207,7 @@ def test_a_reply_without_calls_has_its_handlers_error_type_there_and_back(
     put(tmp_path / "in", "simple_python", {"simple_python_0": result})
     run = bring(tmp_path / "in", lenient=True, model=NATIVE)
     assert official(run, "simple_python_0").labels[0].native == native
-    bfcl.export_("bfcl", [run.path], tmp_path / "out")
+    bfcl_import_export.export_runs("bfcl", [run.path], tmp_path / "out")
     again = bring(tmp_path / "out/result", lenient=True)
     assert official(again, "simple_python_0").labels[0].native == native
 
@@ -213,7 +215,7 @@ def test_a_reply_without_calls_has_its_handlers_error_type_there_and_back(
 def test_no_text_at_all_cannot_be_decoded_in_a_run_by_prompt(tmp_path: Path, bring: Bring) -> None:
     put(tmp_path, "simple_python", {"simple_python_0": None})
     run = bring(tmp_path, lenient=True, model=PROMPT)
-    assert official(run, "simple_python_0").labels[0].native == decode.FAILED
+    assert official(run, "simple_python_0").labels[0].native == reply_decoding.DECODER_FAILED
 
 
 @pytest.mark.parametrize(
@@ -240,7 +242,7 @@ def test_a_shape_that_the_handler_never_writes_is_listed_not_scored(
 def test_dots_in_names_are_read_as_the_models_official_entry_says(
     tmp_path: Path, bring: Bring, mangled: bool
 ) -> None:
-    path = data.fetch() / "bfcl_eval/data"
+    path = official_data.fetch_wheel() / "bfcl_eval/data"
     lines = (path / "BFCL_v4_simple_python.json").read_text().splitlines()
     dotted = next(e for e in map(json.loads, lines) if "." in e["function"][0]["name"])
     answers = (path / "possible_answer/BFCL_v4_simple_python.json").read_text().splitlines()
@@ -302,7 +304,9 @@ def test_numbers_of_turns_are_lists_of_lists(tmp_path: Path, bring: Bring, laten
 def test_lone_surrogates_survive(tmp_path: Path, bring: Bring) -> None:
     rows = dict.fromkeys(ids("live_relevance"), "broken \ud800 text")
     run = bring(put(tmp_path / "in", "live_relevance", rows).parent)
-    kept = export.row(run.task(first(run).task), first(run), mangled=False)
+    kept = result_export.make_result_row(
+        run.task(first(run).task), first(run), underscores_for_dots=False
+    )
     assert kept["result"] == "broken \ud800 text"
 
 
@@ -321,7 +325,12 @@ def test_an_error_is_judged_officially_and_is_not_run_in_the_fair_reading(
     assert found["irrelevance_0"].readings["official"].outcome == "correct"
     wrong = found["multi_turn_base_0"].readings["official"]
     assert wrong.labels[0].native == "multi_turn:inference_error"
-    assert export.row(run.task("irrelevance_0"), first(run), mangled=False)["result"] == error
+    assert (
+        result_export.make_result_row(
+            run.task("irrelevance_0"), first(run), underscores_for_dots=False
+        )["result"]
+        == error
+    )
 
 
 def test_turns_that_are_missing_or_empty_keep_their_count(tmp_path: Path, bring: Bring) -> None:
@@ -386,7 +395,9 @@ def test_the_command_says_what_is_wrong_and_exits_with_one(
     broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(typer.Exit) as ended:
-        bfcl.import_("bfcl", broken.parent, lenient=True, log_dir=tmp_path / "runs", as_json=True)
+        bfcl_import_export.import_results(
+            "bfcl", broken.parent, lenient=True, log_dir=tmp_path / "runs", as_json=True
+        )
     said = capsys.readouterr()
     assert ended.value.exit_code == 3
     assert json.loads(said.out)["n_not_run"] == 7
@@ -409,7 +420,7 @@ def test_what_is_no_regular_file_is_never_opened(tmp_path: Path, bring: Bring) -
 def test_a_line_beyond_the_limit_is_listed_and_the_next_is_read(
     tmp_path: Path, bring: Bring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(interchange, "_MAX_BYTES", 100)
+    monkeypatch.setattr(result_files, "_MAX_LINE_BYTES", 100)
     rows = dict.fromkeys(ids("live_relevance"), "")
     path = put(tmp_path, "live_relevance", {**rows, "live_relevance_3-3-0": "x" * 1000})
     with pytest.raises(DataError) as caught:
@@ -453,7 +464,7 @@ def played(tmp_path: Path) -> Run:
 def test_what_is_exported_and_imported_scores_the_same(
     played: Run, tmp_path: Path, bring: Bring, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bfcl.export_("bfcl", [played.path], tmp_path / "out", model=NATIVE)
+    bfcl_import_export.export_runs("bfcl", [played.path], tmp_path / "out", model=NATIVE)
     assert "40 entries, 0 not run left out, the first of 2 repeats" in capsys.readouterr().out
     back = scores(bring(tmp_path / "out/result", lenient=True))
     sent = {score.task: score for score in played.scores() if not score.repeat}
@@ -463,7 +474,7 @@ def test_what_is_exported_and_imported_scores_the_same(
 
 
 def test_an_exported_header_counts_what_ran(played: Run, tmp_path: Path) -> None:
-    bfcl.export_("bfcl", [played.path], tmp_path, model="some/model")
+    bfcl_import_export.export_runs("bfcl", [played.path], tmp_path, model="some/model")
     path = tmp_path / "score/some_model/non_live/BFCL_v4_parallel_score.json"
     head, *failures = map(json.loads, path.read_text().splitlines())
     assert head["total_count"] - head["correct_count"] == len(failures) > 0
@@ -480,14 +491,18 @@ def test_an_exported_header_counts_what_ran(played: Run, tmp_path: Path) -> None
     ],
 )
 def test_calls_are_exported_as_the_models_handler_reads_them(model: str, call: Any) -> None:
-    known = registry.models(data.fetch())[model]
-    way = handlers.way(model, known)
+    known = official_models.read_models(official_data.fetch_wheel())[model]
+    way = official_handlers.handler_format(model, known)
     task = Task(id="multi_turn_base_0", suite="bfcl", turns=(), category="multi_turn_base")
     calls = (Call(name="cat", arguments='{"file_name": "a"}'),)
     told = Trajectory(task=task.id, steps=(Step(reply=Reply(calls=calls), calls=calls),))
-    (turn,) = export.row(task, told, mangled=True, shape=way.shape)["result"]
+    (turn,) = result_export.make_result_row(
+        task, told, underscores_for_dots=True, argument_shape=way.argument_shape
+    )["result"]
     assert turn == [[call]]
-    assert [json.loads(x.arguments) for x in way.read(turn[0], True).calls] == [{"file_name": "a"}]
+    assert [json.loads(x.arguments) for x in way.read_reply(turn[0], True).calls] == [
+        {"file_name": "a"}
+    ]
 
 
 @pytest.mark.parametrize("model", [PROMPT, "Qwen/Qwen3-8B-FC", "gorilla-openfunctions-v2"])
@@ -495,7 +510,7 @@ def test_a_run_is_not_exported_under_a_name_whose_handler_misreads_it(
     played: Run, tmp_path: Path, model: str
 ) -> None:
     with pytest.raises(UsageError, match=model):
-        bfcl.export_("bfcl", [played.path], tmp_path, model=model)
+        bfcl_import_export.export_runs("bfcl", [played.path], tmp_path, model=model)
     assert not (tmp_path / "result").exists()
 
 
@@ -509,7 +524,7 @@ def test_a_category_that_bfcl_does_not_have_is_no_path(
     )
     out = tmp_path / "a/b/c/out"
     with pytest.raises(DataError, match="no category"):
-        bfcl.export_("bfcl", [Run(played.path).path], out, model="some/model")
+        bfcl_import_export.export_runs("bfcl", [Run(played.path).path], out, model="some/model")
     assert not (tmp_path / "a/b").exists()
 
 
@@ -518,7 +533,7 @@ def test_a_model_whose_name_is_no_folder_is_refused(
     played: Run, tmp_path: Path, model: str
 ) -> None:
     with pytest.raises(UsageError, match="has no folder"):
-        bfcl.emit(played, tmp_path / "out", model)
+        bfcl_import_export.write_official_files(played, tmp_path / "out", model)
     assert not (tmp_path / "out").exists()
 
 
@@ -530,7 +545,7 @@ def test_format_sensitivity_is_not_exported_with_structured_calls_and_it_is_said
     wanted = [task.id for task in itertools.islice(suite, 18)]
     assert wanted[-1].startswith("format_sensitivity")
     run = api.run(suite, "test/oracle", ids=wanted, log_dir=tmp_path / "runs")
-    bfcl.export_("bfcl", [run.path], tmp_path / "out", model=model)
+    bfcl_import_export.export_runs("bfcl", [run.path], tmp_path / "out", model=model)
     names = [path.name for path in (tmp_path / "out").rglob("*.json")]
     assert sorted(names) == [f"BFCL_v4_live_relevance_{kind}.json" for kind in ("result", "score")]
     said = capsys.readouterr().out
@@ -544,7 +559,7 @@ def test_replies_in_another_format_than_the_default_are_not_exported(tmp_path: P
     dialect = next(name for name in suite.dialects if name.startswith("ret_fmt=json"))
     run = api.run(suite, "test/null", dialect=dialect, log_dir=tmp_path / "runs")
     with pytest.raises(UsageError, match="replies in the format ret_fmt=json"):
-        bfcl.export_("bfcl", [run.path], tmp_path / "out", model=PROMPT)
+        bfcl_import_export.export_runs("bfcl", [run.path], tmp_path / "out", model=PROMPT)
 
 
 def test_a_category_of_which_nothing_was_judged_has_results_and_no_score_file(
@@ -557,7 +572,7 @@ def test_a_category_of_which_nothing_was_judged_has_results_and_no_score_file(
     info = json.loads((played.path / "run.json").read_text())
     n_tasks = len(kept) // played.info.plan.repeats
     (played.path / "run.json").write_text(json.dumps(info | {"n_tasks": n_tasks}))
-    bfcl.export_("bfcl", [played.path], tmp_path, model="some/model")
+    bfcl_import_export.export_runs("bfcl", [played.path], tmp_path, model="some/model")
     assert list(tmp_path.rglob("BFCL_v4_parallel_result.json"))
     assert not list(tmp_path.rglob("BFCL_v4_parallel_score.json"))
     assert list(tmp_path.rglob("BFCL_v4_irrelevance_score.json"))
@@ -568,14 +583,14 @@ def test_a_category_of_which_nothing_was_judged_has_results_and_no_score_file(
 
 def exported(run: Run, id: str) -> dict[str, Any]:
     told = next(x for x in run.trajectories() if x.task == id)
-    return export.row(run.task(id), told, mangled=True)
+    return result_export.make_result_row(run.task(id), told, underscores_for_dots=True)
 
 
 def test_a_log_tells_turns_steps_results_and_states(played: Run) -> None:
     turned = [x for x in played.trajectories() if x.task.startswith("multi_turn")]
     assert turned
     for told in turned:
-        row = export.row(played.task(told.task), told, mangled=True)
+        row = result_export.make_result_row(played.task(told.task), told, underscores_for_dots=True)
         found = row["inference_log"]
         turns = [entry for entry in found if isinstance(entry, dict)]
         states = [entry for entry in found if isinstance(entry, list)]
@@ -600,7 +615,9 @@ def test_states_end_where_a_result_is_not_the_recorded_one(played: Run) -> None:
     other = msgspec.structs.replace(told.steps[0].results[0], parts=(Text("something else"),))
     first = msgspec.structs.replace(told.steps[0], results=(other, *told.steps[0].results[1:]))
     changed = msgspec.structs.replace(told, steps=(first, *told.steps[1:]))
-    found = export.row(played.task(told.task), changed, mangled=True)["inference_log"]
+    found = result_export.make_result_row(
+        played.task(told.task), changed, underscores_for_dots=True
+    )["inference_log"]
     assert sum(isinstance(entry, list) for entry in found) == 1
 
 
@@ -613,6 +630,6 @@ def test_what_was_imported_has_no_log(tmp_path: Path, bring: Bring) -> None:
 def test_only_runs_of_bfcl_are_exported(tmp_path: Path) -> None:
     run = api.run(api.load("funcbench", graphs=1), "test/null", log_dir=tmp_path)
     with pytest.raises(UsageError, match="not of bfcl"):
-        bfcl.export_("bfcl", [run.path], tmp_path / "out")
+        bfcl_import_export.export_runs("bfcl", [run.path], tmp_path / "out")
     with pytest.raises(UsageError, match="no files of 'mfcl'"):
-        bfcl.export_("mfcl", [run.path], tmp_path / "out")
+        bfcl_import_export.export_runs("mfcl", [run.path], tmp_path / "out")

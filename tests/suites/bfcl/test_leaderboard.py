@@ -8,25 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolmark.failure import NOT_REACHED
-from toolmark.stats import strata
-from toolmark.stats.columns import Columns, columns
+from toolmark.core.failure import NOT_REACHED
+from toolmark.core.records import Estimate, Label, Reply, Score, Step, Trajectory, Usage, Verdict
+from toolmark.official_bfcl import official_data
+from toolmark.statistics import weighted_means
+from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.studio.bfcl_interchange import leaderboard_files
 from toolmark.suites.bfcl import leaderboard as board
-from toolmark.suites.bfcl import sheets
-from toolmark.suites.bfcl.registry import Known
-from toolmark.types import (
-    Estimate,
-    Label,
-    Reply,
-    Score,
-    Step,
-    Trajectory,
-    Usage,
-    Verdict,
-)
+from toolmark.suites.bfcl.official_models import ListedModel
 
 WRONG = Label(cause="wrong_value", native="value_error:others", evidence="e", primary=True)
-PRICED = Known("Shown", "https://x", "Maker", "Free", "OpenAIResponses", True, True, 2.0, 8.0)
+PRICED = ListedModel("Shown", "https://x", "Maker", "Free", "OpenAIResponses", True, True, 2.0, 8.0)
 
 
 def made(shares: dict[str, tuple[int, int]], prefix: str = "") -> Columns:
@@ -42,19 +34,19 @@ def made(shares: dict[str, tuple[int, int]], prefix: str = "") -> Columns:
             id_ = f"{prefix}{category}_{i}"
             readings = {"official": verdict}
             scores.append(Score(task=id_, item=id_, category=category, readings=readings))
-    return columns(scores, "official")
+    return gather_columns(scores, "official")
 
 
 def measured(cols: Columns) -> dict[str, Estimate]:
-    return {metric.name: metric.measure(cols) for metric in board.metrics(cols)}
+    return {metric.name: metric.measure(cols) for metric in board.leaderboard_metrics(cols)}
 
 
 def full(k: int = 1, n: int = 2) -> dict[str, tuple[int, int]]:
-    return {name: (k, n) for name in board.ENTRIES}
+    return {name: (k, n) for name in official_data.N_ENTRIES}
 
 
 def test_the_published_sizes_add_up() -> None:
-    assert sum(board.ENTRIES.values()) == 2501 + 1140 + 800 + 665
+    assert sum(official_data.N_ENTRIES.values()) == 2501 + 1140 + 800 + 665
 
 
 def test_overall_is_ten_ten_ten_thirty_forty() -> None:
@@ -62,26 +54,31 @@ def test_overall_is_ten_ten_ten_thirty_forty() -> None:
     weights |= {"multi_turn": 30, "agentic": 40}
     groups = {group.name: group for group in board.GROUPS}
     for name, weight in weights.items():
-        right = {leaf: (2, 2) for leaf in strata.leaves(groups[name])}
+        right = {leaf: (2, 2) for leaf in weighted_means.group_categories(groups[name])}
         assert measured(made(full(0) | right))["overall"].value == pytest.approx(weight / 100)
 
 
 def test_the_verified_example_of_the_specification() -> None:
-    parts = {name: 0.0 for name in board.ENTRIES}
+    parts = {name: 0.0 for name in official_data.N_ENTRIES}
     for group, value in zip(board.OVERALL.members, (0.9958, 0.997, 1.0, 0.88, 1.0), strict=True):
-        parts |= dict.fromkeys(strata.leaves(group), value)
-    assert round(100 * strata.total(board.OVERALL, parts, board.ENTRIES), 2) == 96.33
+        parts |= dict.fromkeys(weighted_means.group_categories(group), value)
+    assert (
+        round(100 * weighted_means.weighted_total(board.OVERALL, parts, official_data.N_ENTRIES), 2)
+        == 96.33
+    )
 
 
 @pytest.mark.parametrize("group", board.GROUPS, ids=lambda group: group.name)
-def test_the_weights_of_a_group_sum_to_one_and_give_its_value(group: strata.Group) -> None:
+def test_the_weights_of_a_group_sum_to_one_and_give_its_value(group: weighted_means.Group) -> None:
     rng = np.random.default_rng(7)
-    values = {name: float(rng.random()) for name in board.ENTRIES}
-    spread = strata.shares(group, board.ENTRIES)
+    values = {name: float(rng.random()) for name in official_data.N_ENTRIES}
+    spread = weighted_means.category_weights(group, official_data.N_ENTRIES)
     assert math.fsum(spread.values()) == pytest.approx(1.0)
-    assert set(spread) == set(strata.leaves(group))
+    assert set(spread) == set(weighted_means.group_categories(group))
     weighted = sum(spread[name] * values[name] for name in spread)
-    assert strata.total(group, values, board.ENTRIES) == pytest.approx(weighted)
+    assert weighted_means.weighted_total(group, values, official_data.N_ENTRIES) == pytest.approx(
+        weighted
+    )
 
 
 def test_live_counts_entries_and_the_other_groups_count_members_alike() -> None:
@@ -105,7 +102,10 @@ def test_what_is_missing_counts_as_zero_and_is_marked() -> None:
     assert found["overall"].value == pytest.approx(0.3 * 0.75 / 4)
     assert found["memory_kv"].value is None and found["memory_kv"].n == 0
     assert found["agentic"].value is None
-    assert "multi_turn_base" not in board.missing(cols) and len(board.missing(cols)) == 21
+    assert (
+        "multi_turn_base" not in board.missing_categories(cols)
+        and len(board.missing_categories(cols)) == 21
+    )
 
 
 def test_a_group_says_how_much_of_it_ran() -> None:
@@ -132,9 +132,9 @@ def test_a_category_of_which_nothing_ran_leaves_its_groups_open() -> None:
             if name == "web_search_base"
             else {"official": Verdict(outcome="correct", value=1.0)},
         )
-        for name in board.ENTRIES
+        for name in official_data.N_ENTRIES
     ]
-    found = measured(columns(scores, "official"))
+    found = measured(gather_columns(scores, "official"))
     assert next(iter(found)) == "accuracy"
     group = found["web_search"]
     assert (group.value, group.worst, group.best) == (0.5, 0.5, 1.0)
@@ -154,14 +154,14 @@ def test_the_headline_is_overall_only_where_everything_is_there() -> None:
 
 
 def test_the_headline_names_what_it_does_not_count() -> None:
-    head = board.metrics(made(full()))[0]
+    head = board.leaderboard_metrics(made(full()))[0]
     assert head.told == "overall (without live_relevance)"
-    assert head.measure(made(full())).n == 2 * (len(board.ENTRIES) - 1)
+    assert head.measure(made(full())).n == 2 * (len(official_data.N_ENTRIES) - 1)
 
 
 def test_every_category_and_group_is_a_part() -> None:
     found = measured(made({"multiple": (1, 2)}))
-    assert set(found) >= {*board.ENTRIES, *(group.name for group in board.GROUPS)}
+    assert set(found) >= {*official_data.N_ENTRIES, *(group.name for group in board.GROUPS)}
 
 
 def test_format_sensitivity_is_shown_and_not_counted() -> None:
@@ -174,14 +174,16 @@ def test_format_sensitivity_is_shown_and_not_counted() -> None:
 def test_the_interval_of_overall_is_that_of_independent_strata() -> None:
     shares = full(600, 1000)
     found = measured(made(shares))["overall"]
-    spread = strata.shares(board.OVERALL, {name: 1000 for name in board.ENTRIES})
+    spread = weighted_means.category_weights(
+        board.OVERALL, {name: 1000 for name in official_data.N_ENTRIES}
+    )
     error = math.sqrt(sum(w * w * 0.6 * 0.4 / 1000 for w in spread.values()))
     assert found.low is not None and found.high is not None
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.01)
 
 
 def test_bounds_hold_what_was_not_run() -> None:
-    cols = columns(
+    cols = gather_columns(
         [
             Score(task=f"{name}_{i}", item=f"{name}_{i}", category=name, failure=NOT_REACHED)
             if i
@@ -191,7 +193,7 @@ def test_bounds_hold_what_was_not_run() -> None:
                 category=name,
                 readings={"official": Verdict(outcome="correct", value=1.0)},
             )
-            for name in board.ENTRIES
+            for name in official_data.N_ENTRIES
             for i in range(4)
         ],
         "official",
@@ -204,12 +206,14 @@ def test_bounds_hold_what_was_not_run() -> None:
 # --- the files --------------------------------------------------------------------------
 
 
-def entrant(name: str, shares: dict[str, tuple[int, int]], known: Known | None) -> sheets.Entrant:
-    spent = sheets.Spent.none()
+def entrant(
+    name: str, shares: dict[str, tuple[int, int]], known: ListedModel | None
+) -> leaderboard_files.LeaderboardModel:
+    spent = leaderboard_files.RequestUsage.empty()
     for used in (Usage(input=1_000_000, output=500_000), Usage()):
         reply = Reply(usage=used, latency_s=2.0 if used.input else 0.0)
-        spent.add(Trajectory(task="t", steps=(Step(reply=reply),)))
-    return sheets.Entrant(name, known, made(shares), spent)
+        spent.add_trajectory(Trajectory(task="t", steps=(Step(reply=reply),)))
+    return leaderboard_files.LeaderboardModel(name, known, made(shares), spent)
 
 
 def read(path: Path) -> list[list[str]]:
@@ -218,7 +222,7 @@ def read(path: Path) -> list[list[str]]:
 
 def test_six_files_with_the_official_columns_the_best_model_first(tmp_path: Path) -> None:
     models = [entrant("a,b\nc", full(0), None), entrant("best", full(2), PRICED)]
-    paths = {path.stem: read(path) for path in sheets.write(tmp_path, models)}
+    paths = {path.stem: read(path) for path in leaderboard_files.write_sheets(tmp_path, models)}
     assert {name: len(rows[0]) for name, rows in paths.items()} == {
         "data_overall": 36, "data_non_live": 12, "data_live": 10, "data_multi_turn": 7,
         "data_agentic": 10, "data_format_sensitivity": 30,
@@ -232,7 +236,7 @@ def test_six_files_with_the_official_columns_the_best_model_first(tmp_path: Path
 
 
 def test_a_missing_category_is_shown_and_counted_as_zero(tmp_path: Path) -> None:
-    sheets.write(tmp_path, [entrant("one", {"multi_turn_base": (1, 2)}, None)])
+    leaderboard_files.write_sheets(tmp_path, [entrant("one", {"multi_turn_base": (1, 2)}, None)])
     row = read(tmp_path / "data_multi_turn.csv")[1]
     assert row == ["1", "one", "12.50%", "50.00%", "N/A", "N/A", "N/A"]
     overall = read(tmp_path / "data_overall.csv")[1]
@@ -240,9 +244,12 @@ def test_a_missing_category_is_shown_and_counted_as_zero(tmp_path: Path) -> None
 
 
 def test_a_model_without_a_price_pays_for_its_time() -> None:
-    spent = sheets.Spent([1800.0] * 200, [], [])
-    assert sheets.costs(spent, None) == [23.92, 1800.0, 0.0, 1800.0]
-    assert sheets.costs(sheets.Spent.none(), PRICED) == ["N/A"] * 4
+    spent = leaderboard_files.RequestUsage([1800.0] * 200, [], [])
+    assert leaderboard_files.cost_and_latency(spent, None) == [23.92, 1800.0, 0.0, 1800.0]
+    assert (
+        leaderboard_files.cost_and_latency(leaderboard_files.RequestUsage.empty(), PRICED)
+        == ["N/A"] * 4
+    )
 
 
 def test_formats_spread_as_officially() -> None:
@@ -252,9 +259,9 @@ def test_formats_spread_as_officially() -> None:
             verdict = Verdict(outcome="correct" if i < right else "incorrect", value=i < right)
             id_ = f"format_sensitivity_{i}:{config}:simple_python_{i}"
             scores.append(Score(task=id_, item=id_, readings={"official": verdict}))
-    found = sheets.formats(columns(scores, "official"))
+    found = leaderboard_files.format_sensitivity(gather_columns(scores, "official"))
     assert found["accuracy_max_delta"] == 50.0
     assert found["accuracy_std"] == round(100 * math.sqrt(0.125), 2)
     assert found["accuracy_variance"] == 1250.0
     assert found["b"] == {"accuracy": 0.75, "correct_count": 3, "total_count": 4}
-    assert sheets.formats(columns([], "official")) == {}
+    assert leaderboard_files.format_sensitivity(gather_columns([], "official")) == {}

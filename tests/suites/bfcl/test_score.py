@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from toolmark import codec
-from toolmark.suites.bfcl import instruments
-from toolmark.suites.bfcl.score import score
-from toolmark.types import Call, Reply, StopReason, Task, Trajectory, Verdict
+from toolmark.core import json_codec
+from toolmark.core.records import Call, Reply, StopReason, Task, Trajectory, Verdict
+from toolmark.official_bfcl import bfcl_controls
+from toolmark.official_bfcl.bfcl_scoring import score_episode
 
 Judge = Callable[..., Verdict]
 NAME = "calculate_triangle_area"
@@ -24,7 +24,7 @@ def task(tasks: dict[str, Task]) -> Task:
 def found(verdict: Verdict) -> tuple[str, str]:
     (label,) = verdict.labels
     assert label.primary and verdict.value == 0.0 and label.evidence
-    codec.encode(verdict)
+    json_codec.encode_record(verdict)
     return label.cause, label.native
 
 
@@ -87,7 +87,7 @@ def test_malformed_calls_count_as_no_call_for_irrelevance(
 def test_tuples_stay_tuples_in_text(tasks: dict[str, Task], judge: Judge) -> None:
     task = tasks["simple_python_71"]  # its doc asks for an array
     assert "array" in {spec["type"] for spec in task.tools[0].parameters["properties"].values()}
-    (call,) = instruments.right(task)
+    (call,) = bfcl_controls.expected_calls(task)
     name, given = call
     lists = ", ".join(f"{key}={value!r}" for key, value in given.items())
     assert judge(task, Reply(text=f"[{name}({lists})]"), "prompt").outcome == "correct"
@@ -125,5 +125,5 @@ def test_a_reply_that_stopped_early_is_judged_as_it_stands(
 
 
 def test_an_episode_without_a_reply_is_no_call(task: Task) -> None:
-    verdict = score(task, Trajectory(task=task.id))["official"]
+    verdict = score_episode(task, Trajectory(task=task.id))["official"]
     assert found(verdict) == ("missing_call", "simple_function_checker:wrong_count")

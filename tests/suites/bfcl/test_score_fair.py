@@ -8,17 +8,26 @@ from typing import Any
 
 import pytest
 
-from toolmark.dialects.prompt import Format
-from toolmark.runs.scoring import judge as scored
+from toolmark.core.records import Call, Reply, Step, StopReason, Task, Trajectory, Verdict
+from toolmark.formats.prompt_format import PromptVariant
+from toolmark.official_bfcl import (
+    bfcl_controls,
+    errata,
+    fair_rule,
+    official_data,
+    prompt_formats,
+    reply_decoding,
+    tool_schemas,
+)
+from toolmark.official_bfcl.bfcl_scoring import score_episode
+from toolmark.official_bfcl.foreign_literals import spell_value
+from toolmark.runs.run_scoring import score_episode as scored
 from toolmark.runs.suite import Suite
-from toolmark.stats.columns import columns
-from toolmark.suites.bfcl import data, decode, errata, fair, formats, instruments, readings, schema
-from toolmark.suites.bfcl.score import score
-from toolmark.suites.bfcl.spelling import spelled
-from toolmark.types import Call, Reply, Step, StopReason, Task, Trajectory, Verdict
+from toolmark.statistics.score_columns import gather_columns
+from toolmark.suites.bfcl import rule_differences
 
 Both = Callable[..., Mapping[str, Verdict]]
-JSON = formats.spell(Format(calls="json"))
+JSON = prompt_formats.format_name(PromptVariant(calls="json"))
 
 
 def played(task: Task, reply: Reply, dialect: str) -> Trajectory:
@@ -30,7 +39,7 @@ def said(tasks: dict[str, Task]) -> Both:
     """Return both verdicts on a text."""
 
     def one(id_: str, text: str, dialect: str = "prompt", stop: StopReason = "stop") -> Any:
-        return score(tasks[id_], played(tasks[id_], Reply(text=text, stop=stop), dialect))
+        return score_episode(tasks[id_], played(tasks[id_], Reply(text=text, stop=stop), dialect))
 
     return one
 
@@ -41,7 +50,7 @@ def called(tasks: dict[str, Task]) -> Both:
 
     def one(id_: str, *calls: tuple[str, dict[str, Any]]) -> Any:
         made = tuple(Call(name=name, arguments=json.dumps(given)) for name, given in calls)
-        return score(tasks[id_], played(tasks[id_], Reply(calls=made), "native"))
+        return score_episode(tasks[id_], played(tasks[id_], Reply(calls=made), "native"))
 
     return one
 
@@ -80,15 +89,20 @@ def test_positional_arguments_without_a_place_stay_wrong(said: Both, given: str)
 @pytest.mark.parametrize("n_calls", [1, 2])
 def test_what_may_be_lost_is_read_again(text: str, n_calls: int) -> None:
     said = played(Task(id="t", suite="bfcl", turns=()), Reply(text=text), "prompt")
-    assert not decode.lossless(said, decode.Made([("f", {"a": 1})] * n_calls))
+    assert not reply_decoding.is_lossless(
+        said, reply_decoding.DecodedReply([("f", {"a": 1})] * n_calls)
+    )
 
 
 def test_what_cannot_be_lost_is_not_read_again() -> None:
     task = Task(id="t", suite="bfcl", turns=())
     calls = [("a.f", {"b": "-"}), ("g", {})]
     said = played(task, Reply(text="[a.f(b='-'), g()]"), "prompt")
-    assert decode.lossless(said, decode.Made(calls))
-    assert decode.whole(task, said, decode.Made(calls)).calls == calls
+    assert reply_decoding.is_lossless(said, reply_decoding.DecodedReply(calls))
+    assert (
+        reply_decoding.decode_without_losses(task, said, reply_decoding.DecodedReply(calls)).calls
+        == calls
+    )
 
 
 def test_an_argument_too_many_is_not_overlooked(said: Both) -> None:
@@ -111,7 +125,7 @@ def test_a_sign_that_is_officially_misread_into_the_truth_is_wrong(
     for task in tasks.values():
         if task.category != "simple_python":
             continue
-        ((name, given),) = instruments.right(task)
+        ((name, given),) = bfcl_controls.expected_calls(task)
         low = next((k for k, v in given.items() if type(v) in (int, float) and v < 0), None)
         if low is None:
             continue
@@ -124,7 +138,7 @@ def test_a_sign_that_is_officially_misread_into_the_truth_is_wrong(
 
 def test_a_list_of_objects_is_read_to_its_end(tasks: dict[str, Task], said: Both) -> None:
     task = tasks["simple_python_96"]
-    ((name, given),) = instruments.right(task)
+    ((name, given),) = bfcl_controls.expected_calls(task)
     text = json.dumps([{"function": name, "parameters": given}])
     assert "}]" in text[:-2]
     assert rules(said(task.id, text, JSON)) == (*MENDED, {"object_list"})
@@ -143,9 +157,9 @@ def test_parallel_calls_are_paired_as_well_as_possible(tasks: dict[str, Task]) -
     calls = [Call(name=AREA, arguments=json.dumps({"base": b, "height": 5})) for b in (1, 2)]
     for order, expected in ((calls, (*MENDED, {"best_match"})),
                             (calls[::-1], ("correct", "correct", set()))):  # fmt: skip
-        found = score(task, played(task, Reply(calls=tuple(order)), "native"))
+        found = score_episode(task, played(task, Reply(calls=tuple(order)), "native"))
         assert rules(found) == expected
-    found = score(task, played(task, Reply(calls=(calls[1], calls[1])), "native"))
+    found = score_episode(task, played(task, Reply(calls=(calls[1], calls[1])), "native"))
     assert rules(found) == ("incorrect", "incorrect", set())
 
 
@@ -172,7 +186,7 @@ def test_parallel_calls_are_paired_as_well_as_possible(tasks: dict[str, Task]) -
 def test_java_collections_mean_what_their_java_means(
     tasks: dict[str, Task], called: Both, id_: str, key: str, value: str
 ) -> None:
-    ((name, given),) = instruments.right(tasks[id_])
+    ((name, given),) = bfcl_controls.expected_calls(tasks[id_])
     official, fairly, found = rules(called(id_, (name, {**given, key: value})))
     assert (official, fairly) == MENDED
     assert found == {"amended" if id_ == "simple_java_64" else "java_collection"}
@@ -185,7 +199,7 @@ def test_java_collections_mean_what_their_java_means(
 def test_a_letter_of_the_accepted_text_is_not_the_text(
     tasks: dict[str, Task], called: Both
 ) -> None:
-    ((name, given),) = instruments.right(tasks["simple_java_64"])
+    ((name, given),) = bfcl_controls.expected_calls(tasks["simple_java_64"])
     for meta in ("new HashMap<>()", 'new HashMap<>() {{ put("format", "e"); }}'):
         assert rules(called("simple_java_64", (name, {**given, "meta": meta}))) == (
             *LOST, {"amended"},
@@ -237,48 +251,50 @@ def test_unreadable_structured_calls_are_calls(tasks: dict[str, Task]) -> None:
     task = tasks["irrelevance_0"]
     for arguments in ("{", "[1]"):
         reply = Reply(calls=(Call(name="f", arguments=arguments),))
-        assert rules(score(task, played(task, reply, "native"))) == (*LOST, {"broken_call"})
+        assert rules(score_episode(task, played(task, reply, "native"))) == (*LOST, {"broken_call"})
 
 
 BOTH = {"official", "fair"}
 
 
 def test_entries_of_the_errata_are_set_aside_and_no_others(suite: Suite) -> None:
-    aside = {task.id for task in suite if set(score(task, Trajectory(task=task.id))) != BOTH}
+    aside = {
+        task.id for task in suite if set(score_episode(task, Trajectory(task=task.id))) != BOTH
+    }
     assert aside == set(errata.SET_ASIDE)
     assert all(errata.SET_ASIDE.values())
 
 
 def test_right_answers_are_right_in_both_readings(suite: Suite) -> None:
     for task in suite:
-        reply = instruments.oracle(task, 0, {}).reply  # type: ignore[attr-defined]
-        verdicts = score(task, played(task, reply, "native"))
+        reply = bfcl_controls.make_oracle(task, 0, {}).reply  # type: ignore[attr-defined]
+        verdicts = score_episode(task, played(task, reply, "native"))
         if "fair" not in verdicts or task.id in errata.AMENDED:
             continue
         assert verdicts["fair"].outcome == "correct", task.id
         agrees = verdicts["official"].outcome == "correct"
-        assert agrees == (task.id not in errata.READABLE)
+        assert agrees == (task.id not in errata.SATISFIABLE_WITH_COLLECTIONS)
         assert agrees == (verdicts["fair"] == verdicts["official"])
 
 
 def natural(task: Task) -> tuple[str, dict[str, str]]:
     """Return the accepted call as a Java or JavaScript programmer would write its values."""
-    (doc,), (truth,) = schema.docs(task), task.reference["truth"]
+    (doc,), (truth,) = tool_schemas.published_docs(task), task.reference["truth"]
     specs = doc["parameters"]["properties"]
     firsts = {
         key: next((x for x in options if x != ""), None)
         for key, options in next(iter(truth.values())).items()
     }
-    built = {key: instruments._built(x) for key, x in firsts.items() if x is not None}
+    built = {key: bfcl_controls._build_value(x) for key, x in firsts.items() if x is not None}
     return doc["name"], {
-        key: spelled(value, specs[key], task.category)[0] for key, value in built.items()
+        key: spell_value(value, specs[key], task.category)[0] for key, value in built.items()
     }
 
 
 def test_natural_java_and_javascript_pass_the_fair_reading(suite: Suite, called: Both) -> None:
     n_official = 0
     for task in suite:
-        if task.category not in data.FOREIGN:
+        if task.category not in official_data.NON_PYTHON:
             continue
         verdicts = called(task.id, natural(task))
         n_official += verdicts["official"].outcome == "correct"
@@ -300,16 +316,16 @@ def test_the_tables_list_every_item_that_differs_with_its_reason(
         scored(suite.scorer, tasks[id_], played(tasks[id_], Reply(text=text), "prompt"))
         for id_, text in texts.items()
     ]
-    held = {name: columns(rows, name) for name in suite.scorer.readings}
-    why, items = readings.tables(held)
+    held = {name: gather_columns(rows, name) for name in suite.scorer.readings}
+    why, items = rule_differences.difference_tables(held)
     assert items.rows == (
         ("simple_python_0", 0, "simple_function_checker:missing_required", "correct",
-         fair.RULES["positional"]),
+         fair_rule.CORRECTIONS["positional"]),
         ("irrelevance_0", 0, "correct", "irrelevance_error:broken_call",
-         fair.RULES["broken_call"]),
+         fair_rule.CORRECTIONS["broken_call"]),
         ("live_simple_106-63-0", 0, "simple_function_checker:wrong_func_name", "set aside",
          errata.SET_ASIDE["live_simple_106-63-0"]),
     )  # fmt: skip
     assert sum(int(row[-1] or 0) for row in why.rows) == len(items.rows)
     assert [why.title, items.title] == [x.title for x in suite.scorer.tables(held)][-2:]
-    assert readings.tables({"official": held["official"]}) == []
+    assert rule_differences.difference_tables({"official": held["official"]}) == []

@@ -17,16 +17,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.parity import synthetic
 
-from toolmark import suites
-from toolmark.dialects.parse import reply
-from toolmark.dialects.parse.frame import MAX_CHARS
-from toolmark.dialects.prompt import Format
-from toolmark.errors import UsageError
-from toolmark.runs.scoring import unscored
-from toolmark.runs.store import Run
-from toolmark.suites.bfcl import data, fair, handlers, interchange, modes, registry
-from toolmark.suites.bfcl import suite as bfcl
-from toolmark.types import Reply, Task
+from toolmark.core.errors import UsageError
+from toolmark.core.records import Reply, Task
+from toolmark.formats.parse import reply_parser
+from toolmark.formats.parse.reply_text import MAX_CHARS
+from toolmark.formats.prompt_format import PromptVariant
+from toolmark.official_bfcl import fair_rule, format_failure_modes, official_data
+from toolmark.runs.run_scoring import is_unscored
+from toolmark.runs.run_store import Run
+from toolmark.studio.bfcl_interchange import result_files
+from toolmark.suites import suite_registry
+from toolmark.suites.bfcl import bfcl_suite as bfcl
+from toolmark.suites.bfcl import official_handlers, official_models
 
 LIMIT_S = 280  # of what hangs; below the limit of a test, so that the child is ended too
 EACH = 15  # of 200 entries; all where a category has few, or where every text is to be met
@@ -164,7 +166,7 @@ def hostile(form: str, task: Task, said: list[str], canary: str) -> Any:
 
 def rows(form: str, canary: str) -> Iterator[tuple[str, dict[str, Any]]]:
     said = texts(canary)
-    suite = suites.load("bfcl", category=bfcl.CATEGORIES)
+    suite = suite_registry.load_suite("bfcl", category=bfcl.CATEGORIES)
     for task in suite:
         few = task.category in FEW or task.category == "multi_turn_base"
         share = MANY if task.category == "format_sensitivity" else EACH
@@ -182,14 +184,16 @@ def seen(folder: Path) -> dict[str, int]:
 IMPORT = """
 import resource, sys
 from pathlib import Path
-from toolmark.cli import bfcl
-from toolmark.suites.bfcl import data, handlers, interchange, registry
+from toolmark.cli import bfcl_import_export
+from toolmark.official_bfcl import official_data
+from toolmark.studio.bfcl_interchange import result_files
+from toolmark.suites.bfcl import official_handlers, official_models
 resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
-source = interchange.sources(Path(sys.argv[1]))[0]
-run = bfcl.bring(source, Path(sys.argv[2]), lenient=True).run
+source = result_files.find_models(Path(sys.argv[1]))[0]
+run = bfcl_import_export.create_scored_run(source, Path(sys.argv[2]), lenient=True).run
 from toolmark import api
 api.rescore(run)
-bfcl.export_("bfcl", [run.path], Path(sys.argv[3]))
+bfcl_import_export.export_runs("bfcl", [run.path], Path(sys.argv[3]))
 """
 
 
@@ -218,13 +222,13 @@ def test_a_hostile_result_file_is_scored_without_running_hanging_or_writing(
     assert not list(tmp_path.rglob("canary")) and seen(tmp_path / "result") == before
     (path,) = runs.iterdir()
     assert {child.name for child in runs.parent.iterdir()} == {"work", "runs", "out", "result"}
-    faults = [s.failure for s in Run(path).scores() if unscored(s)]
+    faults = [s.failure for s in Run(path).scores() if is_unscored(s)]
     assert not faults, faults[:3]
 
 
 def test_every_category_meets_hostile_rows(tmp_path: Path) -> None:
     met = {name for form in ("native", "prompt") for name, _ in rows(form, "canary")}
-    assert met == set(interchange.CATEGORIES)
+    assert met == set(result_files.CATEGORIES)
 
 
 def test_every_hostile_text_is_met_by_single_and_by_multi_turn() -> None:
@@ -240,9 +244,9 @@ def test_no_handlers_way_runs_what_a_text_says(tmp_path: Path) -> None:
     """Some official decoders evaluate texts; each way reads the same ones, and nothing happens."""
     canary = tmp_path / "canary"
     ways = {}
-    for name, known in registry.models(data.fetch()).items():
+    for name, known in official_models.read_models(official_data.fetch_wheel()).items():
         with suppress(UsageError):
-            ways[known.handler, known.native] = handlers.way(name, known)
+            ways[known.handler, known.is_native] = official_handlers.handler_format(name, known)
     assert len(ways) > 30
     hostile = [text[: 2**16] for text in texts(str(canary))]  # many ways, many texts
     deep = ["[" * 100_000, "<tool_call>\n" * 100_000, "-" * 100_000 + "1", "{'a':" * 5_000, ";" * 9]
@@ -251,8 +255,8 @@ def test_no_handlers_way_runs_what_a_text_says(tmp_path: Path) -> None:
     for way in ways.values():
         for text in (*hostile, *deep, *tagged, *items):
             for executed in (False, True):
-                with suppress(handlers.Misshapen):
-                    way.read(text, executed)
+                with suppress(official_handlers.MalformedResult):
+                    way.read_reply(text, executed)
     assert not canary.exists()
 
 
@@ -262,7 +266,7 @@ def test_what_begins_like_a_call_is_told_in_linear_time(run: str) -> None:
     text = (run * MAX_CHARS)[: MAX_CHARS - 20]
     for head in ("", "python", "[", "f"):
         begins = run == "(" and head.isalpha()
-        assert bool(fair._BEGINS.match(f"{head}{text}!")) == begins
+        assert bool(fair_rule._BEGINS_LIKE_CALL.match(f"{head}{text}!")) == begins
 
 
 @given(
@@ -274,13 +278,16 @@ def test_what_begins_like_a_call_is_told_in_linear_time(run: str) -> None:
 @example("` [python(")
 def test_a_call_begins_where_a_plain_pattern_finds_its_beginning(text: str) -> None:
     plain = re.compile(r"\A[`\s]*(?:python|json)?[`\s\[]*[A-Za-z_][\w.]*\(")
-    assert bool(fair._BEGINS.match(text)) == bool(plain.match(text))
+    assert bool(fair_rule._BEGINS_LIKE_CALL.match(text)) == bool(plain.match(text))
 
 
-@pytest.mark.parametrize("calls", get_args(reply.Form))
-def test_an_entity_beyond_reading_hides_no_mode(calls: reply.Form) -> None:
+@pytest.mark.parametrize("calls", get_args(reply_parser.CallForm))
+def test_an_entity_beyond_reading_hides_no_mode(calls: reply_parser.CallForm) -> None:
     """Such a text must get its verdict: a fault while scoring would take the episode out."""
-    task = next(iter(suites.load("bfcl", category="simple_python")))
+    task = next(iter(suite_registry.load_suite("bfcl", category="simple_python")))
     said = Reply(text=f"<TOOLCALL>&#{'9' * 5_000};</TOOLCALL><{task.tools[0].name}>")
-    natives = [label.native for label in modes.found(task, Format(calls=calls), said)]
+    natives = [
+        label.native
+        for label in format_failure_modes.find_failure_modes(task, PromptVariant(calls=calls), said)
+    ]
     assert "format:invented_tag" in natives

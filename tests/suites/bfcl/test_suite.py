@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from toolmark import codec
-from toolmark.errors import DataError, UsageError
+from toolmark.core import json_codec
+from toolmark.core.errors import DataError, UsageError
+from toolmark.core.records import Task
+from toolmark.official_bfcl import official_data
 from toolmark.runs.suite import Suite
-from toolmark.suites.bfcl import data
-from toolmark.suites.bfcl import suite as bfcl
-from toolmark.types import Task
+from toolmark.suites.bfcl import bfcl_suite as bfcl
 
 COUNTS = {
     "simple_python": 400, "simple_java": 100, "simple_javascript": 50,
@@ -38,18 +38,20 @@ def test_loading_all_reads_every_file_once_and_makes_every_task_once(
     read: list[str] = []
     made: list[str] = []
 
-    def lines(path: Path, hashes: dict[str, str], real: Any = data.lines) -> list[bytes]:
+    def lines(
+        path: Path, hashes: dict[str, str], real: Any = official_data.read_lines
+    ) -> list[bytes]:
         read.append(f"{path.parent.name}/{path.name}")
         found: list[bytes] = real(path, hashes)
         return found
 
-    def task(category: str, *more: Any, real: Any = data._task) -> Task:
+    def task(category: str, *more: Any, real: Any = official_data._make_task) -> Task:
         made.append(category)
         found: Task = real(category, *more)
         return found
 
-    monkeypatch.setattr(data, "lines", lines)
-    monkeypatch.setattr(data, "_task", task)
+    monkeypatch.setattr(official_data, "read_lines", lines)
+    monkeypatch.setattr(official_data, "_make_task", task)
     loaded = bfcl.load(category=("single_turn",))
     assert len(loaded) == 3641 and not made, "to count them makes none"
     assert sum(1 for _ in loaded) == 3641
@@ -58,10 +60,17 @@ def test_loading_all_reads_every_file_once_and_makes_every_task_once(
 
 
 def test_groups_and_names_select_in_published_order() -> None:
-    assert bfcl.names(("live",)) == data.LIVE
-    assert bfcl.names(("live_simple", "multiple", "live_simple")) == ("multiple", "live_simple")
-    assert bfcl.names(("non_live", "live")) == bfcl.names(("single_turn",)) == data.CATEGORIES
-    assert bfcl.names("parallel") == ("parallel",)
+    assert bfcl.select_categories(("live",)) == official_data.LIVE
+    assert bfcl.select_categories(("live_simple", "multiple", "live_simple")) == (
+        "multiple",
+        "live_simple",
+    )
+    assert (
+        bfcl.select_categories(("non_live", "live"))
+        == bfcl.select_categories(("single_turn",))
+        == official_data.CATEGORIES
+    )
+    assert bfcl.select_categories("parallel") == ("parallel",)
 
 
 @pytest.mark.parametrize("asked", [("simple_pyton",), ("parallel", "nope"), ()])
@@ -72,7 +81,7 @@ def test_an_unknown_category_names_the_nearest(asked: tuple[str, ...]) -> None:
 
 def test_a_task_survives_storage(suite: Suite) -> None:
     for task in suite:
-        again = msgspec.json.decode(codec.encode(task), type=Task)
+        again = msgspec.json.decode(json_codec.encode_record(task), type=Task)
         assert again == task
 
 
@@ -88,11 +97,11 @@ def test_published_types_become_schema_types_and_the_doc_is_kept(suite: Suite) -
 
 
 def test_hashes_name_every_file_that_was_read(suite: Suite) -> None:
-    assert suite.hashes[data.PACKAGE.file] == data.PACKAGE.sha256
+    assert suite.hashes[official_data.PACKAGE.file] == official_data.PACKAGE.sha256
     assert len(suite.hashes) == 1 + 13 + 10
     one = bfcl.load(category=("parallel",))
     assert set(one.hashes) == {
-        data.PACKAGE.file,
+        official_data.PACKAGE.file,
         "data/BFCL_v4_parallel.json",
         "possible_answer/BFCL_v4_parallel.json",
     }
@@ -128,12 +137,12 @@ ENTRY = '{"id": "parallel_0", "question": [[{"role": "user", "content": "x"}]], 
 )
 def test_data_that_does_not_fit_is_refused(tmp_path: Path, entries: str, answers: str) -> None:
     with pytest.raises(DataError, match="BFCL_v4_parallel"):
-        list(data.read(folder(tmp_path, entries, answers), ["parallel"])[0])
+        list(official_data.read_tasks(folder(tmp_path, entries, answers), ["parallel"])[0])
 
 
 def test_constants_are_read_without_running_the_module(tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     module = tmp_path / "module.py"
     module.write_text(f"A = {{'a': ['b', 1]}}\nB = open({str(canary)!r}, 'w')\nC = 'x' 'y'\n")
-    assert data.constants(module) == {"A": {"a": ["b", 1]}, "C": "xy"}
+    assert official_data.read_constants(module) == {"A": {"a": ["b", 1]}, "C": "xy"}
     assert not canary.exists()

@@ -11,9 +11,9 @@ import pytest
 from tests.processor import processor_limit
 from tests.suites.bfcl.plays import call, first, judge, own
 
-from toolmark.media import Media
-from toolmark.suites.bfcl import multi_turn, replay, turns
-from toolmark.types import Call, Reply, Result, Step, Task, Trajectory, Verdict
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Call, Reply, Result, Step, Task, Trajectory, Verdict
+from toolmark.official_bfcl import multi_turn_scoring, multi_turn_tasks, truth_replay
 
 FILES = {"root": {"w": {"type": "directory", "contents": {"a": {"type": "file", "content": "x"}}}}}
 
@@ -30,14 +30,14 @@ def test_each_fault_has_its_cause_and_points_at_the_first_divergent_call() -> No
     make, show = call("mkdir", dir_name="b"), call("cat", file_name="a")
     assert judge(task, [[make], [show]])["official"].outcome == "correct"
     empty = judge(task, [[make], []])["official"]
-    assert first(empty) == ("no_answer", replay.EMPTY)
+    assert first(empty) == ("no_answer", truth_replay.EMPTY_TURN)
     state = judge(task, [[call("mkdir", dir_name="c")], [show]])["official"]
-    assert first(state) == ("state", replay.STATE)
+    assert first(state) == ("state", truth_replay.STATE_MISMATCH)
     assert "GorillaFileSystem.root" in state.labels[0].evidence
     assert "mkdir(dir_name=c) instead of mkdir(dir_name=b)" in state.labels[0].evidence
     assert state.labels[1].cause == "wrong_value"
     response = judge(task, [[make], [call("ls")]])["official"]
-    assert first(response) == ("response", replay.RESPONSE)
+    assert first(response) == ("response", truth_replay.RESPONSE_MISMATCH)
     assert response.labels[1].cause == "missing_call"
 
 
@@ -87,12 +87,14 @@ def test_words_before_brackets_lose_their_blanks_in_the_official_reading_only() 
     plays = [[call("send_message", receiver_id="USR002", message="see you (soon)")]]
     verdicts = judge(task, plays)
     assert verdicts["official"].outcome == "correct"
-    assert first(verdicts["fair"]) == ("state", replay.STATE)
+    assert first(verdicts["fair"]) == ("state", truth_replay.STATE_MISMATCH)
 
 
 def text(task: Task, *said: str) -> Verdict:
     steps = tuple(Step(reply=Reply(text=x), turn=turn) for turn, x in enumerate(said))
-    return turns.score(task, Trajectory(task=task.id, dialect="prompt", steps=steps))["official"]
+    return multi_turn_scoring.score_episode(
+        task, Trajectory(task=task.id, dialect="prompt", steps=steps)
+    )["official"]
 
 
 def test_text_is_decoded_as_the_official_evaluator_does() -> None:
@@ -101,7 +103,10 @@ def test_text_is_decoded_as_the_official_evaluator_does() -> None:
     assert text(task, "[mkdir(dir_name='b')]", "[cat('a')]").outcome == "incorrect"
     assert text(task, "Sure: [mkdir(dir_name='b')]", "x").outcome == "incorrect"
     nested = "[mkdir(dir_name={'cat': {'file_name': 'a'}})]"
-    assert first(text(task, nested, "[cat(file_name='a')]")) == ("state", replay.STATE)
+    assert first(text(task, nested, "[cat(file_name='a')]")) == (
+        "state",
+        truth_replay.STATE_MISMATCH,
+    )
 
 
 def test_only_the_official_reading_lets_the_sides_share_within_a_check() -> None:
@@ -111,8 +116,8 @@ def test_only_the_official_reading_lets_the_sides_share_within_a_check() -> None
     mention = call("mention", tweet_id=0, mentioned_usernames=["@a"])
     verdicts = judge(task, [[call("post_tweet", content="x"), mention]])
     assert verdicts["official"].outcome == "incorrect"
-    assert first(verdicts["official"]) == ("response", replay.RESPONSE)
-    assert first(verdicts["fair"]) == ("state", replay.STATE)
+    assert first(verdicts["official"]) == ("response", truth_replay.RESPONSE_MISMATCH)
+    assert first(verdicts["fair"]) == ("state", truth_replay.STATE_MISMATCH)
 
 
 # --- security ---------------------------------------------------------------------------
@@ -152,7 +157,9 @@ def test_hostile_text_runs_nothing_writes_nothing_and_ends(tmp_path: Path) -> No
         for made in (*calls, keyed):
             step = Step(reply=Reply(calls=(made,)), calls=(made,))
             with processor_limit():
-                verdicts = turns.score(task, Trajectory(task=task.id, steps=(step,)))
+                verdicts = multi_turn_scoring.score_episode(
+                    task, Trajectory(task=task.id, steps=(step,))
+                )
             assert {v.outcome for v in verdicts.values()} == {"incorrect"}
     assert not canary.exists()
 
@@ -177,7 +184,10 @@ def test_numbers_without_bound_are_refused_before_they_are_computed(made: Call) 
 
 def played(task: Task, calls: list[Call]) -> list[Result]:
     async def run() -> list[Result]:
-        async with multi_turn.site(Media(Path())) as site, site.world(task, {}) as world:
+        async with (
+            multi_turn_tasks.open_environments(MediaStore(Path())) as site,
+            site.world(task, {}) as world,
+        ):
             results = [await world.call(made) for made in calls]
             msgspec.json.encode(await world.final_state())
             return results

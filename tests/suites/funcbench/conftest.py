@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from toolmark.agents.loop import loop
-from toolmark.dialects.native import NATIVE
-from toolmark.types import Model, Sampling, Task, Trajectory
-from toolmark.worlds.dag import Dag
+from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.core.records import Model, Sampling, Task, Trajectory
+from toolmark.environments.function_graph import FunctionGraphEnvironment
+from toolmark.formats.native_format import NATIVE_FORMAT
 
 Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
 
@@ -20,7 +20,12 @@ def play() -> Play:
     def run(tasks: Iterable[Task], make: Callable[[Task], Model]) -> list[tuple[Task, Trajectory]]:
         async def every() -> list[tuple[Task, Trajectory]]:
             return [
-                (task, await loop(task, make(task), NATIVE, Dag(task), Sampling()))
+                (
+                    task,
+                    await run_tool_loop(
+                        task, make(task), NATIVE_FORMAT, FunctionGraphEnvironment(task), Sampling()
+                    ),
+                )
                 for task in tasks
             ]
 

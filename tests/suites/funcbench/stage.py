@@ -9,28 +9,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolmark.agents.loop import loop
-from toolmark.dialects.native import NATIVE
-from toolmark.media import Media
-from toolmark.models.baselines.eager import Eager
-from toolmark.models.baselines.planner import Planner
-from toolmark.suites.funcbench import instruments, remote
-from toolmark.suites.funcbench.suite import load
-from toolmark.types import Model, Sampling, Site, Task, Trajectory
+from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.baselines.backward_planner import BackwardPlanner
+from toolmark.baselines.eager_caller import EagerCaller
+from toolmark.core.media import MediaStore
+from toolmark.core.records import EnvironmentFactory, Model, Sampling, Task, Trajectory
+from toolmark.formats.native_format import NATIVE_FORMAT
+from toolmark.suites.funcbench import funcbench_controls, mcp_environment
+from toolmark.suites.funcbench.funcbench_suite import load
 
 Make = Callable[[Task], Model]
 
 
 def faulty(fault: str, task: Task) -> Model:
-    return instruments.faulty(task, 0, {"class": fault, "rate": "0.4"})
+    return funcbench_controls.make_faulty(task, 0, {"class": fault, "rate": "0.4"})
 
 
 MODELS: dict[str, Make] = {
-    "oracle": lambda task: instruments.oracle(task, 0, {}),
-    "oracle, one by one": lambda task: instruments.oracle(task, 0, {"order": "call"}),
-    "planner": lambda task: Planner(),
-    "eager": lambda task: Eager(),
-    **{fault: partial(faulty, fault) for fault in instruments.FAULTS},
+    "oracle": lambda task: funcbench_controls.make_oracle(task, 0, {}),
+    "oracle, one by one": lambda task: funcbench_controls.make_oracle(task, 0, {"order": "call"}),
+    "planner": lambda task: BackwardPlanner(),
+    "eager": lambda task: EagerCaller(),
+    **{fault: partial(faulty, fault) for fault in funcbench_controls.FAULT_CLASSES},
 }
 
 
@@ -39,13 +39,17 @@ def some(**knobs: Any) -> list[Task]:
     return list(load(**(sizes | knobs)))
 
 
-async def play(site: Site, tasks: Iterable[Task], make: Make, n: int = 8) -> list[Trajectory]:
+async def play(
+    site: EnvironmentFactory, tasks: Iterable[Task], make: Make, n: int = 8
+) -> list[Trajectory]:
     queue, found = iter(tasks), dict[str, Trajectory]()
 
     async def work() -> None:
         for task in queue:
             async with site.world(task, {}) as world:
-                found[task.id] = await loop(task, make(task), NATIVE, world, Sampling())
+                found[task.id] = await run_tool_loop(
+                    task, make(task), NATIVE_FORMAT, world, Sampling()
+                )
 
     await asyncio.gather(*(work() for _ in range(n)))
     return [found[id] for id in sorted(found)]
@@ -57,7 +61,7 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.loop = asyncio.new_event_loop()
-        self.site: Site
+        self.site: EnvironmentFactory
         self.over = asyncio.Event()
         self.ready = threading.Event()
         self.thread = threading.Thread(target=self.loop.run_until_complete, args=(self._open(),))
@@ -73,6 +77,6 @@ class Stage:
         self.loop.close()
 
     async def _open(self) -> None:
-        async with remote.site(Media(self.folder)) as self.site:
+        async with mcp_environment.open_mcp_environments(MediaStore(self.folder)) as self.site:
             self.ready.set()
             await self.over.wait()

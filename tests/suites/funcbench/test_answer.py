@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.processor import processor_limit
 
-from toolmark.suites.funcbench.answer import read
+from toolmark.suites.funcbench.answer_parser import parse_answer
 
 CASES = [
     ("bujxye = 412", "412"),
@@ -122,11 +122,11 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "answer"), CASES)
 def test_the_number_said_of_the_target_is_the_answer_else_the_last(text: str, answer: str) -> None:
-    assert read(text, "bujxye") == answer
+    assert parse_answer(text, "bujxye") == answer
 
 
 def test_thousands_of_digits_are_read() -> None:
-    assert read("bujxye = " + "9" * 5000, "bujxye") == "9" * 5000
+    assert parse_answer("bujxye = " + "9" * 5000, "bujxye") == "9" * 5000
 
 
 @pytest.mark.parametrize(
@@ -149,4 +149,4 @@ def test_thousands_of_digits_are_read() -> None:
 )
 def test_no_text_makes_reading_slow(text: str) -> None:
     with processor_limit():
-        read(text, "bujxye")
+        parse_answer(text, "bujxye")

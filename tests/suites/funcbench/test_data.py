@@ -10,25 +10,25 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from toolmark import codec
-from toolmark.suites.funcbench import data
-from toolmark.suites.funcbench.data import Variant
-from toolmark.suites.funcbench.graph import Knobs
-from toolmark.suites.funcbench.suite import load
-from toolmark.types import Task
-from toolmark.worlds.dag import graph
+from toolmark.core import json_codec
+from toolmark.core.records import Task
+from toolmark.environments.function_graph import read_graph
+from toolmark.suites.funcbench import task_generation
+from toolmark.suites.funcbench.funcbench_suite import load
+from toolmark.suites.funcbench.graph_shape import GraphSize
+from toolmark.suites.funcbench.task_generation import Variant
 
 SIZES = [
-    Knobs(core=2, depth=1),
-    Knobs(core=10, depth=5, connected=10),
-    Knobs(core=20, depth=10, connected=20, disconnected=20),
-    Knobs(core=12, depth=4, disconnected=9, root_inputs=2, known_distractor_inputs=False),
-    Knobs(core=30, depth=3, connected=5, disconnected=5, types=3),
+    GraphSize(core=2, depth=1),
+    GraphSize(core=10, depth=5, connected=10),
+    GraphSize(core=20, depth=10, connected=20, disconnected=20),
+    GraphSize(core=12, depth=4, disconnected=9, root_inputs=2, known_distractor_inputs=False),
+    GraphSize(core=30, depth=3, connected=5, disconnected=5, types=3),
 ]
 
 
-def make(knobs: Knobs, number: int = 0, seed: int = 0) -> Task:
-    return next(data.tasks(knobs, number, (Variant(),), seed))
+def make(knobs: GraphSize, number: int = 0, seed: int = 0) -> Task:
+    return next(task_generation.make_tasks(knobs, number, (Variant(),), seed))
 
 
 def text(task: Task) -> str:
@@ -42,14 +42,14 @@ def tasks(request: pytest.FixtureRequest) -> list[Task]:
 
 def test_the_target_is_named_in_exactly_one_description(tasks: list[Task]) -> None:
     for task in tasks:
-        target = graph(task).target
+        target = read_graph(task).target
         assert sum(target in tool.description for tool in task.tools) == 1
         assert f"`{target}`" in text(task)
 
 
 def test_names_are_random_letters_and_never_used_twice(tasks: list[Task]) -> None:
     for task in tasks:
-        found = graph(task)
+        found = read_graph(task)
         functions = [node.function for node in found.nodes]
         variables = [node.output.name for node in found.nodes]
         inputs = [x for node in found.nodes for x in node.inputs]
@@ -62,7 +62,7 @@ def test_names_are_random_letters_and_never_used_twice(tasks: list[Task]) -> Non
 
 def test_a_subtype_belongs_to_one_variable_and_types_are_shared(tasks: list[Task]) -> None:
     for task in tasks:
-        found = graph(task)
+        found = read_graph(task)
         producers = {node.function: node.output for node in found.nodes}
         variables = {node.function: (node.output.type, node.output.subtype) for node in found.nodes}
         for node in found.nodes:
@@ -78,7 +78,7 @@ def test_a_subtype_belongs_to_one_variable_and_types_are_shared(tasks: list[Task
 
 def test_types_number_a_quarter_of_the_variables_or_as_asked() -> None:
     for knobs in SIZES:
-        found = graph(make(knobs))
+        found = read_graph(make(knobs))
         tags = {(x.type, x.source) for node in found.nodes for x in node.inputs}
         tags |= {(node.output.type, node.function) for node in found.nodes}
         assert len({kind for kind, _ in tags}) == (knobs.types or -(-len(tags) // 4))
@@ -86,25 +86,25 @@ def test_types_number_a_quarter_of_the_variables_or_as_asked() -> None:
 
 def test_values_have_three_digits_and_differ(tasks: list[Task]) -> None:
     for task in tasks:
-        found = graph(task)
+        found = read_graph(task)
         values = [node.output.value for node in found.nodes] + list(found.given.values())
         assert all(100 <= value <= 999 for value in values)
         assert len(set(values)) == len(values)
 
 
 def test_more_variables_than_values_is_no_obstacle() -> None:
-    found = graph(make(Knobs(core=900, depth=10, disconnected=200)))
+    found = read_graph(make(GraphSize(core=900, depth=10, disconnected=200)))
     assert {100 <= node.output.value <= 999 for node in found.nodes} == {True}
 
 
 def test_names_grow_with_their_number() -> None:
-    found = graph(make(Knobs(core=1200, depth=10)))
+    found = read_graph(make(GraphSize(core=1200, depth=10)))
     assert {len(node.function) for node in found.nodes} == {len("func_abcd")}
 
 
 def test_a_schema_takes_exactly_the_inputs_as_integers(tasks: list[Task]) -> None:
     for task in tasks[:10]:
-        nodes = {node.function: node for node in graph(task).nodes}
+        nodes = {node.function: node for node in read_graph(task).nodes}
         assert {tool.name for tool in task.tools} == set(nodes)
         for tool in task.tools:
             node = nodes[tool.name]
@@ -122,14 +122,14 @@ def test_a_schema_takes_exactly_the_inputs_as_integers(tasks: list[Task]) -> Non
 
 
 def test_tools_are_not_in_the_order_of_the_graph() -> None:
-    task = make(Knobs(core=20, depth=10))
-    order = [node.function for node in graph(task).nodes]
+    task = make(GraphSize(core=20, depth=10))
+    order = [node.function for node in read_graph(task).nodes]
     assert [tool.name for tool in task.tools] != order
 
 
 def test_the_question_gives_exactly_the_known_values(tasks: list[Task]) -> None:
     for task in tasks:
-        found = graph(task)
+        found = read_graph(task)
         told = dict(re.findall(r"^([a-z]+) = ([0-9]+)$", text(task), re.MULTILINE))
         assert {name: int(value) for name, value in told.items()} == found.given
         for node in found.nodes:
@@ -138,7 +138,7 @@ def test_the_question_gives_exactly_the_known_values(tasks: list[Task]) -> None:
 
 def test_an_item_asked_in_several_ways_is_one_graph() -> None:
     ways = (Variant(), Variant(effort="low"), Variant(effort="low", protocol="restate"))
-    plain, low, restate = data.tasks(SIZES[1], 3, ways, 5)
+    plain, low, restate = task_generation.make_tasks(SIZES[1], 3, ways, 5)
     assert plain.id == plain.item == "funcbench-c10-d5-k10-m0-g3"
     assert restate.id == "funcbench-c10-d5-k10-m0-g3+effort=low+protocol=restate"
     assert plain.item == low.item == restate.item
@@ -184,5 +184,5 @@ def test_tasks_are_the_same_bytes_on_every_machine(name: str) -> None:
     knobs, count = GOLDEN[name]
     digest = hashlib.sha256()
     for task in islice(load(**knobs), count):
-        digest.update(codec.encode(task) + b"\n")
+        digest.update(json_codec.encode_record(task) + b"\n")
     assert digest.hexdigest() == HASHES[name]

@@ -12,27 +12,27 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from toolmark import codec, seeds
-from toolmark.errors import UsageError
-from toolmark.suites.funcbench import data, graph, instruments
-from toolmark.suites.funcbench.data import Variant
-from toolmark.suites.funcbench.graph import Knobs
-from toolmark.suites.funcbench.suite import SCORER
-from toolmark.types import Model, Task, Trajectory
-from toolmark.worlds.dag import Graph, Truth
-from toolmark.worlds.dag import graph as read
+from toolmark.core import json_codec, seeds
+from toolmark.core.errors import UsageError
+from toolmark.core.records import Model, Task, Trajectory
+from toolmark.environments.function_graph import Graph, GraphIndex
+from toolmark.environments.function_graph import read_graph as read
+from toolmark.suites.funcbench import funcbench_controls, graph_shape, task_generation
+from toolmark.suites.funcbench.funcbench_suite import SCORER
+from toolmark.suites.funcbench.graph_shape import GraphSize
+from toolmark.suites.funcbench.task_generation import Variant
 
 Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
 MANY = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
-def knobs(draw: st.DrawFn) -> Knobs:
+def knobs(draw: st.DrawFn) -> GraphSize:
     # small ones mostly: they find as much, and there is time for more of them
     core = draw(st.integers(2, 8) | st.integers(2, 8) | st.integers(2, 24))
     most = draw(st.sampled_from([3, 3, 12]))
     root_inputs = draw(st.sampled_from([1, 1, 2, 3]))
-    drawn = Knobs(
+    drawn = GraphSize(
         core=core,
         depth=draw(st.integers(1, core - 1)),
         connected=draw(st.integers(0, most)),
@@ -43,14 +43,14 @@ def knobs(draw: st.DrawFn) -> Knobs:
         types=draw(st.none() | st.integers(1, core)),
     )
     try:
-        graph.check(drawn)
+        graph_shape.check_size(drawn)
     except UsageError:
         assume(False)
     return drawn
 
 
-def make(knobs: Knobs, seed: int) -> Task:
-    return next(data.tasks(knobs, 0, (Variant(),), seed))
+def make(knobs: GraphSize, seed: int) -> Task:
+    return next(task_generation.make_tasks(knobs, 0, (Variant(),), seed))
 
 
 def solvable(found: Graph, without: str = "") -> bool:
@@ -81,7 +81,7 @@ def reached(found: Graph, start: str) -> set[str]:
     return seen
 
 
-def longest(truth: Truth, name: str, heights: dict[str, int]) -> int:
+def longest(truth: GraphIndex, name: str, heights: dict[str, int]) -> int:
     if name not in heights:
         nodes = truth.nodes.values()
         after = [node.function for node in nodes if any(x.source == name for x in node.inputs)]
@@ -89,7 +89,7 @@ def longest(truth: Truth, name: str, heights: dict[str, int]) -> int:
     return heights[name]
 
 
-def the_core_reaches_the_target_and_nothing_else_does(found: Graph, knobs: Knobs) -> None:
+def the_core_reaches_the_target_and_nothing_else_does(found: Graph, knobs: GraphSize) -> None:
     kinds = Counter(node.kind for node in found.nodes)
     target = next(node for node in found.nodes if node.output.name == found.target)
     assert kinds["core"] == knobs.core
@@ -101,24 +101,24 @@ def the_core_reaches_the_target_and_nothing_else_does(found: Graph, knobs: Knobs
         assert leads == (node.kind == "core")
 
 
-def the_longest_path_to_the_target_is_the_depth(found: Graph, knobs: Knobs) -> None:
+def the_longest_path_to_the_target_is_the_depth(found: Graph, knobs: GraphSize) -> None:
     core = Graph(found.target, tuple(x for x in found.nodes if x.kind == "core"), found.given)
-    truth = Truth(core)
+    truth = GraphIndex(core)
     heights: dict[str, int] = {}
     assert max(longest(truth, node.function, heights) for node in core.nodes) == knobs.depth
     assert len(truth.levels()) == knobs.depth + 1
 
 
-def every_core_function_is_needed_and_the_core_suffices(found: Graph, _: Knobs) -> None:
+def every_core_function_is_needed_and_the_core_suffices(found: Graph, _: GraphSize) -> None:
     core = [node for node in found.nodes if node.kind == "core"]
     assert solvable(Graph(found.target, tuple(core), found.given))
     assert not any(solvable(found, without=node.function) for node in core)
-    levels = Truth(found).levels()
+    levels = GraphIndex(found).levels()
     # the fewest calls: every core function once, and each when its inputs are there
     assert sorted(x.function for level in levels for x in level) == sorted(x.function for x in core)
 
 
-def irrelevant_functions_keep_to_themselves(found: Graph, knobs: Knobs) -> None:
+def irrelevant_functions_keep_to_themselves(found: Graph, knobs: GraphSize) -> None:
     kind: dict[str, str] = {node.function: node.kind for node in found.nodes}
     consumed = below(found)
     edges = 0
@@ -138,7 +138,7 @@ def irrelevant_functions_keep_to_themselves(found: Graph, knobs: Knobs) -> None:
     assert edges <= knobs.disconnected // 2
 
 
-def only_functions_without_a_producer_have_given_inputs(found: Graph, knobs: Knobs) -> None:
+def only_functions_without_a_producer_have_given_inputs(found: Graph, knobs: GraphSize) -> None:
     functions = {node.function for node in found.nodes}
     used = Counter[str]()
     for node in found.nodes:
@@ -167,16 +167,16 @@ LAWS = (
 
 @MANY
 @given(knobs(), st.integers(0, 2**32))
-def test_every_graph_obeys_every_law(play: Play, knobs: Knobs, seed: int) -> None:
+def test_every_graph_obeys_every_law(play: Play, knobs: GraphSize, seed: int) -> None:
     task = make(knobs, seed)
     found = read(task)
     for law in LAWS:
         law(found, knobs)
     # same seed, same bytes
-    assert codec.encode(make(knobs, seed)) == codec.encode(task)
-    assert codec.encode(make(knobs, seed + 1)) != codec.encode(task)
+    assert json_codec.encode_record(make(knobs, seed)) == json_codec.encode_record(task)
+    assert json_codec.encode_record(make(knobs, seed + 1)) != json_codec.encode_record(task)
     # the oracle, which goes through the world, needs every core function once and nothing else
-    ((_, trajectory),) = play([task], lambda task: instruments.oracle(task, 0, {}))
+    ((_, trajectory),) = play([task], lambda task: funcbench_controls.make_oracle(task, 0, {}))
     verdict = SCORER.score(task, trajectory)["official"]
     assert verdict.outcome == "correct"
     assert verdict.parts["derived_from_known"] == 1
@@ -186,14 +186,14 @@ def test_every_graph_obeys_every_law(play: Play, knobs: Knobs, seed: int) -> Non
 @pytest.mark.parametrize("most", [9, 2])
 def test_extra_edges_are_as_many_as_were_drawn_or_all(most: int) -> None:
     for seed in range(300):
-        rng = seeds.of(seed, "extra", 0, "test")
+        rng = seeds.make_rng(seed, "extra", 0, "test")
         n, depth = 9, (3 if most == 2 else 1) + seed % 5
-        parents, height = graph._tree(n, depth, most, rng)
+        parents, height = graph_shape._draw_tree(n, depth, most, rng)
         before = sum(map(len, parents))
         pairs = [[b for b in range(n) if height[b] > height[child]] for child in range(n)]
         room = sum(min(most, len(higher)) for higher in pairs) - before
-        k = seeds.below(rng, 2 * n + 1)
-        graph._extra(parents, height, k, most, rng)
+        k = seeds.draw_below(rng, 2 * n + 1)
+        graph_shape._add_core_edges(parents, height, k, most, rng)
         assert sum(map(len, parents)) - before == min(k, room)
         for child, producers in enumerate(parents):
             assert len(set(producers)) == len(producers) <= most
@@ -212,7 +212,7 @@ def test_extra_edges_are_uniform_over_the_pairs(k: int) -> None:
     draws = 6000
     for seed in range(draws):
         mine = [list(producers) for producers in parents]
-        graph._extra(mine, height, k, 8, seeds.of(seed, "uniform", k, "test"))
+        graph_shape._add_core_edges(mine, height, k, 8, seeds.make_rng(seed, "uniform", k, "test"))
         counts.update((b, a) for a in range(8) for b in mine[a][len(parents[a]) :])
     assert set(counts) == free
     expected = draws * k / len(free)
@@ -243,9 +243,9 @@ def test_extra_edges_are_uniform_over_the_pairs(k: int) -> None:
 )
 def test_impossible_knobs_name_the_bound(wrong: dict[str, int], bound: str) -> None:
     with pytest.raises(UsageError, match=bound):
-        graph.check(msgspec.convert({"core": 5, "depth": 2} | wrong, Knobs))
+        graph_shape.check_size(msgspec.convert({"core": 5, "depth": 2} | wrong, GraphSize))
 
 
 def test_the_largest_possible_core_is_filled() -> None:
-    full = read(make(Knobs(core=15, depth=3, max_inputs=2), 0))
+    full = read(make(GraphSize(core=15, depth=3, max_inputs=2), 0))
     assert len(full.nodes) == 15

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from toolmark.errors import UsageError
-from toolmark.models.baselines.script import Script
-from toolmark.stats.columns import Columns, columns
-from toolmark.stats.interval import ratio
-from toolmark.suites.funcbench import instruments
-from toolmark.suites.funcbench.suite import SCORER, load
-from toolmark.types import Model, Reply, Request, Score, Task, Trajectory
+from toolmark.core.errors import UsageError
+from toolmark.core.records import Model, Reply, Request, Score, Task, Trajectory
+from toolmark.models.scripted_model import ScriptedModel
+from toolmark.statistics.confidence_intervals import ratio_interval
+from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.suites.funcbench import funcbench_controls
+from toolmark.suites.funcbench.funcbench_suite import SCORER, load
 
 Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
 
 
 def judged(played: Sequence[tuple[Task, Trajectory]]) -> Columns:
-    return columns(
+    return gather_columns(
         (
             Score(task=t.id, item=t.item, axes=t.axes, readings=dict(SCORER.score(t, x)))
             for t, x in played
@@ -38,7 +38,9 @@ def mixed() -> list[Task]:
 def test_the_oracle_solves_everything_in_exactly_core_calls(
     order: str, mixed: list[Task], play: Play
 ) -> None:
-    rows = judged(play(mixed, lambda task: instruments.oracle(task, 0, {"order": order})))
+    rows = judged(
+        play(mixed, lambda task: funcbench_controls.make_oracle(task, 0, {"order": order}))
+    )
     core = np.array([float(task.axes["core"]) for task in mixed])
     assert rows.correct.all()
     assert (rows.part("derived") == 1).all()
@@ -62,16 +64,16 @@ def open_ended() -> list[Task]:
     return list(load(core=6, depth=3, connected=2, graphs=1000, cap=False, seed=21))
 
 
-@pytest.mark.parametrize("fault", instruments.FAULTS)
+@pytest.mark.parametrize("fault", funcbench_controls.FAULT_CLASSES)
 def test_the_failure_table_holds_the_injected_rate_and_nothing_else(
     fault: str, open_ended: list[Task], play: Play
 ) -> None:
     options = {"class": fault, "rate": "0.2"}
-    rows = judged(play(open_ended, lambda task: instruments.faulty(task, 0, options)))
+    rows = judged(play(open_ended, lambda task: funcbench_controls.make_faulty(task, 0, options)))
     assert len(rows) == 1000
     assert rows.correct.all()
     possible = rows.part("open" if fault == "not_known" else "calls")
-    low, high = ratio(rows.part(fault), possible, rows.item, level=0.99)
+    low, high = ratio_interval(rows.part(fault), possible, rows.item, level=0.99)
     assert low <= 0.2 <= high
     assert high - low < 0.03
     counted = "wrong_inputs" if fault == "ill_typed" else fault
@@ -87,10 +89,12 @@ def test_the_failure_table_holds_the_injected_rate_and_nothing_else(
 def test_faults_differ_between_repeats_and_are_the_same_again(open_ended: list[Task]) -> None:
     task = open_ended[0]
     options = {"class": "incorrect", "rate": "0.5"}
-    first, again, other = (instruments.faulty(task, repeat, options) for repeat in (0, 0, 1))
-    assert isinstance(first, Script)
-    assert isinstance(again, Script)
-    assert isinstance(other, Script)
+    first, again, other = (
+        funcbench_controls.make_faulty(task, repeat, options) for repeat in (0, 0, 1)
+    )
+    assert isinstance(first, ScriptedModel)
+    assert isinstance(again, ScriptedModel)
+    assert isinstance(other, ScriptedModel)
     assert first.steps == again.steps
     assert first.steps != other.steps
 
@@ -98,11 +102,15 @@ def test_faults_differ_between_repeats_and_are_the_same_again(open_ended: list[T
 @pytest.mark.parametrize(
     ("make", "options", "said"),
     [
-        (instruments.faulty, {"class": "not_knwon"}, "did you mean: not_known"),
-        (instruments.faulty, {"rate": "1"}, "rate must be from 0 to below 1; got '1'"),
-        (instruments.faulty, {"rate": "lots"}, "rate must be from 0 to below 1; got 'lots'"),
-        (instruments.faulty, {"rates": "0.1"}, "no option 'rates'; did you mean: rate"),
-        (instruments.oracle, {"order": "levle"}, "did you mean: level"),
+        (funcbench_controls.make_faulty, {"class": "not_knwon"}, "did you mean: not_known"),
+        (funcbench_controls.make_faulty, {"rate": "1"}, "rate must be from 0 to below 1; got '1'"),
+        (
+            funcbench_controls.make_faulty,
+            {"rate": "lots"},
+            "rate must be from 0 to below 1; got 'lots'",
+        ),
+        (funcbench_controls.make_faulty, {"rates": "0.1"}, "no option 'rates'; did you mean: rate"),
+        (funcbench_controls.make_oracle, {"order": "levle"}, "did you mean: level"),
     ],
 )
 def test_wrong_options_name_the_right_ones(

@@ -17,17 +17,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.environments.mcp.stage import gone, soon
 from tests.suites.funcbench.stage import MODELS, Make, Stage, play, some
-from tests.worlds.mcp.stage import gone, soon
 
-from toolmark import api, codec
-from toolmark.errors import UsageError, WorldError
-from toolmark.media import Media
-from toolmark.suites.funcbench import instruments, mcp, remote
-from toolmark.suites.funcbench.server import beside
-from toolmark.suites.funcbench.suite import SCORER, load
-from toolmark.types import Call, Reply, Request, Result, Site, Task
-from toolmark.worlds.dag import Dag, Dags, Truth, graph
+from toolmark import api
+from toolmark.core import json_codec
+from toolmark.core.errors import ToolEnvironmentError, UsageError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Call, EnvironmentFactory, Reply, Request, Result, Task
+from toolmark.environments.function_graph import (
+    FunctionGraphEnvironment,
+    FunctionGraphFactory,
+    GraphIndex,
+    read_graph,
+)
+from toolmark.suites.funcbench import funcbench_controls, mcp_environment, workflow_alignment
+from toolmark.suites.funcbench.funcbench_suite import SCORER, load
+from toolmark.suites.funcbench.mcp_task_server import find_in_folder
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +49,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 @pytest.mark.parametrize("name", MODELS)
 def test_an_episode_over_mcp_is_the_one_in_the_process(name: str, stage: Stage) -> None:
     tasks = [*some(cap=False), *some(cap=False, restate=True), *some(core=12, depth=6, graphs=1)]
-    near = asyncio.run(play(Dags(), tasks, MODELS[name]))
+    near = asyncio.run(play(FunctionGraphFactory(), tasks, MODELS[name]))
     far = stage.run(play(stage.site, tasks, MODELS[name]))
     assert far == near  # steps, results, answers, final states, tools
     for task, one, other in zip(sorted(tasks, key=lambda t: t.id), near, far, strict=True):
@@ -79,7 +85,7 @@ def test_any_call_has_the_result_it_has_in_the_process(stage: Stage, calls: list
     task = some(restate=True)[0]
 
     async def scene() -> tuple[list[Result], list[Result]]:
-        dag = Dag(task)
+        dag = FunctionGraphEnvironment(task)
         async with stage.site.world(task, {}) as world:
             return (
                 [await dag.call(call) for call in calls],
@@ -94,7 +100,7 @@ def test_episodes_of_one_task_do_not_know_each_others_values(stage: Stage) -> No
     task = some(restate=True)[0]
     copies = [replace(task, id=str(number)) for number in range(20)]
     found = stage.run(play(stage.site, copies, MODELS["oracle, one by one"], n=20))
-    (near,) = asyncio.run(play(Dags(), [task], MODELS["oracle, one by one"]))
+    (near,) = asyncio.run(play(FunctionGraphFactory(), [task], MODELS["oracle, one by one"]))
     assert all(trajectory.steps == near.steps for trajectory in found)
 
 
@@ -136,7 +142,10 @@ async def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return started[-1]
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", spy)
-    async with asyncio.timeout(100), remote.site(Media(folder)) as site:
+    async with (
+        asyncio.timeout(100),
+        mcp_environment.open_mcp_environments(MediaStore(folder)) as site,
+    ):
         yield site, started
 
 
@@ -157,8 +166,10 @@ def test_a_server_that_dies_costs_the_episodes_under_way_and_is_started_once_mor
 ) -> None:
     task = some()[0]
 
-    async def lose(site: Site, started: list[asyncio.subprocess.Process], n: int) -> None:
-        with pytest.raises(WorldError, match="'funcbench'"):
+    async def lose(
+        site: EnvironmentFactory, started: list[asyncio.subprocess.Process], n: int
+    ) -> None:
+        with pytest.raises(ToolEnvironmentError, match="'funcbench'"):
             async with site.world(task, {}) as world:
                 assert len(started) == n
                 started[-1].kill()
@@ -173,7 +184,7 @@ def test_a_server_that_dies_costs_the_episodes_under_way_and_is_started_once_mor
             assert SCORER.score(task, solved)["official"].outcome == "correct"
             assert len(started) == 2
             await lose(site, started, 2)
-            with pytest.raises(WorldError, match="'funcbench' did not start"):
+            with pytest.raises(ToolEnvironmentError, match="'funcbench' did not start"):
                 async with site.world(task, {}):
                     pass
             assert len(started) == 2
@@ -184,11 +195,11 @@ def test_a_server_that_dies_costs_the_episodes_under_way_and_is_started_once_mor
 def test_a_server_that_cannot_start_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "_MODULE", "toolmark.no_such_module")
+    monkeypatch.setattr(mcp_environment, "_MODULE", "toolmark.no_such_module")
 
     async def scene() -> None:
         async with watched(tmp_path, monkeypatch) as (site, started):
-            with pytest.raises(WorldError, match=r"stderr: .*no_such_module"):
+            with pytest.raises(ToolEnvironmentError, match=r"stderr: .*no_such_module"):
                 async with site.world(some()[0], {}):
                     pass
             assert await soon(lambda: len(started) == 2)
@@ -200,9 +211,16 @@ def test_the_server_ends_when_the_run_is_gone_without_a_word(tmp_path: Path) -> 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         fd = listener.fileno()
         process = subprocess.Popen(
-            [sys.executable, "-m", "toolmark.suites.funcbench.server", str(fd), str(tmp_path)],
-            pass_fds=(fd,), stdin=subprocess.PIPE,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "toolmark.suites.funcbench.mcp_task_server",
+                str(fd),
+                str(tmp_path),
+            ],
+            pass_fds=(fd,),
+            stdin=subprocess.PIPE,
+        )
     assert process.stdin is not None
     process.stdin.close()
     assert process.wait(60) == 0
@@ -212,10 +230,10 @@ def test_the_server_ends_when_the_run_is_gone_without_a_word(tmp_path: Path) -> 
 def test_the_server_knows_no_task_outside_its_folder(tmp_path: Path, name: str) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
-    (tmp_path / "outside.json").write_bytes(codec.encode(some()[0]))
-    assert beside(inside)(name) is None
-    (inside / "e1.json").write_bytes(codec.encode(some()[0]))
-    assert beside(inside)("/tmp/any/e1") == some()[0]
+    (tmp_path / "outside.json").write_bytes(json_codec.encode_record(some()[0]))
+    assert find_in_folder(inside)(name) is None
+    (inside / "e1.json").write_bytes(json_codec.encode_record(some()[0]))
+    assert find_in_folder(inside)("/tmp/any/e1") == some()[0]
 
 
 def test_without_the_extra_the_command_says_what_to_install(
@@ -247,15 +265,15 @@ SIZES = st.fixed_dictionaries(
 @settings(max_examples=60, deadline=None)
 def test_the_schedule_makes_every_needed_call_as_early_as_can_be(sizes: dict[str, Any]) -> None:
     (task,) = load(graphs=1, **sizes)
-    truth = Truth(graph(task))
-    steps = mcp.levels(task)
+    truth = GraphIndex(read_graph(task))
+    steps = workflow_alignment.ideal_schedule(task)
     assert [step["step"] for step in steps] == list(range(1, sizes["depth"] + 2))
     at = {call["name"]: step["step"] for step in steps for call in step["calls"]}
     calls = [call for step in steps for call in step["calls"]]
     assert len(at) == len(calls) == sizes["core"]
     for call in calls:
         node = truth.nodes[call["name"]]
-        assert node.kind == "core" and truth.exact(node, call["arguments"])
+        assert node.kind == "core" and truth.has_true_inputs(node, call["arguments"])
         assert set(call["arguments"]) == {x.parameter for x in node.inputs}
         assert at[call["name"]] == 1 + max(at.get(x.source, 0) for x in node.inputs)
 
@@ -293,7 +311,7 @@ def test_tasks_in_the_process_are_not_aligned(play: Any) -> None:
 def test_one_call_at_a_time_only_breaks_the_levels(play: Any) -> None:
     for task in some(over="mcp"):
         found = aligned(task, MODELS["oracle, one by one"], play)
-        n_levels, n_calls = len(mcp.levels(task)), int(task.axes["core"])
+        n_levels, n_calls = len(workflow_alignment.ideal_schedule(task)), int(task.axes["core"])
         assert found == dict.fromkeys(NAMED, 1.0) | {"align_coherence": n_levels / n_calls}
 
 
@@ -306,7 +324,7 @@ def test_doing_nothing_is_worth_nothing(play: Any) -> None:
         assert aligned(task, lambda task: Null(), play) == dict.fromkeys(NAMED, 0.0)
 
 
-@pytest.mark.parametrize("fault", instruments.FAULTS)
+@pytest.mark.parametrize("fault", funcbench_controls.FAULT_CLASSES)
 def test_bad_calls_lower_precision_and_nothing_that_is_of_the_schedule(
     fault: str, play: Any
 ) -> None:

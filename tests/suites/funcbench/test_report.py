@@ -7,12 +7,12 @@ from itertools import combinations
 
 import pytest
 
-from toolmark.failure import NOT_REACHED
-from toolmark.models.baselines.planner import Planner
-from toolmark.stats.columns import columns
-from toolmark.suites.funcbench import paper
-from toolmark.suites.funcbench.suite import SCORER, load
-from toolmark.types import Chart, Model, Reply, Request, Score, Table, Task, Trajectory
+from toolmark.baselines.backward_planner import BackwardPlanner
+from toolmark.core.failure import NOT_REACHED
+from toolmark.core.records import Chart, Model, Reply, Request, Score, Table, Task, Trajectory
+from toolmark.statistics.score_columns import gather_columns
+from toolmark.suites.funcbench import funcbench_paper_results
+from toolmark.suites.funcbench.funcbench_suite import SCORER, load
 
 Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
 Shown = dict[str, Table | Chart]
@@ -32,7 +32,7 @@ def skill(task: Task) -> Model:
         or task.axes.get("protocol") == "restate"
         or task.axes.get("effort") == "medium"
     )
-    return Planner() if able else Mute()
+    return BackwardPlanner() if able else Mute()
 
 
 def scores(play: Play, tasks: Iterable[Task]) -> list[Score]:
@@ -43,7 +43,7 @@ def scores(play: Play, tasks: Iterable[Task]) -> list[Score]:
 
 
 def shown(made: Iterable[Score]) -> Shown:
-    tables = SCORER.tables({"official": columns(made, "official")})
+    tables = SCORER.tables({"official": gather_columns(made, "official")})
     return {table.title: table for table in tables}
 
 
@@ -72,7 +72,7 @@ def test_success_is_shown_above_the_papers(main: list[Score]) -> None:
     assert found.rows[1] == (
         "GPT-5 (paper)", "72.5\u00a0%", "38.2\u00a0%", "15.0\u00a0%"
     )  # fmt: skip
-    assert len(found.rows) == 1 + len(paper.SUCCESS)
+    assert len(found.rows) == 1 + len(funcbench_paper_results.SUCCESS_RATES)
 
 
 def test_calls_are_split_by_outcome(main: list[Score]) -> None:
@@ -96,7 +96,7 @@ def test_failures_are_counted_over_all_trials(main: list[Score]) -> None:
     found = table(shown(main), "Bad calls by class")
     assert list(found.rows[0]) == ["this run", 0, "-", "-", "-", "-"]
     assert list(found.rows[1][:2]) == ["GPT-5 (paper)", 6054]
-    shares = [sum(row[1:]) for row in paper.FAILURES.values()]
+    shares = [sum(row[1:]) for row in funcbench_paper_results.ERROR_SHARES.values()]
     assert shares == pytest.approx([100.0] * 7, abs=0.25)
 
 
@@ -177,7 +177,7 @@ def test_not_run_episodes_are_in_no_table(main: list[Score]) -> None:
 
 
 def test_metrics_begin_with_success(main: list[Score]) -> None:
-    rows = columns(main, "official")
+    rows = gather_columns(main, "official")
     found = {metric.name: metric.measure(rows).value for metric in SCORER.metrics(rows)}
     assert list(found) == [
         "success", "derived", "success, core 5", "success, core 10", "success, core 20"

@@ -9,9 +9,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from toolmark.suites.funcbench.score import audit, score
-from toolmark.types import Call, Ending, Limits, Reply, Result, Step, Task, Trajectory, Verdict
-from toolmark.worlds.dag import Truth, graph
+from toolmark.core.records import (
+    Call,
+    Ending,
+    Limits,
+    Reply,
+    Result,
+    Step,
+    Task,
+    Trajectory,
+    Verdict,
+)
+from toolmark.environments.function_graph import GraphIndex, read_graph
+from toolmark.suites.funcbench.funcbench_scoring import classify_calls, score_episode
 
 
 def node(function: str, kind: str, inputs: list[tuple[str, str]], output: str, value: int) -> Any:
@@ -70,11 +80,11 @@ def play(
 
 
 def judge(trajectory: Trajectory, task: Task = TASK) -> Verdict:
-    return score(task, trajectory)["official"]
+    return score_episode(task, trajectory)["official"]
 
 
 def classes(trajectory: Trajectory) -> list[str]:
-    return [judged.found for judged in audit(Truth(graph(TASK)), trajectory)]
+    return [judged.found for judged in classify_calls(GraphIndex(read_graph(TASK)), trajectory)]
 
 
 def test_the_right_calls_and_answer_are_a_success() -> None:

@@ -9,13 +9,19 @@ from types import ModuleType
 
 import pytest
 
-from toolmark import suites
-from toolmark.errors import UsageError
-from toolmark.score import align
-from toolmark.suites.funcbench import answer, data, graph, mcp, score
-from toolmark.suites.funcbench.presets import PRESETS
-from toolmark.suites.funcbench.suite import _hashes, load
-from toolmark.worlds import dag
+from toolmark.core.errors import UsageError
+from toolmark.environments import function_graph
+from toolmark.scoring import alignment
+from toolmark.suites import suite_registry
+from toolmark.suites.funcbench import (
+    answer_parser,
+    funcbench_scoring,
+    graph_shape,
+    task_generation,
+    workflow_alignment,
+)
+from toolmark.suites.funcbench.experiment_presets import PRESETS
+from toolmark.suites.funcbench.funcbench_suite import _source_hashes, load
 
 SIZES = {
     "main": 1150,
@@ -125,7 +131,7 @@ def test_the_limit_is_twice_the_core_and_can_be_lifted() -> None:
 )
 def test_impossible_knobs_are_refused_with_the_bound(knobs: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        suites.load("funcbench", **knobs)
+        suite_registry.load_suite("funcbench", **knobs)
 
 
 def test_the_record_of_a_preset_run_names_no_size_of_its_own() -> None:
@@ -152,26 +158,26 @@ def test_a_run_knows_its_wording_its_scorer_and_its_generator() -> None:
 @pytest.mark.parametrize(
     ("name", "module", "part"),
     [
-        ("prompt", data, "WORDING"),
-        ("scorer", score, "__file__"),
-        ("scorer", answer, "__file__"),
-        ("scorer", dag, "__file__"),
-        ("scorer", mcp, "__file__"),
-        ("scorer", align, "__file__"),
-        ("generator", data, "__file__"),
-        ("generator", graph, "__file__"),
+        ("prompt", task_generation, "PROMPT_TEXTS"),
+        ("scorer", funcbench_scoring, "__file__"),
+        ("scorer", answer_parser, "__file__"),
+        ("scorer", function_graph, "__file__"),
+        ("scorer", workflow_alignment, "__file__"),
+        ("scorer", alignment, "__file__"),
+        ("generator", task_generation, "__file__"),
+        ("generator", graph_shape, "__file__"),
     ],
 )
 def test_a_hash_changes_with_what_it_is_of(
     name: str, module: ModuleType, part: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    before = _hashes()
+    before = _source_hashes()
     other = tmp_path / "other.py"
     other.write_text("changed = True\n")
-    monkeypatch.setattr(module, part, ("other words",) if part == "WORDING" else str(other))
-    after = _hashes.__wrapped__()
+    monkeypatch.setattr(module, part, ("other words",) if part == "PROMPT_TEXTS" else str(other))
+    after = _source_hashes.__wrapped__()
     assert {key for key in before if before[key] != after[key]} == {name}
 
 
 def test_every_knob_has_its_help() -> None:
-    assert all(knob.help for knob in suites.knobs("funcbench"))
+    assert all(knob.help for knob in suite_registry.list_parameters("funcbench"))

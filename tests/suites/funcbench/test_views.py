@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from toolmark.models.baselines.eager import Eager
-from toolmark.report.drawings import cleaned
-from toolmark.report.episode import embed
-from toolmark.suites.funcbench import instruments
-from toolmark.suites.funcbench.layout import COLUMNS, SIDE, plan
-from toolmark.suites.funcbench.suite import SCORER, load
-from toolmark.suites.funcbench.views import HIGH, WIDE
-from toolmark.types import Call, Drawing, Model, Reply, Request, Table, Task, Trajectory
-from toolmark.worlds.dag import Truth, graph
+from toolmark.baselines.eager_caller import EagerCaller
+from toolmark.core.records import Call, Drawing, Model, Reply, Request, Table, Task, Trajectory
+from toolmark.environments.function_graph import GraphIndex, read_graph
+from toolmark.reports.episode_block import embed_json
+from toolmark.reports.svg_sanitizer import sanitize_svg
+from toolmark.suites.funcbench import funcbench_controls
+from toolmark.suites.funcbench.episode_graph_view import BOX_HEIGHT, BOX_WIDTH
+from toolmark.suites.funcbench.funcbench_suite import SCORER, load
+from toolmark.suites.funcbench.graph_layout import MAX_CORE_COLUMNS, MAX_SIDE_COLUMNS, lay_out_graph
 
 Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -30,7 +30,7 @@ def view(task: Task, trajectory: Trajectory) -> tuple[ElementTree.Element, Table
     drawing, listing = SCORER.views(task, trajectory)
     assert isinstance(drawing, Drawing)
     assert isinstance(listing, Table)
-    assert cleaned(drawing.svg) == drawing.svg
+    assert sanitize_svg(drawing.svg) == drawing.svg
     return ElementTree.fromstring(drawing.svg), listing, drawing.svg
 
 
@@ -49,26 +49,26 @@ def test_every_function_has_its_own_place_inside_the_drawing(
     suite = load(
         core=core, depth=depth, connected=irrelevant, disconnected=irrelevant, graphs=1, seed=2
     )
-    ((task, trajectory),) = play(suite, lambda _: Eager())
+    ((task, trajectory),) = play(suite, lambda _: EagerCaller())
     root, _, _ = view(task, trajectory)
     boxes = functions(root)
     corners = [(float(rect.get("x", "")), float(rect.get("y", ""))) for rect in boxes]
     assert len(corners) == core + 2 * irrelevant
     width, height = float(root.get("width", "")), float(root.get("height", ""))
     for x, y in corners:
-        assert 0 <= x <= width - WIDE
-        assert 0 <= y <= height - HIGH
+        assert 0 <= x <= width - BOX_WIDTH
+        assert 0 <= y <= height - BOX_HEIGHT
     corners.sort()
     for at, (x, y) in enumerate(corners):
         for a, b in corners[at + 1 :]:
-            assert a - x >= WIDE or abs(b - y) >= HIGH
-    assert width <= 40 + (COLUMNS + SIDE + 1) * 92
+            assert a - x >= BOX_WIDTH or abs(b - y) >= BOX_HEIGHT
+    assert width <= 40 + (MAX_CORE_COLUMNS + MAX_SIDE_COLUMNS + 1) * 92
 
 
 def test_values_flow_downwards() -> None:
     (task,) = load(core=30, depth=7, graphs=1, seed=2)
-    truth = Truth(graph(task))
-    places = plan(truth, ()).places
+    truth = GraphIndex(read_graph(task))
+    places = lay_out_graph(truth, ()).places
     for node in truth.graph.nodes:
         for x in node.inputs:
             if x.source in places:
@@ -78,7 +78,9 @@ def test_values_flow_downwards() -> None:
 def test_calls_are_numbered_and_coloured_by_class(play: Play) -> None:
     suite = load(core=6, depth=3, connected=3, graphs=1, cap=False, seed=2)
     options = {"class": "incorrect", "rate": "0.5"}
-    ((task, trajectory),) = play(suite, lambda task: instruments.faulty(task, 0, options))
+    ((task, trajectory),) = play(
+        suite, lambda task: funcbench_controls.make_faulty(task, 0, options)
+    )
     root, listing, _ = view(task, trajectory)
     chips = {}
     for group in root.iter(f"{SVG}g"):
@@ -119,7 +121,7 @@ def test_hostile_calls_are_shown_as_text_and_cut(play: Play) -> None:
 
 
 def test_a_drawing_asks_for_nothing_outside_itself(play: Play) -> None:
-    ((task, trajectory),) = play(load(core=4, depth=2, graphs=1, seed=2), lambda _: Eager())
+    ((task, trajectory),) = play(load(core=4, depth=2, graphs=1, seed=2), lambda _: EagerCaller())
     _, _, drawn = view(task, trajectory)
     assert not re.search(r"href|url\(|@import|<image|<foreignObject", drawn)
     assert drawn.count("http") == drawn.count("http://www.w3.org/2000/svg") == 1
@@ -140,7 +142,7 @@ def test_a_graph_without_a_way_to_its_target_is_drawn_all_the_same(play: Play) -
     (task,) = load(core=4, depth=2, connected=2, graphs=1, seed=2)
     lost = {"graph": {**task.reference["graph"], "given": {}}}
     stuck = msgspec.structs.replace(task, reference=lost)
-    ((_, trajectory),) = play([task], lambda _: Eager())
+    ((_, trajectory),) = play([task], lambda _: EagerCaller())
     root, _, _ = view(stuck, trajectory)
     assert len(functions(root)) == 6
 
@@ -149,6 +151,6 @@ def test_a_drawing_is_small_enough_for_a_page_of_a_thousand(play: Play) -> None:
     for connected in (0, 20, 40):
         rest = 40 - connected
         suite = load(core=20, depth=9, connected=connected, disconnected=rest, graphs=1, seed=1)
-        ((task, trajectory),) = play(suite, lambda _: Eager())
+        ((task, trajectory),) = play(suite, lambda _: EagerCaller())
         _, _, drawn = view(task, trajectory)
-        assert len(embed(str(drawn))) < 22_000
+        assert len(embed_json(str(drawn))) < 22_000

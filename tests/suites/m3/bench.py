@@ -12,17 +12,9 @@ from typing import Any
 
 from tests.servers import fake
 
-from toolmark.dialects.native import NATIVE
-from toolmark.errors import WorldError
-from toolmark.media import Media
-from toolmark.runs import finishing, folders
-from toolmark.runs.jsonl import Lines
-from toolmark.runs.plan import Plan
-from toolmark.runs.store import Run
-from toolmark.runs.suite import Suite
-from toolmark.suites.m3 import data
-from toolmark.suites.m3.suite import SCORER
-from toolmark.types import (
+from toolmark.core.errors import ToolEnvironmentError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import (
     Call,
     Message,
     Reply,
@@ -34,6 +26,14 @@ from toolmark.types import (
     Trajectory,
     Turn,
 )
+from toolmark.formats.native_format import NATIVE_FORMAT
+from toolmark.runs import run_finalization, run_folders
+from toolmark.runs.record_files import RecordAppender
+from toolmark.runs.run_plan import Plan
+from toolmark.runs.run_store import Run
+from toolmark.runs.suite import Suite
+from toolmark.suites.m3 import published_tasks
+from toolmark.suites.m3.m3_suite import SCORER
 
 Answer = Callable[[dict[str, Any]], "str | int | bytes | dict[str, Any]"]
 """What a model says to a request: a text, a status of failure, or the body of a 200."""
@@ -107,8 +107,8 @@ def material(body: dict[str, Any]) -> Any:
     return json.JSONDecoder().raw_decode(said(body))[0]
 
 
-def task(index: int, *, picture: Media | None = None) -> Task:
-    shown = (picture.image(b"\x89PNG\r\n\x1a\n picture", "image/png"),) if picture else ()
+def task(index: int, *, picture: MediaStore | None = None) -> Task:
+    shown = (picture.add_image(b"\x89PNG\r\n\x1a\n picture", "image/png"),) if picture else ()
     steps = [
         {"calls": [{"name": "ocr/read", "arguments": {"path": f"images/shelf-{index}.png"}}]},
         {"calls": [{"name": "shop/search", "arguments": {"query": "cola"}}]},
@@ -145,15 +145,17 @@ def trajectory(index: int, answer: str = "Cola 2.", repeat: int = 0) -> Trajecto
 def run(parent: Path, n: int = 3, *, repeats: int = 1, suite: str = "m3") -> Run:
     """Make a scored run of n tasks."""
     plan = Plan(suite=suite, model="test/one", dialect="native", repeats=repeats)
-    path = folders.claim(parent, plan)
-    source = Media(parent / "source")
-    folders.create(path, plan, (task(i, picture=source) for i in range(n)), media=source, seed=1)
-    done = Lines(path / "trajectories.jsonl")
+    path = run_folders.claim_folder(parent, plan)
+    source = MediaStore(parent / "source")
+    run_folders.write_run(
+        path, plan, (task(i, picture=source) for i in range(n)), media=source, seed=1
+    )
+    done = RecordAppender(path / "trajectories.jsonl")
     for repeat in range(repeats):
         for i in range(n):
             done.append(trajectory(i, repeat=repeat))
     done.close()
-    finishing.rescore(Run(path), SCORER)
+    run_finalization.rescore_run(Run(path), SCORER)
     return Run(path)
 
 
@@ -177,7 +179,7 @@ class Shop:
 
     async def call(self, call: Call, /) -> Result:
         if self.lost:
-            raise WorldError("the shop is closed")
+            raise ToolEnvironmentError("the shop is closed")
         given = json.loads(call.arguments)
         if call.name == "shop/ping":
             return Result(parts=(Text("pong"),))
@@ -207,18 +209,20 @@ def load(*, n: int = 2, lost: tuple[str, ...] = ()) -> Suite:
     """
 
     @asynccontextmanager
-    async def site(media: Media) -> AsyncIterator[Street]:
+    async def site(media: MediaStore) -> AsyncIterator[Street]:
         yield Street(lost)
 
     return Suite(
         name="shelves", tasks=[_asked(i) for i in range(n)], scorer=SCORER, site=site,
-        dialects={"native": NATIVE}, knobs={"n": n, "lost": lost},
+        dialects={"native": NATIVE_FORMAT}, knobs={"n": n, "lost": lost},
     )  # fmt: skip
 
 
 def _asked(index: int) -> Task:
     name = f"shelf-{index}.png"
-    told = data.told(f"What does the drink on shelf {index} cost?", name)
+    told = published_tasks.question_with_picture(
+        f"What does the drink on shelf {index} cost?", name
+    )
     return Task(
         id=f"0000{index:04}", item=f"0000{index:04}", suite="shelves", category="prices",
         turns=(Turn(messages=(Message(role="user", parts=(Text(told),)),)),),

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.environments.mcp.stage import fault
 from tests.servers import fake
 from tests.suites.m3 import bench
 from tests.suites.m3.bench import Command, Said
-from tests.worlds.mcp.stage import fault
 
-from toolmark.review import truth
-from toolmark.review.episodes import Episodes
-from toolmark.review.log import Decision as Word
-from toolmark.review.log import Log
-from toolmark.runs.store import Run
-from toolmark.suites.m3 import author, data
+from toolmark.runs.run_store import Run
+from toolmark.studio import m3_authoring, review_reference_export
+from toolmark.studio.review_episodes import ReviewEpisodes
+from toolmark.studio.review_log import Decision as Word
+from toolmark.studio.review_log import ReviewLog
+from toolmark.suites.m3 import published_tasks
 
 SUITE = "tests.suites.m3.bench:load"
 ROOT = Path(__file__).parents[3]
@@ -91,7 +91,7 @@ def test_what_is_accepted_becomes_a_reference_in_the_published_layout(
     assert said.code == 0, said.err
     assert "2 tasks accepted (0 condensed by rule), 0 turned down" in said.text
     assert f"toolmark review {folder}" in said.text
-    first, second = json.loads((folder / author.TRUTHS).read_text())
+    first, second = json.loads((folder / m3_authoring.TRUTHS_FILE).read_text())
     assert first == {
         "id": "00000000",
         "image": "images/shelf-0.png",
@@ -100,7 +100,7 @@ def test_what_is_accepted_becomes_a_reference_in_the_published_layout(
         "steps": REFERENCE,
         "final_reply": "It costs 2 euros.",
     }
-    entries, twice = data.read(folder / author.TRUTHS)
+    entries, twice = published_tasks.read_task_entries(folder / m3_authoring.TRUTHS_FILE)
     assert [entry.id for entry in entries] == ["00000000", "00000001"]
     assert not twice
     assert second["final_reply"] == "It costs 3 euros."
@@ -111,7 +111,7 @@ def test_every_decision_is_kept_with_what_was_played(tmp_path: Path, toolmark: C
     verdicts = iter([REJECT, ACCEPT])
     with bench.serving(p=player, j=judge(lambda body: next(verdicts))) as served:
         run(toolmark, folder, served, "--limit", 1)
-    first, second = author.decisions(folder)["00000000"]
+    first, second = m3_authoring.read_decisions(folder)["00000000"]
     assert (first.outcome, first.reason, first.round) == ("rejected", "Look the price up.", 0)
     assert (second.outcome, second.by, second.round) == ("accepted", "model", 1)
     assert second.trajectory is not None
@@ -138,7 +138,7 @@ def test_what_is_turned_down_every_time_is_no_reference(tmp_path: Path, toolmark
         said = run(toolmark, folder, served, "--limit", 1, "--rounds", 2, "--json")
         assert said.code == 1
         assert said.json["rejected"] == 1 and said.json["truths"] == ""
-        assert not (folder / author.TRUTHS).exists()
+        assert not (folder / m3_authoring.TRUTHS_FILE).exists()
         n = len(served.asked["p"])
         run(toolmark, folder, served, "--limit", 1, "--rounds", 2)
         assert len(served.asked["p"]) == n == 8
@@ -167,9 +167,9 @@ def test_a_proposal_that_cannot_be_taken_is_asked_again_then_the_rule_stands_in(
     asked = [body for body in served.asked["j"] if condensing(body)]
     assert len(asked) == 2
     assert why in bench.said(asked[1])
-    (decided,) = author.decisions(folder)["00000000"]
+    (decided,) = m3_authoring.read_decisions(folder)["00000000"]
     assert decided.by == "rule" and why in decided.unfit
-    (entry,) = json.loads((folder / author.TRUTHS).read_text())
+    (entry,) = json.loads((folder / m3_authoring.TRUTHS_FILE).read_text())
     called = [[call["name"] for call in step["calls"]] for step in entry["steps"]]
     assert called == [["ocr/read"], ["shop/ping"], ["shop/price"]]
 
@@ -184,7 +184,7 @@ def test_a_second_proposal_may_be_better(tmp_path: Path, toolmark: Command) -> N
 
     with bench.serving(p=player, j=judge(shorten=improves)) as served:
         assert run(toolmark, tmp_path / "made", served, "--limit", 1).code == 0
-    (decided,) = author.decisions(tmp_path / "made")["00000000"]
+    (decided,) = m3_authoring.read_decisions(tmp_path / "made")["00000000"]
     assert decided.by == "model" and list(decided.steps) == REFERENCE
 
 
@@ -204,7 +204,10 @@ def test_a_judge_that_says_nothing_is_not_run_and_the_attempt_is_kept(
         served.models["j"] = judge()
         assert run(toolmark, folder, served, "--limit", 1).code == 0
         assert len(served.asked["p"]) == n == 4
-    assert [d.outcome for d in author.decisions(folder)["00000000"]] == ["not_run", "accepted"]
+    assert [d.outcome for d in m3_authoring.read_decisions(folder)["00000000"]] == [
+        "not_run",
+        "accepted",
+    ]
 
 
 def test_a_player_that_is_down_or_a_world_that_is_lost_is_not_run(
@@ -236,7 +239,7 @@ def test_the_reason_outlives_the_command(tmp_path: Path, toolmark: Command) -> N
         served.asked.clear()
         assert run(toolmark, tmp_path / "made", served, "--limit", 1).code == 0
     assert "Look the price up." in bench.said(served.asked["p"][0])
-    told = [d.outcome for d in author.decisions(tmp_path / "made")["00000000"]]
+    told = [d.outcome for d in m3_authoring.read_decisions(tmp_path / "made")["00000000"]]
     assert told == ["rejected", "not_run", "accepted"]
 
 
@@ -255,22 +258,22 @@ def test_an_attempt_without_a_call_or_an_answer_is_turned_down_unasked(
     assert said.json["rejected"] == 1
     assert "j" not in served.asked
     assert len(served.asked["p"]) == 3
-    reasons = {d.reason for d in author.decisions(tmp_path / "made")["00000000"]}
-    assert reasons == {author._IDLE}
+    reasons = {d.reason for d in m3_authoring.read_decisions(tmp_path / "made")["00000000"]}
+    assert reasons == {m3_authoring._NO_CALL_REASON}
 
 
 def test_people_review_what_models_made(tmp_path: Path, toolmark: Command) -> None:
     folder = tmp_path / "made"
     with bench.serving(p=player, j=judge()) as served:
         run(toolmark, folder, served)
-    found = Episodes(Run(folder))
-    log = Log(folder / "reviews.jsonl", Word)
+    found = ReviewEpisodes(Run(folder))
+    log = ReviewLog(folder / "reviews.jsonl", Word)
     for task, repeat in found.keys:
-        log.add(Word(task=task, repeat=repeat, decision="accept", reviewer="ada", time="now"))
-    told = truth.write(found, log, tmp_path / "kept.json")
+        log.append(Word(task=task, repeat=repeat, decision="accept", reviewer="ada", time="now"))
+    told = review_reference_export.write_references(found, log, tmp_path / "kept.json")
     assert told.n_accepted == 2
     kept = json.loads((tmp_path / "kept.json").read_text())
-    assert kept == json.loads((folder / author.TRUTHS).read_text())
+    assert kept == json.loads((folder / m3_authoring.TRUTHS_FILE).read_text())
 
 
 def test_a_kill_between_a_decision_and_its_reference_is_mended(
@@ -279,14 +282,14 @@ def test_a_kill_between_a_decision_and_its_reference_is_mended(
     folder = tmp_path / "made"
     with bench.serving(p=player, j=judge()) as served:
         run(toolmark, folder, served)
-        before = (folder / author.TRUTHS).read_text()
+        before = (folder / m3_authoring.TRUTHS_FILE).read_text()
         lines = (folder / "trajectories.jsonl").read_bytes().splitlines(keepends=True)
         (folder / "trajectories.jsonl").write_bytes(lines[0] + lines[1][:50])
-        (folder / author.TRUTHS).unlink()
+        (folder / m3_authoring.TRUTHS_FILE).unlink()
         served.asked.clear()
         assert run(toolmark, folder, served).code == 0
     assert not served.asked
-    assert (folder / author.TRUTHS).read_text() == before
+    assert (folder / m3_authoring.TRUTHS_FILE).read_text() == before
 
 
 def test_a_killed_author_goes_on_where_it_was(tmp_path: Path, toolmark: Command) -> None:
@@ -306,12 +309,12 @@ def test_a_killed_author_goes_on_where_it_was(tmp_path: Path, toolmark: Command)
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         ))  # fmt: skip
         assert child[0].wait(60) == -signal.SIGKILL
-        assert list(author.decisions(folder)) == ["00000000"]
+        assert list(m3_authoring.read_decisions(folder)) == ["00000000"]
         served.models["j"] = judge()
         served.asked.clear()
         assert run(toolmark, folder, served, "--max-connections", 1).code == 0
     assert len(served.asked["p"]) == 4
-    assert len(json.loads((folder / author.TRUTHS).read_text())) == 2
+    assert len(json.loads((folder / m3_authoring.TRUTHS_FILE).read_text())) == 2
 
 
 def test_another_request_or_a_full_folder_is_refused(tmp_path: Path, toolmark: Command) -> None:
@@ -344,7 +347,7 @@ def test_references_are_made_where_there_are_none_and_no_encoder_is_asked_for(
         words = ["author", "m3", "-m", served["p"], "--judge", served["j"], "-o", str(made)]
         words += ["-T", f"truths={tasks}", "-T", f"servers={servers}", "-T", "agent=loop"]
         assert toolmark(*words).code == 0
-    (entry,) = json.loads((made / author.TRUTHS).read_text())
+    (entry,) = json.loads((made / m3_authoring.TRUTHS_FILE).read_text())
     assert entry["steps"][0]["calls"] == [{"name": "one/echo", "arguments": {"text": "hi"}}]
     assert Run(made).info.plan.knobs["similarity"] == "exact"
     assert Run(made).info.plan.world["servers"]
@@ -352,6 +355,6 @@ def test_references_are_made_where_there_are_none_and_no_encoder_is_asked_for(
 
 def test_a_task_without_a_reference_is_played_among_all_servers() -> None:
     bare = bench._asked(0)
-    assert "servers" not in author.opened(bare).reference
+    assert "servers" not in m3_authoring.without_reference(bare).reference
     known = bench.task(0)
-    assert author.opened(known) == known
+    assert m3_authoring.without_reference(known) == known

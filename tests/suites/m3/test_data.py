@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from toolmark.errors import DataError, UsageError
-from toolmark.media import Media
-from toolmark.suites.m3 import data
-from toolmark.types import Image, Text
+from toolmark.core.errors import DataError, UsageError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Image, Text
+from toolmark.suites.m3 import published_tasks
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "m3"
 PNG = b"\x89PNG\r\n\x1a\n rest"
@@ -31,22 +31,22 @@ def write(folder: Path, held: Any) -> Path:
 
 def test_the_last_of_equal_ids_counts_and_is_reported(tmp_path: Path) -> None:
     path = write(tmp_path, [entry(), entry("00020000"), entry(question="Whither?")])
-    found, twice = data.read(path)
+    found, twice = published_tasks.read_task_entries(path)
     assert [(each.id, each.question) for each in found] == [
         ("00010000", "Whither?"), ("00020000", "Where?"),
     ]  # fmt: skip
     assert (
-        data.repeated(twice, path)
+        published_tasks.duplicate_ids_note(twice, path)
         == f"{path}: the last entry of each id counts: 00010000 (2 times)"
     )
-    assert data.repeated([], path) == ""
+    assert published_tasks.duplicate_ids_note([], path) == ""
 
 
 def test_an_object_by_id_is_read_as_a_list(tmp_path: Path) -> None:
-    listed = data.read(write(tmp_path, [entry()]))
-    assert data.read(write(tmp_path, {"00010000": entry()})) == listed
+    listed = published_tasks.read_task_entries(write(tmp_path, [entry()]))
+    assert published_tasks.read_task_entries(write(tmp_path, {"00010000": entry()})) == listed
     bare = {key: value for key, value in entry().items() if key != "id"}
-    assert data.read(write(tmp_path, {"00010000": bare})) == listed
+    assert published_tasks.read_task_entries(write(tmp_path, {"00010000": bare})) == listed
 
 
 @pytest.mark.parametrize(
@@ -73,23 +73,23 @@ def test_what_is_not_as_expected_is_named_with_its_place(
     tmp_path: Path, held: Any, told: str
 ) -> None:
     with pytest.raises(DataError, match=f"(?s)truths.json.*{told}"):
-        data.read(write(tmp_path, held))
+        published_tasks.read_task_entries(write(tmp_path, held))
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
-        data.read(tmp_path / "absent.json")
+        published_tasks.read_task_entries(tmp_path / "absent.json")
     os.mkfifo(tmp_path / "pipe.json")
     with pytest.raises(DataError, match="not a file"):
-        data.read(tmp_path / "pipe.json")
+        published_tasks.read_task_entries(tmp_path / "pipe.json")
 
 
 def test_a_task_has_its_picture_in_sight_and_on_file(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images/a.png").write_bytes(PNG)
-    store = Media(tmp_path / "media")
-    (read,), _ = data.read(write(tmp_path, [entry(image="images/a.png")]))
-    made = data.task(read, "Where?", tmp_path, store, similarity="exact")
+    store = MediaStore(tmp_path / "media")
+    (read,), _ = published_tasks.read_task_entries(write(tmp_path, [entry(image="images/a.png")]))
+    made = published_tasks.make_task(read, "Where?", tmp_path, store, similarity="exact")
     _, picture = made.turns[0].messages[0].parts
     assert isinstance(picture, Image) and store.read(picture) == PNG
     assert "/workspace/images/a.png" in made.turns[0].messages[0].text
@@ -97,7 +97,7 @@ def test_a_task_has_its_picture_in_sight_and_on_file(tmp_path: Path) -> None:
     assert made.reference["servers"] == ("wiki",)
     assert (made.category, made.axes) == ("sights", {"hops": "single", "threads": "single"})
     (tmp_path / "images/a.png").unlink()
-    absent = data.task(read, "Where?", tmp_path, store, similarity="exact")
+    absent = published_tasks.make_task(read, "Where?", tmp_path, store, similarity="exact")
     assert absent.reference["missing"] == "images/a.png", "no folder: tasks are compared"
     assert absent.turns[0].messages[0].parts == (Text("Where?"),)
 
@@ -105,18 +105,18 @@ def test_a_task_has_its_picture_in_sight_and_on_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../secret.png", "/etc/secret.png", "a/../../b.png"])
 def test_a_picture_never_lies_outside_its_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match="inside its folder"):
-        data.picture(tmp_path / "images", name, Media(tmp_path))
+        published_tasks.load_picture(tmp_path / "images", name, MediaStore(tmp_path))
 
 
 def test_the_published_files_are_read_whole() -> None:
     if not SHARED.is_dir():
         pytest.skip("needs data/m3 in a folder 'shared' beside the checkout")
-    truths, twice = data.read(SHARED / "test_mcp_GT.json")
+    truths, twice = published_tasks.read_task_entries(SHARED / "test_mcp_GT.json")
     assert len(truths) == 208
     assert sorted(twice) == ["00070008", "00230000", "00230005", "00230006", "00230008"]
     steps = [step for each in truths for step in each.steps]
     assert (len(steps), sum(len(step.calls) for step in steps)) == (648, 1355)
     assert len({call.name for step in steps for call in step.calls}) == 70
-    tasks, again = data.read(SHARED / "tasks_fuzzy.json")
+    tasks, again = published_tasks.read_task_entries(SHARED / "tasks_fuzzy.json")
     assert (len(tasks), again) == (141, [])
-    assert all(each.prompt and data.kind(each.id) for each in tasks)
+    assert all(each.prompt and published_tasks.task_kind(each.id) for each in tasks)

@@ -17,17 +17,24 @@ from hypothesis import strategies as st
 from tests.servers.mcp_fault import PNG
 from tests.suites.m3.bench import Command
 
-from toolmark import codec
-from toolmark.errors import DataError
-from toolmark.media import Media
-from toolmark.runs.store import Run
-from toolmark.stats.columns import Columns, columns
-from toolmark.stats.summary import mean
-from toolmark.suites.m3 import data, interchange, layout, outcome, report, score
-from toolmark.types import Call, Image, Reply, Result, Step, Table, Task, Text, Trajectory
+from toolmark.core import json_codec
+from toolmark.core.errors import DataError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Call, Image, Reply, Result, Step, Table, Task, Text, Trajectory
+from toolmark.runs.run_store import Run
+from toolmark.statistics.estimates import estimate_mean
+from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.studio import m3_prediction_layout
+from toolmark.suites.m3 import (
+    call_outcomes,
+    m3_scoring,
+    m3_tables,
+    prediction_files,
+    published_tasks,
+)
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "m3" / "test_mcp_GT.json"
-MEDIA = Media(Path(mkdtemp(prefix="toolmark-test-")))
+MEDIA = MediaStore(Path(mkdtemp(prefix="toolmark-test-")))
 ID = "00010000"
 
 
@@ -76,14 +83,14 @@ def prediction(id: str = ID) -> dict[str, Any]:
 
 
 def asked(id: str = ID) -> Task:
-    entry = data.Entry(id=id, question="Where?", image=f"images/{id}.png")
-    return data.task(entry, "Where?", MEDIA.folder, MEDIA, similarity="exact")
+    entry = published_tasks.TaskEntry(id=id, question="Where?", image=f"images/{id}.png")
+    return published_tasks.make_task(entry, "Where?", MEDIA.folder, MEDIA, similarity="exact")
 
 
 def through(entry: dict[str, Any]) -> Trajectory:
     """Return the episode as it comes back from the disk."""
-    made = layout.trajectory(asked(), entry, MEDIA)
-    return codec.decode(codec.encode(made), Trajectory)
+    made = m3_prediction_layout.entry_to_trajectory(asked(), entry, MEDIA)
+    return json_codec.decode_record(json_codec.encode_record(made), Trajectory)
 
 
 def canonical(value: Any) -> str:
@@ -91,7 +98,7 @@ def canonical(value: Any) -> str:
 
 
 def back(made: Trajectory) -> dict[str, Any]:
-    return layout.entry(asked(), made, MEDIA, imported=True)
+    return m3_prediction_layout.trajectory_to_entry(asked(), made, MEDIA, imported=True)
 
 
 # --- one entry --------------------------------------------------------------------------
@@ -107,7 +114,7 @@ def test_rounds_become_the_replies_that_they_were() -> None:
     ]  # fmt: skip
     assert made.answer == made.steps[-1].reply.text == "There."
     assert made.state is None, "an entry as the published code writes it is all in the replies"
-    said = score.calls(made, ())
+    said = m3_scoring.executed_calls(made, ())
     assert said.steps == [
         {"calls": [call("s/t1"), call("s/t1", arguments='{"y": 2}')]},
         {"calls": [call("s/t2", arguments=None)]},
@@ -126,7 +133,7 @@ def test_a_marked_error_is_one_and_keeps_its_mark_on_the_way_back() -> None:
         assert canonical(back(made)) == canonical(entry)
     assert [result.is_error for result in found] == [True, True, True, False]
     assert found[0].text == "gone"
-    assert [outcome.failed(result) for result in found] == [True] * 4
+    assert [call_outcomes.is_error_result(result) for result in found] == [True] * 4
 
 
 def test_calls_beyond_the_step_were_not_executed() -> None:
@@ -135,7 +142,7 @@ def test_calls_beyond_the_step_were_not_executed() -> None:
     made = through(entry)
     last = [step for step in made.steps if step.calls][-1]
     assert (len(last.calls), len(last.results)) == (2, 1)
-    assert score.calls(made, ()).others == ["illegal_format", "unknown_tool"]
+    assert m3_scoring.executed_calls(made, ()).others == ["illegal_format", "unknown_tool"]
     assert canonical(back(made)) == canonical(entry)
 
 
@@ -143,10 +150,10 @@ def test_a_dialogue_that_disagrees_is_kept_and_the_steps_count() -> None:
     entry = prediction()
     entry["dialogue"][1]["work"]["tool_calls"][0]["name"] = "s/other"
     made = through(entry)
-    assert [c["name"] for s in score.calls(made, ()).steps for c in s["calls"]] == [
+    assert [c["name"] for s in m3_scoring.executed_calls(made, ()).steps for c in s["calls"]] == [
         "s/t1", "s/t1", "s/t2",
     ]  # fmt: skip
-    assert score.calls(made, ()).others == ["illegal_format"]
+    assert m3_scoring.executed_calls(made, ()).others == ["illegal_format"]
     assert canonical(back(made)) == canonical(entry)
 
 
@@ -226,7 +233,9 @@ def test_every_entry_comes_back_as_it_was(entry: dict[str, Any]) -> None:
     made = through(entry)
     assert canonical(back(made)) == canonical(before)
     stages = [stage["calls"] for stage in entry["steps"] if stage["calls"]]
-    assert [len(step["calls"]) for step in score.calls(made, ()).steps] == list(map(len, stages))
+    assert [len(step["calls"]) for step in m3_scoring.executed_calls(made, ()).steps] == list(
+        map(len, stages)
+    )
 
 
 # --- an episode of our own --------------------------------------------------------------
@@ -237,7 +246,7 @@ def said(text: str, *calls: Call, results: Sequence[Result] = (), **more: Any) -
 
 
 def test_an_episode_goes_out_and_comes_back_with_the_same_calls_and_results() -> None:
-    shown = MEDIA.image(PNG, "image/png")
+    shown = MEDIA.add_image(PNG, "image/png")
     made = Trajectory(
         task=ID,
         dialect="native",
@@ -251,7 +260,7 @@ def test_an_episode_goes_out_and_comes_back_with_the_same_calls_and_results() ->
             said("There."),
         ),
     )  # fmt: skip
-    entry = layout.entry(asked(), made, MEDIA)
+    entry = m3_prediction_layout.trajectory_to_entry(asked(), made, MEDIA)
     assert (entry["num_step"], entry["max_num_concurrent"]) == (2, 2)
     assert [each["prepare"] for each in entry["dialogue"]] == ["I look.", "{torn", ""]
     assert [each["end"] for each in entry["dialogue"]] == ["no", "no", "yes"]
@@ -260,7 +269,7 @@ def test_an_episode_goes_out_and_comes_back_with_the_same_calls_and_results() ->
     assert [step.results for step in again.steps if step.results] == [
         step.results for step in made.steps if step.results
     ]
-    assert score.calls(again, ()) == score.calls(made, ())
+    assert m3_scoring.executed_calls(again, ()) == m3_scoring.executed_calls(made, ())
     assert canonical(back(again)) == canonical(entry)
 
 
@@ -276,7 +285,7 @@ def test_a_call_that_was_asked_for_twice_is_one_round() -> None:
             said("There.", phase="final"),
         ),
     )  # fmt: skip
-    entry = layout.entry(asked(), made, MEDIA)
+    entry = m3_prediction_layout.trajectory_to_entry(asked(), made, MEDIA)
     work = {"tool_calls": [{"name": "s/a", "arguments": {}}]}
     assert entry["dialogue"] == [{"prepare": "s/a: yes", "work": work, "end": "Yes"}]
 
@@ -326,7 +335,7 @@ def test_what_is_no_list_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(DataError, match=r"x\.json"):
-        interchange.read(path)
+        prediction_files.read_predictions(path)
 
 
 def test_missing_predictions_are_listed_and_not_run(toolmark: Command, tmp_path: Path) -> None:
@@ -349,7 +358,9 @@ def test_missing_predictions_are_listed_and_not_run(toolmark: Command, tmp_path:
 
 
 def _columns(folder: str) -> dict[str, Columns]:
-    return {name: columns(Run(Path(folder)).scores(), name) for name in score.READINGS}
+    return {
+        name: gather_columns(Run(Path(folder)).scores(), name) for name in m3_scoring.GRADING_RULES
+    }
 
 
 def test_ten_truths_and_three_right_predictions_are_three_tenths_in_the_fair_reading(
@@ -362,8 +373,11 @@ def test_ten_truths_and_three_right_predictions_are_three_tenths_in_the_fair_rea
                     "--log-dir", tmp_path / "runs", "--json")  # fmt: skip
     readings = _columns(said.json["run_dir"])
     for name, worth in (("official", 1), ("fair", 0.3)):
-        assert mean(readings[name], name).value == pytest.approx(worth)
-        found = {part: report.pooled(readings[name], part).value for part in report.MEASURES}
+        assert estimate_mean(readings[name], name).value == pytest.approx(worth)
+        found = {
+            part: m3_tables.pooled_measure(readings[name], part).value
+            for part in m3_tables.ALIGNMENT_MEASURES
+        }
         assert found.pop("precision") == 1, "no call was made that nobody asked for"
         assert found == {part: pytest.approx(worth) for part in found}
     causes = [str(cause) for cause in readings["fair"].cause if cause]
@@ -392,7 +406,7 @@ def test_what_no_file_holds_is_not_shown_as_measured(toolmark: Command, tmp_path
                     "--log-dir", tmp_path / "runs", "--json")  # fmt: skip
     readings = _columns(said.json["run_dir"])
     (work,) = (
-        table for table in report.tables(readings)
+        table for table in m3_tables.make_tables(readings)
         if isinstance(table, Table) and table.title.startswith("Tokens")
     )  # fmt: skip
     cells = {row[0]: row[1] for row in work.rows}

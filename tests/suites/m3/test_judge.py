@@ -20,12 +20,12 @@ from tests.servers import fake
 from tests.suites.m3 import bench
 from tests.suites.m3.bench import Command, Said
 
-from toolmark.runs import judging
-from toolmark.runs.store import Run
-from toolmark.suites.m3 import judge, panel
-from toolmark.suites.m3.judge import ATTEMPTS, KINDS
-from toolmark.suites.m3.report import JUDGED, MEASURES
-from toolmark.types import Image, Judgement, Reply, Request, Result, Text
+from toolmark.core.records import Image, Judgement, Reply, Request, Result, Text
+from toolmark.runs import judge_panels
+from toolmark.runs.run_store import Run
+from toolmark.suites.m3 import judge_panel, judge_questions
+from toolmark.suites.m3.judge_questions import JUDGEMENT_KINDS, MAX_ATTEMPTS
+from toolmark.suites.m3.m3_tables import ALIGNMENT_MEASURES, JUDGED_MEASURES
 
 # --- reading a number -------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ from toolmark.types import Image, Judgement, Reply, Request, Result, Text
     ],
 )
 def test_the_first_box_counts_then_the_first_number(text: str, top: float, value: float) -> None:
-    found, reason = judge.read(Reply(text=text), top)
+    found, reason = judge_questions.parse_score(Reply(text=text), top)
     assert found == pytest.approx(value) and not reason
 
 
@@ -69,25 +69,27 @@ def test_the_first_box_counts_then_the_first_number(text: str, top: float, value
     ],
 )
 def test_what_is_no_number_in_range_is_none(reply: Reply, why: str) -> None:
-    value, reason = judge.read(reply, 10.0)
+    value, reason = judge_questions.parse_score(reply, 10.0)
     assert value is None
     assert why in reason
 
 
 def test_a_cut_reply_counts_if_its_box_was_said() -> None:
-    assert judge.read(Reply(text=r"\boxed{5} because", stop="length"), 10.0)[0] == 0.5
+    assert (
+        judge_questions.parse_score(Reply(text=r"\boxed{5} because", stop="length"), 10.0)[0] == 0.5
+    )
 
 
 @given(st.text(st.sampled_from("\\boxed{} 0123456789.eE+-/\n<think>٣"), max_size=60))
 def test_a_value_lies_between_0_and_1_whatever_is_said(text: str) -> None:
-    value, reason = judge.read(Reply(text=text), 10.0)
+    value, reason = judge_questions.parse_score(Reply(text=text), 10.0)
     assert (value is None) == bool(reason)
     assert value is None or (0.0 <= value <= 1.0 and math.isfinite(value))
 
 
 @pytest.mark.parametrize("piece", ["\\boxed{", "\\boxed ", "9", "{", " ", "1e", "-"])
 def test_a_flood_is_read_at_once(piece: str) -> None:
-    judge.read(Reply(text=piece * (2**20 // len(piece))), 10.0)
+    judge_questions.parse_score(Reply(text=piece * (2**20 // len(piece))), 10.0)
 
 
 # --- what a panel comes to --------------------------------------------------------------
@@ -100,13 +102,13 @@ def test_a_flood_is_read_at_once(piece: str) -> None:
 def test_the_least_and_the_greatest_of_more_than_two_are_left_out(
     values: list[float], mean: float
 ) -> None:
-    assert panel.trimmed(values) == pytest.approx(mean)
+    assert judge_panel.trimmed_mean(values) == pytest.approx(mean)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_a_panel_s_number_lies_among_its_values(values: list[float]) -> None:
-    assert min(values) - 1e-12 <= panel.trimmed(values) <= max(values) + 1e-12
-    assert panel.trimmed(values) == pytest.approx(panel.trimmed(values[::-1]))
+    assert min(values) - 1e-12 <= judge_panel.trimmed_mean(values) <= max(values) + 1e-12
+    assert judge_panel.trimmed_mean(values) == pytest.approx(judge_panel.trimmed_mean(values[::-1]))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_a_panel_s_number_lies_among_its_values(values: list[float]) -> None:
      (4, 3, True), (4, 2, False), (7, 3, True), (7, 0, False)],
 )  # fmt: skip
 def test_a_number_takes_three_judges_or_all(n_asked: int, n_answered: int, counts: bool) -> None:
-    assert (panel.combined([0.5] * n_answered, n_asked) is not None) == counts
+    assert (judge_panel.combine_ratings([0.5] * n_answered, n_asked) is not None) == counts
 
 
 # --- asking -----------------------------------------------------------------------------
@@ -133,7 +135,9 @@ def _judge(toolmark: Command, run: Run, served: bench.Endpoint, *more: object) -
 
 def _verdict(run: Run, task: str = "00000000", reading: str = "official") -> dict[str, float]:
     found = next(score for score in run.scores() if score.task == task)
-    official, paper, fair = ({n: v.parts.get(n) for n in JUDGED} for v in found.readings.values())
+    official, paper, fair = (
+        {n: v.parts.get(n) for n in JUDGED_MEASURES} for v in found.readings.values()
+    )
     assert official == fair
     assert paper["task_completion"] == fair["task_completion"]
     return found.readings[reading].parts
@@ -182,7 +186,7 @@ def test_the_paper_reading_is_grounded_step_by_step(tmp_path: Path, toolmark: Co
     assert _verdict(run)["information_grounding"] == pytest.approx(0.4)
     paper = _verdict(run, reading="paper")
     assert paper["information_grounding"] == pytest.approx(0.75), "the mean of 1 and 0.5"
-    six = [paper[name] for name in MEASURES]
+    six = [paper[name] for name in ALIGNMENT_MEASURES]
     assert paper["avg7"] == pytest.approx((sum(six) + 0.75) / 7)
     asked = next(b for b in served.asked["a"] if "step by step" in b["messages"][0]["content"])
     shown = bench.material(asked)
@@ -216,7 +220,7 @@ def test_without_its_kind_the_paper_reading_has_no_grounding(
     ],
 )
 def test_step_scores_are_read_strictly(reply: Reply, why: str) -> None:
-    values, reason = judge.read_steps(reply, 2, 1.0)
+    values, reason = judge_questions.parse_step_scores(reply, 2, 1.0)
     assert values == [] and why in reason
 
 
@@ -226,12 +230,15 @@ def test_step_scores_are_read_strictly(reply: Reply, why: str) -> None:
      r"<think>\boxed{0, 0}</think>\boxed{1, 0.5} rather \boxed{0, 0}"],
 )  # fmt: skip
 def test_the_first_box_of_numbers_holds_the_steps(text: str) -> None:
-    assert judge.read_steps(Reply(text=text), 2, 1.0) == ([1.0, 0.5], "")
+    assert judge_questions.parse_step_scores(Reply(text=text), 2, 1.0) == ([1.0, 0.5], "")
 
 
 @pytest.mark.parametrize("piece", ["\\boxed{", "\\boxed ", "9,", "{", " ", "\\boxed{1,"])
 def test_a_flood_of_steps_is_read_at_once(piece: str) -> None:
-    assert judge.read_steps(Reply(text=piece * (2**20 // len(piece))), 2, 1.0)[0] == []
+    assert (
+        judge_questions.parse_step_scores(Reply(text=piece * (2**20 // len(piece))), 2, 1.0)[0]
+        == []
+    )
 
 
 class Unasked:
@@ -247,7 +254,7 @@ def test_a_reference_without_steps_is_not_asked_about() -> None:
     bare = replace(bench.task(0), reference={"steps": [{"calls": []}]})
 
     async def ask() -> Judgement:
-        return await judge.asking()(Unasked(), "steps", bare, bench.trajectory(0))
+        return await judge_questions.make_asker()(Unasked(), "steps", bare, bench.trajectory(0))
 
     said = asyncio.run(ask())
     assert said.value is None and said.failure is not None and said.failure.kind == "judge"
@@ -318,14 +325,14 @@ def test_what_cannot_be_read_is_asked_five_times_with_the_reason(
     run = bench.run(tmp_path, n=1)
     with bench.serving(a=lambda body: "no idea") as served:
         said = _judge(toolmark, run, served, "--kind", "completion", "--json")
-    assert len(served.asked["a"]) == ATTEMPTS
+    assert len(served.asked["a"]) == MAX_ATTEMPTS
     assert "held no number" in bench.said(served.asked["a"][1])
     assert said.code == 3
     (kept,) = run.judgements()
     assert kept.value is None
     assert kept.failure is not None and kept.failure.kind == "judge"
     assert kept.failure.message == "5 attempts, the last one: the reply held no number"
-    assert kept.usage.input == 7 * ATTEMPTS
+    assert kept.usage.input == 7 * MAX_ATTEMPTS
     assert "task_completion" not in _verdict(run)
     assert said.json["judged"][0]["mean"] is None
 
@@ -429,7 +436,7 @@ def test_repeats_are_judged_apart_and_a_cache_asks_nothing_twice(
         more = ("--cache", tmp_path / "cache", "--max-connections", 1)
         _judge(toolmark, run, served, *more)
         assert len(served.asked["a"]) == 4
-        (run.path / judging.LINES).unlink()
+        (run.path / judge_panels.JUDGEMENTS_FILE).unlink()
         _judge(toolmark, run, served, *more)
         assert len(served.asked["a"]) == 4
     assert len(list(run.judgements())) == 4
@@ -449,15 +456,19 @@ def test_hostile_text_is_material_that_cannot_break_out(tmp_path: Path, toolmark
 
 
 def test_floods_are_cut_and_pictures_are_named() -> None:
-    flood = Result(parts=(Text("x" * (judge.SHOWN + 7)),))
-    assert judge.result(flood).endswith(" [7 more characters]")
+    flood = Result(parts=(Text("x" * (judge_questions.MAX_RESULT_CHARS + 7)),))
+    assert judge_questions.result_text(flood).endswith(" [7 more characters]")
     shown = Result(parts=(Text("see"), Image(sha256="0" * 64, mime="image/png", size_bytes=1)))
-    assert judge.result(shown) == "see\n[image/png]"
-    assert judge.result(Result(structured={"n": 1})) == '{"n": 1}'
+    assert judge_questions.result_text(shown) == "see\n[image/png]"
+    assert judge_questions.result_text(Result(structured={"n": 1})) == '{"n": 1}'
 
 
 def test_forms_tell_kinds_and_pictures_apart() -> None:
-    forms = {judge.form(kind, see=see) for kind in KINDS for see in (False, True)}
+    forms = {
+        judge_questions.form_hash(kind, see=see)
+        for kind in JUDGEMENT_KINDS
+        for see in (False, True)
+    }
     assert len(forms) == 6
 
 
@@ -477,7 +488,7 @@ def test_a_wrong_command_is_told_before_anything_is_asked(
     said = toolmark("judge", run.path, "-j", "http://127.0.0.1:1/v1#a", *words)
     assert said.code == 2
     assert told in said.err
-    assert not (run.path / judging.LINES).exists()
+    assert not (run.path / judge_panels.JUDGEMENTS_FILE).exists()
 
 
 def test_other_suites_and_empty_runs_are_refused(tmp_path: Path, toolmark: Command) -> None:
@@ -491,10 +502,10 @@ def test_other_suites_and_empty_runs_are_refused(tmp_path: Path, toolmark: Comma
 
 
 def test_a_run_that_is_being_written_is_left_alone(tmp_path: Path, toolmark: Command) -> None:
-    from toolmark.runs.jsonl import locked
+    from toolmark.runs.record_files import lock_folder
 
     run = bench.run(tmp_path, n=1)
-    with locked(run.path):
+    with lock_folder(run.path):
         said = toolmark("judge", run.path, "-j", "http://127.0.0.1:1/v1#a")
     assert said.code == 2 and "another process" in said.err
 

@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from toolmark.suites.m3.outcome import OUTCOMES, Outcome, classify, complies, failed, of
-from toolmark.types import Call, Reply, Result, Step, Text, Tool
+from toolmark.core.records import Call, Reply, Result, Step, Text, Tool
+from toolmark.suites.m3.call_outcomes import (
+    OUTCOME_DESCRIPTIONS,
+    Outcome,
+    classify_call,
+    is_error_result,
+    matches_schema,
+    step_outcomes,
+)
 
 CROP = Tool(
     name="image/crop",
@@ -81,12 +88,12 @@ TEXTS: list[tuple[str, Outcome]] = [
 
 @pytest.mark.parametrize(("text", "outcome"), TEXTS)
 def test_an_errors_text_decides(text: str, outcome: Outcome) -> None:
-    assert classify(GOOD, [CROP], said(text)) == outcome
+    assert classify_call(GOOD, [CROP], said(text)) == outcome
 
 
 @pytest.mark.parametrize(("text", "outcome"), [row for row in TEXTS if row[0]])
 def test_the_reference_hosts_prefix_marks_an_error(text: str, outcome: Outcome) -> None:
-    assert classify(GOOD, [], said(f"[Tool error] {text}", is_error=False)) == outcome
+    assert classify_call(GOOD, [], said(f"[Tool error] {text}", is_error=False)) == outcome
 
 
 @pytest.mark.parametrize(
@@ -109,27 +116,27 @@ def test_the_reference_hosts_prefix_marks_an_error(text: str, outcome: Outcome) 
 )
 def test_the_schema_explains_a_failure_that_says_nothing(arguments: str, outcome: Outcome) -> None:
     call = Call(name="image/crop", arguments=arguments)
-    assert classify(call, [CROP], said("failed")) == outcome
+    assert classify_call(call, [CROP], said("failed")) == outcome
     expected = "not_executed" if outcome == "tool_error" else outcome
-    assert classify(call, [CROP], None) == expected
-    assert classify(call, [CROP], said("done", is_error=False)) == "success"
+    assert classify_call(call, [CROP], None) == expected
+    assert classify_call(call, [CROP], said("done", is_error=False)) == "success"
 
 
 def test_the_schema_comes_before_what_was_not_found() -> None:
     call = Call(name="image/crop", arguments="{}")
-    assert classify(call, [CROP], said("not found")) == "invalid_arguments"
+    assert classify_call(call, [CROP], said("not found")) == "invalid_arguments"
 
 
 def test_a_name_that_is_not_offered_is_unknown_however_the_server_puts_it() -> None:
     call = Call(name="image/crob", arguments="{}")
     for result in (None, said("what?"), said("not found"), said("-32602")):
-        assert classify(call, [CROP], result) == "unknown_tool"
-    assert classify(call, [], None) == "unknown_tool"
+        assert classify_call(call, [CROP], result) == "unknown_tool"
+    assert classify_call(call, [], None) == "unknown_tool"
 
 
 def test_no_call_is_an_illegal_format() -> None:
-    assert classify(None, [CROP], None, "the reply is not JSON") == "illegal_format"
-    assert classify(None, [CROP], None) == "illegal_format"
+    assert classify_call(None, [CROP], None, "the reply is not JSON") == "illegal_format"
+    assert classify_call(None, [CROP], None) == "illegal_format"
 
 
 @pytest.mark.parametrize(
@@ -155,11 +162,11 @@ def test_no_call_is_an_illegal_format() -> None:
 def test_an_error_is_marked_or_announces_itself_in_files_of_others(
     result: Result, error: bool
 ) -> None:
-    assert failed(result) == error
-    assert (classify(GOOD, [], result) == "success") != error
+    assert is_error_result(result) == error
+    assert (classify_call(GOOD, [], result) == "success") != error
     unmarked = structs.replace(CROP, name="sqlite/crop")
     call = structs.replace(GOOD, name="sqlite/crop")
-    assert (classify(call, [unmarked], result) == "success") != error, "it marks no errors"
+    assert (classify_call(call, [unmarked], result) == "success") != error, "it marks no errors"
 
 
 @pytest.mark.parametrize(
@@ -173,9 +180,11 @@ def test_an_error_is_marked_or_announces_itself_in_files_of_others(
     ],
 )
 def test_in_a_run_of_ones_own_the_servers_mark_decides(text: str) -> None:
-    assert failed(said(text, is_error=False)) and not failed(said(text, False), marked=True)
-    assert classify(GOOD, [CROP], said(text, is_error=False)) == "success"
-    assert classify(GOOD, [CROP], said(text)) != "success"
+    assert is_error_result(said(text, is_error=False)) and not is_error_result(
+        said(text, False), marked=True
+    )
+    assert classify_call(GOOD, [CROP], said(text, is_error=False)) == "success"
+    assert classify_call(GOOD, [CROP], said(text)) != "success"
 
 
 @pytest.mark.parametrize(
@@ -191,22 +200,22 @@ def test_in_a_run_of_ones_own_the_servers_mark_decides(text: str) -> None:
     ],
 )
 def test_a_schema_that_is_none_asks_for_nothing(schema: dict[str, Any]) -> None:
-    assert complies({"a": "x"}, Tool(name="t", parameters=schema))
+    assert matches_schema({"a": "x"}, Tool(name="t", parameters=schema))
 
 
 def test_patterns_end_however_they_are_written() -> None:
     text = "a" * 5000 + "!"
     for pattern in ("(a+)+$", r"(?=(a+)+$)(a|aa)+\1$"):
         schema = {"properties": {"a": {"type": "string", "pattern": pattern}}}
-        assert not complies({"a": text}, Tool(name="t", parameters=schema))
+        assert not matches_schema({"a": text}, Tool(name="t", parameters=schema))
 
 
 def test_a_step_has_an_outcome_per_call_and_one_for_what_could_not_be_read() -> None:
     wrong = Call(name="image/crop", arguments="{}")
     step = Step(reply=Reply(), calls=(GOOD, wrong, GOOD), results=(said("ok", False), said("no")))
-    assert of(step, [CROP]) == ("success", "invalid_arguments", "not_executed")
-    assert of(Step(reply=Reply(), fault="not JSON"), [CROP]) == ("illegal_format",)
-    assert of(Step(reply=Reply(text="done")), [CROP]) == ()
+    assert step_outcomes(step, [CROP]) == ("success", "invalid_arguments", "not_executed")
+    assert step_outcomes(Step(reply=Reply(), fault="not JSON"), [CROP]) == ("illegal_format",)
+    assert step_outcomes(Step(reply=Reply(text="done")), [CROP]) == ()
 
 
 results = st.builds(
@@ -224,7 +233,7 @@ calls = st.builds(
 def test_everything_has_exactly_one_outcome(
     call: Call | None, result: Result | None, fault: str
 ) -> None:
-    found = classify(call, [CROP], result, fault)
-    assert found in OUTCOMES
+    found = classify_call(call, [CROP], result, fault)
+    assert found in OUTCOME_DESCRIPTIONS
     if result is not None and call is not None:
         assert (found == "success") != result.is_error

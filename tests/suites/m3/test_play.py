@@ -12,7 +12,7 @@ import pytest
 from tests.servers import mcp_fault
 
 import toolmark as tm
-from toolmark.runs.store import Run
+from toolmark.runs.run_store import Run
 
 FAULT = {"command": sys.executable, "args": [str(Path(mcp_fault.__file__))]}
 Play = Callable[..., Run]

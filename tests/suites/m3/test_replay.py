@@ -14,13 +14,22 @@ import pytest
 from tests.servers import mcp_fault
 from tests.suites.m3.bench import Command
 
-from toolmark.errors import WorldError
-from toolmark.media import Media
-from toolmark.runs.jsonl import records
-from toolmark.suites.m3 import layout, replay
-from toolmark.suites.m3.replay import Again, Done, Past
-from toolmark.types import Call, Image, Result, Site, Task, Text, Tool, World
-from toolmark.worlds.mcp import environment
+from toolmark.core.errors import ToolEnvironmentError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import (
+    Call,
+    Environment,
+    EnvironmentFactory,
+    Image,
+    Result,
+    Task,
+    Text,
+    Tool,
+)
+from toolmark.environments.mcp import server_packages
+from toolmark.runs.record_files import read_records
+from toolmark.studio import m3_prediction_layout, m3_replay
+from toolmark.studio.m3_replay import RecordedCall, RecordedTrajectory, ReplayedCall
 
 FAULT = str(Path(mcp_fault.__file__))
 ALL = ("one", "two")
@@ -47,8 +56,8 @@ def files(folder: Path, *entries: dict[str, Any], **servers: Any) -> tuple[Path,
     return paths
 
 
-def rows(path: Path) -> list[Again]:
-    return list(records(path, Again))
+def rows(path: Path) -> list[ReplayedCall]:
+    return list(read_records(path, ReplayedCall))
 
 
 # --- on servers -------------------------------------------------------------------------
@@ -86,7 +95,7 @@ def test_each_call_has_its_outcome_and_is_compared_with_its_record(
     ]
     shown = made[-1].result
     assert shown is not None and isinstance(shown.parts[0], Image)
-    assert Media(tmp_path / "out.media").read(shown.parts[0]) == mcp_fault.PNG
+    assert MediaStore(tmp_path / "out.media").read(shown.parts[0]) == mcp_fault.PNG
     found = said.json
     assert (found["n_trajectories"], found["n_calls"], found["n_lost"]) == (2, 8, 0)
     assert found["outcomes"] == {
@@ -209,7 +218,7 @@ def test_a_recorded_run_is_replayed_from_its_recording(toolmark: Command, tmp_pa
 def test_a_run_of_m3_local_is_replayed_on_its_own_servers(
     toolmark: Command, tmp_path: Path
 ) -> None:
-    assert environment.make_all(environment.pins()) == {}
+    assert server_packages.install_environments(server_packages.read_pinned_environments()) == {}
     run = toolmark("run", "m3-local", "-m", "test/oracle", "-T", "family=clock", "--seed", "3",
                    "--limit", "1", "--log-dir", tmp_path, "--json")  # fmt: skip
     assert run.json["n_run"] == 1, run.err
@@ -264,25 +273,25 @@ class Meeting:
 class Hall:
     """A site of one world, or of one that cannot be opened."""
 
-    def __init__(self, world: World | None) -> None:
+    def __init__(self, world: Environment | None) -> None:
         self.held = world
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[World]:
+    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
         if self.held is None:
-            raise WorldError("closed")
+            raise ToolEnvironmentError("closed")
         yield self.held
 
 
-def past(*sizes: int) -> Past:
+def past(*sizes: int) -> RecordedTrajectory:
     task = Task(id="t", suite="m3", turns=())
-    done = Done(Call(name="t"), None, "")
-    return Past(task, 0, tuple((done,) * size for size in sizes))
+    done = RecordedCall(Call(name="t"), None, "")
+    return RecordedTrajectory(task, 0, tuple((done,) * size for size in sizes))
 
 
-async def played(site: Site, each: Past) -> list[Again]:
+async def played(site: EnvironmentFactory, each: RecordedTrajectory) -> list[ReplayedCall]:
     async with asyncio.timeout(20):
-        return await replay.again(each, site)
+        return await m3_replay.replay_trajectory(each, site)
 
 
 def test_calls_of_a_step_run_together_and_steps_follow_each_other() -> None:
@@ -297,14 +306,16 @@ def test_a_world_that_does_not_open_loses_every_call() -> None:
 
 
 def test_results_are_equal_where_a_model_sees_the_same(tmp_path: Path) -> None:
-    media = Media(tmp_path)
-    picture = media.image(mcp_fault.PNG, "image/png")
+    media = MediaStore(tmp_path)
+    picture = media.add_image(mcp_fault.PNG, "image/png")
     own = Result(parts=(Text("a"), Text("b"), picture), structured={"x": 1}, is_error=True)
-    text = layout.told(Result(parts=own.parts), media)
-    held = layout.trajectory(
+    text = m3_prediction_layout.published_result(Result(parts=own.parts), media)
+    held = m3_prediction_layout.entry_to_trajectory(
         Task(id="a", suite="m3", turns=(), reference={}),
         entry("a", [{"name": "t", "result": text}]),
         media,
     )
-    assert replay.seen(held.steps[0].results[0]) == replay.seen(own)
-    assert replay.seen(Result(structured=1)) != replay.seen(Result(structured=2))
+    assert m3_replay.visible_result(held.steps[0].results[0]) == m3_replay.visible_result(own)
+    assert m3_replay.visible_result(Result(structured=1)) != m3_replay.visible_result(
+        Result(structured=2)
+    )

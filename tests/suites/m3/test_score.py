@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from toolmark.suites.m3 import score
-from toolmark.suites.m3.report import NO_TOOL, TOOL
-from toolmark.types import Call, Reply, Result, Step, Task, Text, Tool, Trajectory
+from toolmark.core.records import Call, Reply, Result, Step, Task, Text, Tool, Trajectory
+from toolmark.suites.m3 import m3_scoring
+from toolmark.suites.m3.m3_tables import TOOL_PREFIX, UNKNOWN_TOOL_LABEL
 
 OK = Result(parts=(Text("fine"),))
 BAD = Result(parts=(Text("Error: no such thing"),), is_error=True)
@@ -49,7 +49,7 @@ def played(
 
 
 def causes(task: Task, trajectory: Trajectory, reading: str = "official") -> list[str]:
-    verdict = score.score(task, trajectory)[reading]
+    verdict = m3_scoring.score_episode(task, trajectory)[reading]
     assert [label.primary for label in verdict.labels].count(True) == (
         verdict.outcome == "incorrect"
     )
@@ -57,14 +57,14 @@ def causes(task: Task, trajectory: Trajectory, reading: str = "official") -> lis
 
 
 def test_every_call_of_the_reference_makes_it_correct() -> None:
-    for reading, verdict in score.score(task(), played(*RIGHT)).items():
+    for reading, verdict in m3_scoring.score_episode(task(), played(*RIGHT)).items():
         assert verdict.outcome == "correct" and not verdict.labels, reading
         assert verdict.value == pytest.approx(1)
         assert verdict.parts["n_matched"] == verdict.parts["n_truth"] == 2
 
 
 def test_silence_is_wrong_in_every_reading_and_worth_nothing() -> None:
-    for verdict in score.score(task(), played()).values():
+    for verdict in m3_scoring.score_episode(task(), played()).values():
         assert (verdict.outcome, verdict.value) == ("incorrect", 0)
         assert {label.cause for label in verdict.labels} == {"missing_call"}
 
@@ -82,7 +82,7 @@ def test_each_fault_has_its_cause() -> None:
 
 
 def test_a_failed_call_matches_officially_and_not_fairly() -> None:
-    found = score.score(task(), played(*RIGHT, results=(BAD, OK)))
+    found = m3_scoring.score_episode(task(), played(*RIGHT, results=(BAD, OK)))
     assert found["official"].outcome == "correct"
     assert found["fair"].outcome == "incorrect"
     assert found["fair"].parts["recall"] == 0.5
@@ -90,7 +90,9 @@ def test_a_failed_call_matches_officially_and_not_fairly() -> None:
 
 def test_calls_that_were_never_executed_are_no_calls() -> None:
     cut = Step(reply=Reply(), calls=(*RIGHT[0], *RIGHT[1]), results=(OK,))
-    found = score.score(task(), Trajectory(task="t", steps=(cut,), ending="calls"))["official"]
+    found = m3_scoring.score_episode(task(), Trajectory(task="t", steps=(cut,), ending="calls"))[
+        "official"
+    ]
     assert (found.parts["n_made"], found.parts["outcome:not_executed"]) == (1, 1)
 
 
@@ -98,7 +100,7 @@ def test_state_and_answer_decide_where_they_are_wanted() -> None:
     wanted = task(expects={"a.txt": {"text": "hello"}}, answers=["forty-two"])
     state = {"a.txt": {"text": "hello"}}
     free = played((call("b/put", z=0),), answer="It is FORTY-TWO.", state=state)
-    found = score.score(wanted, free)["official"]
+    found = m3_scoring.score_episode(wanted, free)["official"]
     assert (found.outcome, found.value, found.parts["success"]) == ("correct", 1, 1)
     assert found.parts["recall"] == 0
     assert "state" in causes(wanted, played(*RIGHT, answer="forty-two", state={}))
@@ -119,10 +121,10 @@ def test_what_decides_is_the_primary_cause() -> None:
 def test_calls_are_counted_by_tool_and_unknown_tools_together() -> None:
     made = played((call("a/get", x=1), call("b/put", x=9)), (call("a/get"), call("z/1")),
                   (call("z/2"),), results=(OK, OK, OK, BAD, BAD))  # fmt: skip
-    parts = score.score(task(), made)["official"].parts
-    assert {name: n for name, n in parts.items() if name.startswith(TOOL)} == {
-        f"{TOOL}success:a/get": 2, f"{TOOL}success:b/put": 1,
-        f"{TOOL}unknown_tool:{NO_TOOL}": 2,
+    parts = m3_scoring.score_episode(task(), made)["official"].parts
+    assert {name: n for name, n in parts.items() if name.startswith(TOOL_PREFIX)} == {
+        f"{TOOL_PREFIX}success:a/get": 2, f"{TOOL_PREFIX}success:b/put": 1,
+        f"{TOOL_PREFIX}unknown_tool:{UNKNOWN_TOOL_LABEL}": 2,
     }  # fmt: skip
 
 
@@ -131,6 +133,6 @@ def test_similarity_is_what_the_encoder_says() -> None:
         return np.full((len(one), len(other)), 0.7)
 
     near = played((call("a/get", x=7),), (call("b/put", y=7),))
-    found = score.score(task(), near, alike)["official"]
+    found = m3_scoring.score_episode(task(), near, alike)["official"]
     assert found.outcome == "correct"
     assert found.parts["avg_sim_all_cov"] == pytest.approx(0.7, abs=1e-6)

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import toolmark as tm
-from toolmark import suites
-from toolmark.errors import UsageError
-from toolmark.runs.plan import world
-from toolmark.stats.columns import Columns, columns
-from toolmark.suites.m3 import data, paper
-from toolmark.suites.m3.report import MEASURES, pooled
-from toolmark.types import Chart, Model, Reply, Request, Table
+from toolmark.core.errors import UsageError
+from toolmark.core.records import Chart, Model, Reply, Request, Table
+from toolmark.runs.task_selection import environment_hashes
+from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.suites import suite_registry
+from toolmark.suites.m3 import m3_paper_results, published_tasks
+from toolmark.suites.m3.m3_tables import ALIGNMENT_MEASURES, pooled_measure
 
 SERVER = Path(__file__).parents[2] / "servers" / "mcp_sdk.py"
 ROOT = Path(__file__).parents[3]
@@ -56,10 +56,10 @@ def knobs(tmp_path: Path) -> dict[str, Any]:
 
 def test_a_run_of_other_references_is_another_run(knobs: dict[str, Any]) -> None:
     known = tm.load("m3", **knobs)
-    assert world(known) == world(tm.load("m3", **knobs))
+    assert environment_hashes(known) == environment_hashes(tm.load("m3", **knobs))
     truths = Path(knobs["truths"])
     truths.write_text(truths.read_text().replace("3 and 4", "3 and 5"))
-    assert world(known) != world(tm.load("m3", **knobs))
+    assert environment_hashes(known) != environment_hashes(tm.load("m3", **knobs))
 
 
 @pytest.mark.parametrize("agent", ["loop", "executor"])
@@ -93,7 +93,7 @@ def test_a_reference_without_calls_is_met_by_nobody(knobs: dict[str, Any], tmp_p
     assert (found["n_run"], found["score"]["value"]) == (1, 0)
     reasons = {attempt.task: attempt.failure.message for attempt in run.attempts()}
     assert reasons.keys() == {"00000000", "00010000"}
-    assert all(data.EMPTY in reason for reason in reasons.values())
+    assert all(published_tasks.EMPTY_REFERENCE in reason for reason in reasons.values())
 
 
 def test_references_of_one_step_are_told_with_what_they_cost(
@@ -142,19 +142,21 @@ def test_a_judged_run_stands_among_the_models_of_the_paper(
 ) -> None:
     suite = tm.load("m3", agent="loop", **knobs)
     run = tm.run(suite, "test/oracle", log_dir=tmp_path)
-    readings = {name: columns(run.scores(), name) for name in suite.scorer.readings}
+    readings = {name: gather_columns(run.scores(), name) for name in suite.scorer.readings}
     bare = _tabled(suite.scorer.tables(readings))
     assert not any("paper" in title for title in bare)
     assert "once it is judged: toolmark judge RUN" in next(iter(bare.values())).note
     rated = {name: _rated(rows, 0.4) for name, rows in readings.items()}
     (board,) = (t for name, t in _tabled(suite.scorer.tables(rated)).items() if "paper" in name)
-    own = (sum(pooled(rated["official"], name).value or 0 for name in MEASURES) + 0.4) / 7
+    own = (
+        sum(pooled_measure(rated["official"], name).value or 0 for name in ALIGNMENT_MEASURES) + 0.4
+    ) / 7
     assert _values(board)["this run"] == pytest.approx(own)
     assert [value for name, value in board.rows if name != "this run"] == sorted(
-        paper.AVERAGE.values(), reverse=True
+        m3_paper_results.PUBLISHED_AVERAGES.values(), reverse=True
     )
     both = {name: {"a": rows, "b": readings[name]} for name, rows in rated.items()}
-    boards = _tabled(suites.overview(suite.scorer.across)(both))
+    boards = _tabled(suite_registry.load_overview(suite.scorer.across)(both))
     assert [title for title in boards if "Leader" in title] == [
         f"Leaderboard ({reading})" for reading in readings
     ]

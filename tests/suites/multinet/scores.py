@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from toolmark.stats.columns import Columns, columns
-from toolmark.suites.multinet.frame import ACTIONS
-from toolmark.types import Chart, Label, Score, Table, Verdict
+from toolmark.core.records import Chart, Label, Score, Table, Verdict
+from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.suites.multinet.frame_records import ACTIONS
 
 READINGS = ("paper", "reference")
 LABEL = Label(cause="wrong_answer", native="wrong", primary=True)
@@ -80,7 +80,7 @@ def played(truth: Sequence[int], said: Sequence[int], **about: str) -> list[Scor
 def rows(scores: Iterable[Score]) -> dict[str, Columns]:
     """The columns by reading."""
     kept = list(scores)
-    return {name: columns(kept, name) for name in READINGS}
+    return {name: gather_columns(kept, name) for name in READINGS}
 
 
 def titled(made: Iterable[Table | Chart]) -> dict[str, Table | Chart]:

@@ -15,26 +15,38 @@ import numpy as np
 import pytest
 
 import toolmark as tm
-from toolmark import codec, workers
-from toolmark.errors import DataError
-from toolmark.score import brier, control, labels
-from toolmark.suites.multinet import parse
-from toolmark.suites.multinet.families import FAMILIES, Family
-from toolmark.suites.multinet.frame import Choice, Motion, Odds, Space, Truth, Words
-from toolmark.suites.multinet.overcooked import data
-from toolmark.types import Call, Reply, Request
+from toolmark.core import json_codec, worker_processes
+from toolmark.core.errors import DataError
+from toolmark.core.records import Call, Reply, Request
+from toolmark.scoring import action_errors, brier_errors, classification
+from toolmark.suites.multinet import answer_parsing
+from toolmark.suites.multinet.frame_records import (
+    ActionVector,
+    AnswerSpace,
+    Choice,
+    Distribution,
+    FreeText,
+    Truth,
+)
+from toolmark.suites.multinet.multinet_families import FAMILIES, Family
+from toolmark.suites.multinet.overcooked import human_games
 
 HUGE = "9" * 5000  # Python reads no whole number of more than 4,300 digits
 DEEP = "[" * 100_000
 ATTACK = "__import__('os').system('touch attacked')"
 N = 4
-FAMILY: dict[type, Family] = {Choice: "odinw", Odds: "overcooked", Motion: "openx", Words: "sqa3d"}
+FAMILY: dict[type, Family] = {
+    Choice: "odinw",
+    Distribution: "overcooked",
+    ActionVector: "openx",
+    FreeText: "sqa3d",
+}
 CHOICE = Choice(options=("a", "b", "c", "d"))
-ODDS = Odds(options=CHOICE.options)
-MOTION = Motion(names=tuple("wxyz"), low=(0.0,) * N, high=(1.0,) * N, mean=(0.5,) * N)
+ODDS = Distribution(options=CHOICE.options)
+MOTION = ActionVector(names=tuple("wxyz"), low=(0.0,) * N, high=(1.0,) * N, mean=(0.5,) * N)
 
 
-def truth(space: Space, right: Any = 0, family: Family | None = None) -> Truth:
+def truth(space: AnswerSpace, right: Any = 0, family: Family | None = None) -> Truth:
     return Truth(family=family or FAMILY[type(space)], source="synthetic", form="text",
                  space=space, truth=right, group="g")  # fmt: skip
 
@@ -126,12 +138,12 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("space", "text", "read"), TEXTS)
-def test_a_text_is_read_as_specified_or_invalid(space: Space, text: str, read: Any,
+def test_a_text_is_read_as_specified_or_invalid(space: AnswerSpace, text: str, read: Any,
                                                tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                                                ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    for reading, wanted in zip(parse.READINGS, read, strict=True):
-        said = parse.text(truth(space), text, reading)
+    for reading, wanted in zip(answer_parsing.GRADING_RULES, read, strict=True):
+        said = answer_parsing.parse_text_answer(truth(space), text, reading)
         if wanted == "nan":
             assert math.isnan(said.value[0]), "the reference lets it pass"
         else:
@@ -141,18 +153,18 @@ def test_a_text_is_read_as_specified_or_invalid(space: Space, text: str, read: A
 
 
 def test_a_numbers_own_kinds_are_told_apart() -> None:
-    assert parse.text(truth(CHOICE), "7", "paper").raw == 7
-    assert parse.text(truth(CHOICE), "-7", "paper").raw == -7
-    assert parse.text(truth(CHOICE), "seven", "paper").raw is None
+    assert answer_parsing.parse_text_answer(truth(CHOICE), "7", "paper").raw == 7
+    assert answer_parsing.parse_text_answer(truth(CHOICE), "-7", "paper").raw == -7
+    assert answer_parsing.parse_text_answer(truth(CHOICE), "seven", "paper").raw is None
     pair = truth(Choice(options=("a", "b")), family="piqa")
-    assert parse.text(pair, "Solution 1", "paper").value is None
-    assert parse.text(pair, "Solution 1", "reference").value == 1
-    assert parse.text(pair, "01", "paper").value is None
+    assert answer_parsing.parse_text_answer(pair, "Solution 1", "paper").value is None
+    assert answer_parsing.parse_text_answer(pair, "Solution 1", "reference").value == 1
+    assert answer_parsing.parse_text_answer(pair, "01", "paper").value is None
 
 
 # --- calls ------------------------------------------------------------------------------
 
-ARGUMENTS: dict[str, tuple[Space, str, str]] = {
+ARGUMENTS: dict[str, tuple[AnswerSpace, str, str]] = {
     "no JSON": (CHOICE, '{"option": 1', "format"),
     "no object": (CHOICE, "[1]", "format"),
     "nothing": (CHOICE, "", "format"),
@@ -180,45 +192,45 @@ ARGUMENTS: dict[str, tuple[Space, str, str]] = {
     "inf": (MOTION, '{"vector": [0, 0, 0, 1e999]}', "wrong_value"),
     "texts": (MOTION, '{"vector": ["0", "0", "0", "0"]}', "wrong_type"),
     "nested": (MOTION, '{"vector": [[0, 0, 0, 0]]}', "wrong_value"),
-    "blank": (Words(), '{"text": " "}', "no_answer"),
-    "a number": (Words(), '{"text": 3}', "wrong_type"),
+    "blank": (FreeText(), '{"text": " "}', "no_answer"),
+    "a number": (FreeText(), '{"text": 3}', "wrong_type"),
 }  # fmt: skip
-TOOL = {Choice: "choose", Odds: "distribution", Motion: "move", Words: "answer"}
+TOOL = {Choice: "choose", Distribution: "distribution", ActionVector: "move", FreeText: "answer"}
 
 
-@pytest.mark.parametrize("reading", parse.READINGS)
+@pytest.mark.parametrize("reading", answer_parsing.GRADING_RULES)
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_a_call_that_does_not_fit_is_invalid_with_its_cause(
-    name: str, reading: parse.Reading
+    name: str, reading: answer_parsing.GradingRule
 ) -> None:
     space, arguments, cause = ARGUMENTS[name]
     made = Call(name=TOOL[type(space)], arguments=arguments)
-    said = parse.call(truth(space), [made], reading)
+    said = answer_parsing.parse_call_answer(truth(space), [made], reading)
     assert said.value is None and (said.cause, bool(said.fault)) == (cause, True)
 
 
 def test_only_one_call_of_the_tool_that_was_offered_is_an_answer() -> None:
     good = Call(name="choose", arguments='{"option": 1}')
-    assert parse.call(truth(CHOICE), [good], "paper").value == 1
+    assert answer_parsing.parse_call_answer(truth(CHOICE), [good], "paper").value == 1
     for calls, cause in (([], "missing_call"), ([good, good], "extra_call"),
                          ([Call(name="move")], "unknown_tool")):  # fmt: skip
-        said = parse.call(truth(CHOICE), calls, "paper")
+        said = answer_parsing.parse_call_answer(truth(CHOICE), calls, "paper")
         assert (said.value, said.cause) == (None, cause)
     kitchen = truth(Choice(options=tuple(map(str, range(36)))), family="overcooked")
     for pair in ({"player_0": "north", "player_1": "STAY"}, {"player_0": 0, "player_1": 4},
                  {"player_0": ["STAY"], "player_1": "STAY"}):  # fmt: skip
         act = Call(name="act", arguments=json.dumps(pair))
-        assert parse.call(kitchen, [act], "paper").value is None
+        assert answer_parsing.parse_call_answer(kitchen, [act], "paper").value is None
 
 
-@pytest.mark.parametrize("reading", parse.READINGS)
+@pytest.mark.parametrize("reading", answer_parsing.GRADING_RULES)
 @pytest.mark.parametrize("text", ["", "no call", DEEP, "f(" * 50_000, ")" * 50_000, ATTACK,
                                   "f('" + "x" * 100_000, "\udcff(\x00)"])  # fmt: skip
 def test_calls_in_odd_texts_are_found_or_not_and_never_run(
-    text: str, reading: parse.Reading, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, reading: answer_parsing.GradingRule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = parse.calls(text, reading)
+    found = answer_parsing.extract_calls(text, reading)
     assert all(call.endswith(")") for call in found)
     assert not list(tmp_path.iterdir())
 
@@ -246,15 +258,17 @@ def test_a_bad_vector_counts_as_the_baseline_or_the_range_and_no_other_row_is_to
 ) -> None:
     right, mean = [[0.0] * N, [1.0] * N], [0.5] * N
     shape: dict[str, Any] = {"baseline": mean, "low": [0.0] * N, "high": [2.0] * N}
-    paper = control.errors(right, [VECTORS[name], [0.75] * N], **shape)
+    paper = action_errors.measure_actions(right, [VECTORS[name], [0.75] * N], **shape)
     assert paper["invalid"] == 1 and paper["mae"] == pytest.approx((0.5 + 0.25) / 2)
-    wide = control.errors(right, [VECTORS[name], [0.75] * N], **shape, reading="reference")
+    wide = action_errors.measure_actions(
+        right, [VECTORS[name], [0.75] * N], **shape, rule="reference"
+    )
     assert wide["mae"] == pytest.approx((2 + 0.25) / 2)
 
 
 def test_huge_vectors_are_huge_errors_and_nothing_worse() -> None:
     right, far = [[0.0] * N] * 3, [[1e308, -1e308, 1e308, 1e308], [1e200] * N, [0.0] * N]
-    found = control.errors(right, far, baseline=[0.5] * N)
+    found = action_errors.measure_actions(right, far, baseline=[0.5] * N)
     assert found["invalid"] == 0
     assert 1e307 < found["mae"] < math.inf and found["approx_rel_mae"] > 1e307
     assert found["max_rel_mae"] > 1e100 and not math.isnan(found["mse_mean_over_dims"])
@@ -262,7 +276,7 @@ def test_huge_vectors_are_huge_errors_and_nothing_worse() -> None:
 
 @pytest.mark.parametrize("bad", [None, "1", 1.0, math.nan, [1], 10**30, -1, 4, b"1"])
 def test_a_bad_class_is_wrong_and_no_class(bad: Any) -> None:
-    found = labels.classify([0, 1], [bad, 1], N)
+    found = classification.measure_labels([0, 1], [bad, 1], N)
     assert (found["tp"], found["invalid_fp"], found["fn"]) == (1, 1, 1)
     assert found["exact_match"] == 0.5
 
@@ -272,7 +286,7 @@ def test_a_bad_class_is_wrong_and_no_class(bad: Any) -> None:
     [2.0, -1.0, 0.0, 0.0], ["1", 0, 0, 0], [[1.0, 0, 0, 0]], 1.0,
 ])  # fmt: skip
 def test_bad_probabilities_cost_two(bad: Any) -> None:
-    found = brier.brier([0, 0], [bad, [1.0, 0.0, 0.0, 0.0]], N)
+    found = brier_errors.measure_probabilities([0, 0], [bad, [1.0, 0.0, 0.0, 0.0]], N)
     assert (found["invalid"], found["mae"], found["mse"]) == (1, 1.0, 1.0)
 
 
@@ -324,7 +338,7 @@ def test_a_bad_pickle_is_a_clear_error_and_nothing_of_it_runs(
     path.write_bytes(made())
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match=rf"clean_test_trials\.pickle.*({told})"):
-        data.read(home, "test")
+        human_games.read_games(home, "test")
     assert os.listdir(tmp_path) == ["home"]
 
 
@@ -335,7 +349,7 @@ REPLIES = (
     Reply(text="[1e308, -1e308, 1e308, 1e308, 1e308, 1e308, 1e308]"),
     Reply(text=f"[{', '.join(['2'] * 36)}]"),
     Reply(text=f"[NaN{', 0' * 34}, 1]"),
-    Reply(text=codec.escape("\udcff\x00")),
+    Reply(text=json_codec.escape_surrogates("\udcff\x00")),
     Reply(text="x", stop="length"),
     Reply(stop="refused"),
     Reply(stop="malformed"),
@@ -369,7 +383,7 @@ class Odd:
 def test_no_reply_of_a_model_ends_a_run(
     mode: tuple[Family, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "cores", lambda: 1)
+    monkeypatch.setattr(worker_processes, "available_cores", lambda: 1)
     family, more = mode
     given: dict[str, Any] = {"items": "6" if family == "bfcl" else "15"}
     given |= {} if family == "bfcl" else {"data": "synthetic", "seed": 3}

@@ -15,24 +15,24 @@ from tests.suites.multinet import shown
 from tests.suites.multinet.scores import titled
 from tests.suites.multinet.test_report import BOTH, ran
 
-from toolmark import encoder
-from toolmark.cli import terminal
-from toolmark.failure import NOT_REACHED
-from toolmark.report import page
-from toolmark.stats import figures
-from toolmark.stats.columns import Columns
-from toolmark.suites.multinet import report, suite
-from toolmark.suites.multinet.suite import SCORER
-from toolmark.suites.multinet.tables import choices, vectors
-from toolmark.types import Chart, Estimate, Reply, Score, Table
+from toolmark.cli import console_output
+from toolmark.core import sentence_encoder
+from toolmark.core.failure import NOT_REACHED
+from toolmark.core.records import Chart, Estimate, Reply, Score, Table
+from toolmark.reports import html_report
+from toolmark.statistics import number_format
+from toolmark.statistics.score_columns import Columns
+from toolmark.suites.multinet import multinet_suites, report_tables
+from toolmark.suites.multinet.multinet_suites import SCORER
+from toolmark.suites.multinet.tables import choice_tables, vector_tables
 
 
 def numbers(found: Columns) -> dict[str, Estimate]:
-    return {metric.name: metric.measure(found) for metric in report.metrics(found)}
+    return {metric.name: metric.measure(found) for metric in report_tables.build_metrics(found)}
 
 
 def told(found: Columns) -> list[str]:
-    return [metric.told for metric in report.metrics(found)]
+    return [metric.told for metric in report_tables.build_metrics(found)]
 
 
 # --- where nothing ran ------------------------------------------------------------------
@@ -64,7 +64,7 @@ def test_errors_of_few_groups_or_rows_have_no_interval(n: int) -> None:
     found = numbers(hand.rows(ran("openx", n))["paper"])
     for name in ("mae", "rel_mae", "rel_mse"):
         there = found[name].low is not None and found[name].high is not None
-        assert there == (n == 252) != figures.bare(found[name])
+        assert there == (n == 252) != number_format.lacks_interval(found[name])
 
 
 def test_answers_that_are_all_invalid_have_no_interval_of_no_width() -> None:
@@ -81,7 +81,7 @@ def test_answers_that_are_all_invalid_have_no_interval_of_no_width() -> None:
 def test_a_relative_error_asks_for_rows_beside_groups() -> None:
     found = hand.rows(ran("openx", 280))["paper"]
     part = found.where(found.category == "wheeled")
-    some = part.where(np.arange(len(part)) < figures.MANY - 1)
+    some = part.where(np.arange(len(part)) < number_format.FEWEST_ANSWERS - 1)
     own = {name: np.arange(len(some)).astype(str).astype(object) for name in ("group",)}
     single = Columns(**{x: getattr(some, x) for x in Columns.__slots__} | {"axes": some.axes | own})
     assert numbers(single)["mae"].low is not None
@@ -91,18 +91,23 @@ def test_a_relative_error_asks_for_rows_beside_groups() -> None:
 def test_page_and_terminal_say_why_an_interval_lacks(tmp_path: Path) -> None:
     run = shown.make(tmp_path, "openx", 24)
     console = Console(file=StringIO(), width=300)
-    terminal.summary(console, run.summary())
+    console_output.print_summary(console, run.summary())
     assert isinstance(console.file, StringIO)
-    assert figures.BARE in console.file.getvalue()
-    assert figures.BARE in page.write([run], tmp_path / "r.html").read_text()
+    assert number_format.NO_INTERVAL_NOTE in console.file.getvalue()
+    assert (
+        number_format.NO_INTERVAL_NOTE
+        in html_report.write_report([run], tmp_path / "r.html").read_text()
+    )
 
 
 def test_filters_by_percentiles_are_left_out_of_few_rows() -> None:
     for n, there in ((8, False), (80, True)):
         found = hand.rows(ran("openx", n))["paper"]
         part = found.where(found.category == "wheeled")
-        cell = vectors.line(part)[vectors._HEAD.index("normalised, filtered") - 2]
-        assert (cell != figures.DASH) == there
+        cell = vector_tables.main_row(part)[
+            vector_tables._MAIN_HEAD.index("normalised, filtered") - 2
+        ]
+        assert (cell != number_format.DASH) == there
 
 
 # --- forms ------------------------------------------------------------------------------
@@ -129,10 +134,12 @@ def test_figures_are_of_the_form_that_could_be_read(family: str, form: str) -> N
 
 def test_classes_without_a_row_and_an_answer_are_counted_and_not_listed() -> None:
     made = hand.rows(hand.chosen([0, 1, 0, 1] * 5, [0, 2, 0, 1] * 5, 30, family="odinw"))
-    table = titled(choices.tables(made, "sub-set"))["Per class"]
+    table = titled(choice_tables.choice_tables(made, "sub-set"))["Per class"]
     assert isinstance(table, Table) and table.fold
     assert [row[1] for row in table.rows] == [0, 1, 2] and "27" in table.note
-    assert not any(isinstance(each, Chart) and "30" in each.title for each in report.tables(made))
+    assert not any(
+        isinstance(each, Chart) and "30" in each.title for each in report_tables.run_tables(made)
+    )
 
 
 # --- probabilities ----------------------------------------------------------------------
@@ -155,19 +162,19 @@ def test_the_first_of_equal_probabilities_is_said_and_the_evidence_tells_it() ->
 
 @pytest.mark.parametrize("there", [True, False])
 def test_a_suite_says_that_similarity_lacks(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoder, "installed", lambda: there)
+    monkeypatch.setattr(sentence_encoder, "is_installed", lambda: there)
     for family in ("sqa3d", "robovqa"):
-        made = getattr(suite, family)(items=2, seed=1, pictures=False)
+        made = getattr(multinet_suites, family)(items=2, seed=1, pictures=False)
         lacks = [note for note in made.notes if "similarity" in note]
         assert bool(lacks) != there and all("embed" in note for note in lacks)
-        off = getattr(suite, family)(items=2, seed=1, pictures=False, similarity="none")
+        off = getattr(multinet_suites, family)(items=2, seed=1, pictures=False, similarity="none")
         assert not any("similarity" in note for note in off.notes)
 
 
 def test_a_run_in_one_form_stands_in_the_row_of_that_form(tmp_path: Path) -> None:
     made = [shown.make(tmp_path / "a", "piqa", 12, model="one"),
             shown.make(tmp_path / "b", "piqa", 12, model="two", forms=BOTH)]  # fmt: skip
-    text = page.write(made, tmp_path / "r.html").read_text()
+    text = html_report.write_report(made, tmp_path / "r.html").read_text()
     scores = text[text.index("Scores on multinet-piqa") :].partition("</table>")[0]
     rows = [row.count("%") for row in scores.split("<tr>") if "exact match, by text" in row]
     assert rows == [2]

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import toolmark as tm
-from toolmark import workers
 from toolmark.cli import app
-from toolmark.errors import UsageError
-from toolmark.runs.store import Run
+from toolmark.core import worker_processes
+from toolmark.core.errors import UsageError
+from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
-from toolmark.suites.multinet.families import BASELINES, FAMILIES, Family
-from toolmark.suites.multinet.frame import Truth, truth_of
-from toolmark.suites.multinet.parse import READINGS
+from toolmark.suites.multinet.answer_parsing import GRADING_RULES
+from toolmark.suites.multinet.frame_records import Truth, parse_truth
+from toolmark.suites.multinet.multinet_families import BASELINES_BY_FAMILY, FAMILIES, Family
 
 SYNTHETIC = tuple(family for family in FAMILIES if family != "bfcl")
 FEW: dict[Family, str] = {"odinw": "12", "bfcl": "6"}
@@ -27,7 +27,7 @@ SHAPES = {"openx": {"morphology": "bimanual,wheeled"}}
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "cores", lambda: 1)
+    monkeypatch.setattr(worker_processes, "available_cores", lambda: 1)
 
 
 @cache
@@ -54,10 +54,10 @@ def test_a_baseline_that_plays_is_worth_what_its_guesses_are(
 ) -> None:
     suite = load(family)
     oracle = tm.run(suite, "test/oracle", log_dir=tmp_path)
-    truths = {task.id: truth_of(task) for task in oracle.tasks()}
+    truths = {task.id: parse_truth(task) for task in oracle.tasks()}
     parts = {each.task: each.readings["paper"].parts for each in oracle.scores()}
     assert {each.form for each in truths.values()} == {"text", "tool"}
-    for name in BASELINES[family]:
+    for name in BASELINES_BY_FAMILY[family]:
         run = tm.run(suite, f"baseline/{name}", log_dir=tmp_path)
         assert run.summary()["n_not_run"] == 0
         found = {each.task: each.readings["paper"] for each in run.scores()}
@@ -72,7 +72,7 @@ def test_the_oracle_is_always_right_and_silence_never(family: Family, tmp_path: 
     suite = load(family)
     for model, worth in (("test/oracle", 1), ("test/null", 0)):
         run = tm.run(suite, model, log_dir=tmp_path)
-        for reading in READINGS:
+        for reading in GRADING_RULES:
             values = {each.readings[reading].value for each in run.scores()}
             assert values == {worth}, (model, reading)
         assert run.summary()["n_run"] == len(suite)
@@ -106,7 +106,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Family],
     def run(family: Family) -> Run:
         if family not in made:
             home = tmp_path_factory.mktemp("runs")
-            name = BASELINES[family][0]
+            name = BASELINES_BY_FAMILY[family][0]
             made[family] = tm.run(load(family), f"baseline/{name}", log_dir=home)
         return made[family]
 
@@ -137,7 +137,7 @@ def test_the_terminal_says_what_is_synthetic(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     data = [] if family == "bfcl" else ["-T", "data=synthetic", "--seed", "7"]
-    words = ["run", f"multinet-{family}", "-m", f"baseline/{BASELINES[family][0]}", *data,
+    words = ["run", f"multinet-{family}", "-m", f"baseline/{BASELINES_BY_FAMILY[family][0]}", *data,
              "-T", "items=5", "--log-dir", str(tmp_path)]  # fmt: skip
     words += [] if family in ("piqa", "bfcl") else ["-T", "pictures=no"]
     words += [word for knob, told in SHAPES.get(family, {}).items()

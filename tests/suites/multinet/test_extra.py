@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from toolmark import workers
-from toolmark.errors import UsageError
-from toolmark.suites.multinet.synthetic.odinw import SUBSETS
+from toolmark.core import worker_processes
+from toolmark.core.errors import UsageError
+from toolmark.suites.multinet.synthetic.odinw import CLASSES_BY_SUBSET
 
 HOME = Path(__file__).parents[3]
 CHILD = """
@@ -27,18 +27,18 @@ class Without:
 
 BLOCKED = set(json.loads(sys.stdin.read()))
 sys.meta_path.insert(0, Without())
-from toolmark.suites.multinet import families, making
-from toolmark.suites.multinet.synthetic.odinw import SUBSETS, rows
+from toolmark.suites.multinet import multinet_families, task_making
+from toolmark.suites.multinet.synthetic.odinw import CLASSES_BY_SUBSET, rows
 import toolmark as tm
 
-drawn = {name: rows(n=1, split="test", seed=1, subset=(name,)) for name in SUBSETS}
+drawn = {name: rows(n=1, split="test", seed=1, subset=(name,)) for name in CLASSES_BY_SUBSET}
 for name, held in drawn.items():
     (frame,) = held
     assert held.pictures(frame.id)[0].data.startswith(b"\\x89PNG"), name
-for family in families.FAMILIES:
+for family in multinet_families.FAMILIES:
     if family != "bfcl":  # its data are a package's
         knobs = {"data": "synthetic", "seed": 1, "items": 5, "form": "both"}
-        suite = tm.load(families.suite(family), **knobs)
+        suite = tm.load(multinet_families.suite_name(family), **knobs)
         tasks = list(suite.make(suite))
         assert len(tasks) == 10 and not any(map(suite.broken, tasks)), family
 print("drawn", len(drawn))
@@ -79,17 +79,17 @@ def test_every_picture_can_be_drawn_with_the_extra_alone(tmp_path: Path) -> None
         capture_output=True, text=True, env={"TOOLMARK_HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.split() == ["drawn", f"{len(SUBSETS)}"]
+    assert done.stdout.split() == ["drawn", f"{len(CLASSES_BY_SUBSET)}"]
 
 
 def test_a_process_that_lacks_an_extra_says_which(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UsageError, match=r"No module named 'nowhere'; next: .*\[multinet\]"):
-        list(workers.each(lacking, [1, 2], 2))
+        list(worker_processes.map_in_processes(lacking, [1, 2], 2))
     assert "Traceback" not in capfd.readouterr().err
 
 
 def lacking(item: int) -> None:
     """Ask a module of the extra for one that is not there."""
-    from toolmark.suites.multinet import held
+    from toolmark.suites.multinet import loaded_rows
 
-    exec(compile("import nowhere", held.__file__, "exec"), vars(held))  # noqa: S102
+    exec(compile("import nowhere", loaded_rows.__file__, "exec"), vars(loaded_rows))  # noqa: S102

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 import toolmark as tm
 from toolmark.runs.suite import Suite
-from toolmark.stats import interval
-from toolmark.suites.multinet import guesses
-from toolmark.suites.multinet.frame import Answer, Frame
-from toolmark.suites.multinet.overcooked import rows
+from toolmark.statistics import confidence_intervals
+from toolmark.suites.multinet import baseline_answers
+from toolmark.suites.multinet.frame_records import Answer, Frame
+from toolmark.suites.multinet.overcooked import overcooked_rows
 
 PUBLISHED = {"stay": 0.3292, "majority": 0.3292, "majority-by-layout": 0.3292, "previous": 0.1736}
 """As `benchmarks/overcooked.py` prints them."""
@@ -23,8 +23,10 @@ PUBLISHED = {"stay": 0.3292, "majority": 0.3292, "majority-by-layout": 0.3292, "
 @cache
 def games() -> tuple[tuple[Frame, dict[str, Answer]], ...]:
     """Return every step and what the baselines answer; nobody reads what a model is told there."""
-    made = guesses.guessed(rows.rows(split="test"), rows.rows(split="train"), 0)
-    return tuple((frame, made.answers(frame)) for frame in made.bare())
+    made = baseline_answers.add_baseline_answers(
+        overcooked_rows.rows(split="test"), overcooked_rows.rows(split="train"), 0
+    )
+    return tuple((frame, made.baseline_answers(frame)) for frame in made.partial_frames())
 
 
 def hits(name: str) -> NDArray[np.float64]:
@@ -42,7 +44,7 @@ def test_previous_is_the_truth_one_step_before_and_standing_still_at_the_start()
     for frame, said in games():
         own = truths.setdefault(frame.group, [])
         assert frame.step == len(own)
-        assert said["previous"] == (own[-1] if own else guesses.STAY)
+        assert said["previous"] == (own[-1] if own else baseline_answers.STAY_JOINT_ACTION)
         own.append(frame.truth)  # type: ignore[arg-type]
     assert len(truths) == 37
 
@@ -50,8 +52,8 @@ def test_previous_is_the_truth_one_step_before_and_standing_still_at_the_start()
 def test_rows_of_a_game_are_alike_so_that_intervals_count_games() -> None:
     found = hits("stay")
     groups = [frame.group for frame, _ in games()]
-    low, high = interval.ratio(found, np.ones(len(found)), groups)
-    alone, other = interval.wilson(int(found.sum()), len(found))
+    low, high = confidence_intervals.ratio_interval(found, np.ones(len(found)), groups)
+    alone, other = confidence_intervals.wilson(int(found.sum()), len(found))
     assert low < PUBLISHED["stay"] < high and high - low > 5 * (other - alone)
 
 

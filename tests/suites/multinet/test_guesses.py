@@ -12,19 +12,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from toolmark.suites.multinet import guesses
-from toolmark.suites.multinet.families import BASELINES, FAMILIES, Family
-from toolmark.suites.multinet.frame import Calls, Choice, Frame, Motion, Odds, Picture, Space, Words
+from toolmark.suites.multinet import baseline_answers
+from toolmark.suites.multinet.frame_records import (
+    ActionVector,
+    AnswerSpace,
+    Choice,
+    Distribution,
+    Frame,
+    FreeText,
+    FunctionCalls,
+    Picture,
+)
+from toolmark.suites.multinet.multinet_families import BASELINES_BY_FAMILY, FAMILIES, Family
 
 JOINT = tuple(f"joint {k}" for k in range(36))
-SPACES: dict[str, Space] = {
+SPACES: dict[str, AnswerSpace] = {
     "piqa": Choice(options=("one", "two")),
-    "sqa3d": Words(),
-    "robovqa": Words(),
+    "sqa3d": FreeText(),
+    "robovqa": FreeText(),
     "odinw": Choice(options=("cup", "fork", "spoon")),
-    "bfcl": Calls(),
+    "bfcl": FunctionCalls(),
     "overcooked": Choice(options=JOINT),
-    "openx": Motion(names=("x", "y"), low=(-1.0, 0.0), high=(1.0, 4.0), mean=(0.1, 2.0)),
+    "openx": ActionVector(names=("x", "y"), low=(-1.0, 0.0), high=(1.0, 4.0), mean=(0.1, 2.0)),
 }
 LEVELS = {"sqa3d": "type", "robovqa": "type", "odinw": "subset", "overcooked": "layout"}
 
@@ -55,7 +64,7 @@ class Held:
 
 
 def frame(family: Family, n: int, truth: Any, group: str = "a", step: int = 0, level: str = "l",
-          space: Space | None = None) -> Frame:  # fmt: skip
+          space: AnswerSpace | None = None) -> Frame:  # fmt: skip
     return Frame(
         id=f"{family}/{n}", family=family, source="synthetic", space=space or SPACES[family],
         truth=truth, group=group, step=step, slices={LEVELS.get(family, "other"): level},
@@ -66,7 +75,10 @@ def frame(family: Family, n: int, truth: Any, group: str = "a", step: int = 0, l
 def answers(rows: Sequence[Frame], train: Sequence[Frame] | None = None,
             seed: int = 0) -> list[dict[str, Any]]:  # fmt: skip
     taught = None if train is None else Held(train)
-    return [dict(each.guesses) for each in guesses.guessed(Held(rows), taught, seed)]
+    return [
+        dict(each.guesses)
+        for each in baseline_answers.add_baseline_answers(Held(rows), taught, seed)
+    ]
 
 
 TRUTHS: dict[str, st.SearchStrategy[Any]] = {
@@ -125,14 +137,14 @@ def test_every_family_has_its_baselines_and_they_answer_in_the_terms_of_its_spac
     truths = {"bfcl": (("a()",), ()), "openx": (0.5, 1.0), "sqa3d": "yes", "robovqa": "no"}
     rows = [frame(family, n, truths.get(family, 1), str(n)) for n in range(4)]
     for found in answers(rows):
-        assert tuple(found) == BASELINES[family]
+        assert tuple(found) == BASELINES_BY_FAMILY[family]
         for answer in found.values():
             match SPACES[family]:
                 case Choice(options=options):
                     assert answer in range(len(options))
-                case Motion(names=names):
+                case ActionVector(names=names):
                     assert len(answer) == len(names)
-                case Words():
+                case FreeText():
                     assert isinstance(answer, str)
                 case _:
                     assert answer == (("a()",), ())
@@ -159,12 +171,14 @@ def test_without_a_training_split_one_half_of_the_groups_teaches_the_other() -> 
         assert twin[at] == answers(rows)[at]
     by = [each["majority-by-subset"] for each in answers(rows)]
     assert by == [n % 2 for n in range(40)]
-    alone = guesses.guessed(Held(rows), None, 0)
+    alone = baseline_answers.add_baseline_answers(Held(rows), None, 0)
     assert alone.notes[0] == "held in memory" and "no training split" in alone.notes[1]
-    taught = guesses.guessed(Held(rows), Held(rows, "taught"), 0)
+    taught = baseline_answers.add_baseline_answers(Held(rows), Held(rows, "taught"), 0)
     assert taught.notes == ("held in memory",) and set(taught.hashes) == {"held", "train/taught"}
     moves = [frame("openx", n, (0.0, 0.0)) for n in range(3)]
-    assert guesses.guessed(Held(moves), None, 0).notes == ("held in memory",), "none is learned"
+    assert baseline_answers.add_baseline_answers(Held(moves), None, 0).notes == (
+        "held in memory",
+    ), "none is learned"
 
 
 def test_a_level_that_is_one_group_is_taught_by_its_other_rows() -> None:
@@ -225,7 +239,7 @@ def test_uniform_is_drawn_from_seed_and_id_and_for_odds_it_is_every_share_alike(
     drawn = Counter(each["uniform"] for each in first)
     assert first == again != other
     assert set(drawn) == set(range(36)) and max(drawn.values()) < 160  # 100 each, sd 10
-    odds = [frame("overcooked", 0, 3, space=Odds(options=JOINT))]
+    odds = [frame("overcooked", 0, 3, space=Distribution(options=JOINT))]
     [found] = answers(odds, rows)
     assert sum(found["uniform"]) == pytest.approx(1) and len(set(found["uniform"])) == 1
     assert found["previous"] == found["majority"] == 0
@@ -248,7 +262,7 @@ def test_what_nothing_is_known_of_is_not_guessed() -> None:
 
 def test_rows_travel_without_what_was_learned_and_keep_all_else() -> None:
     rows = [frame("piqa", n, n % 2, str(n)) for n in range(200)]
-    made = guesses.guessed(Held(rows), Held(rows), 3)
+    made = baseline_answers.add_baseline_answers(Held(rows), Held(rows), 3)
     light = len(pickle.dumps(made))
     found = list(made)
     assert len(pickle.dumps(made)) == light

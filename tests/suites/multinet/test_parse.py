@@ -9,54 +9,64 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolmark.suites.multinet import parse
-from toolmark.suites.multinet.families import Family
-from toolmark.suites.multinet.frame import Choice, Form, Motion, Odds, Space, Truth, Words
-from toolmark.suites.multinet.parse import READINGS, Reading
-from toolmark.suites.multinet.players import replies
-from toolmark.types import Call
+from toolmark.core.records import Call
+from toolmark.suites.multinet import answer_parsing
+from toolmark.suites.multinet.answer_parsing import GRADING_RULES, GradingRule
+from toolmark.suites.multinet.baseline_players import format_answer
+from toolmark.suites.multinet.frame_records import (
+    ActionVector,
+    AnswerSpace,
+    Choice,
+    Distribution,
+    Form,
+    FreeText,
+    Truth,
+)
+from toolmark.suites.multinet.multinet_families import Family
 
 JOINT = tuple(map(str, range(36)))
 WILD = 'text with "quotes", (brackets) and \ud800 half a letter'
 
 
-def truth(space: Space, right: Any, form: Form = "text", family: Family = "odinw") -> Truth:
+def truth(space: AnswerSpace, right: Any, form: Form = "text", family: Family = "odinw") -> Truth:
     return Truth(family=family, source="synthetic", form=form, space=space, truth=right, group="g")
 
 
-def read(known: Truth, reading: Reading) -> Any:
-    (reply,) = replies(known, known.truth)
+def read(known: Truth, reading: GradingRule) -> Any:
+    (reply,) = format_answer(known, known.truth)
     if known.form == "tool":
-        return parse.call(known, reply.calls, reading)
-    return parse.text(known, reply.text, reading)
+        return answer_parsing.parse_call_answer(known, reply.calls, reading)
+    return answer_parsing.parse_text_answer(known, reply.text, reading)
 
 
 floats = st.floats(allow_nan=False, allow_infinity=False)
 vectors = st.lists(floats, min_size=1, max_size=14).map(tuple)
 
 
-@given(vectors, st.sampled_from(["text", "tool"]), st.sampled_from(READINGS))
-def test_a_vector_is_read_as_it_is_written(made: Any, form: Form, reading: Reading) -> None:
+@given(vectors, st.sampled_from(["text", "tool"]), st.sampled_from(GRADING_RULES))
+def test_a_vector_is_read_as_it_is_written(made: Any, form: Form, reading: GradingRule) -> None:
     n = len(made)
-    space = Motion(names=tuple(map(str, range(n))), low=(0.0,) * n, high=(1.0,) * n, mean=made)
+    space = ActionVector(
+        names=tuple(map(str, range(n))), low=(0.0,) * n, high=(1.0,) * n, mean=made
+    )
     assert read(truth(space, made, form, "openx"), reading).value == made
 
 
-@given(st.integers(0, 35), st.sampled_from(["text", "tool"]), st.sampled_from(READINGS),
+@given(st.integers(0, 35), st.sampled_from(["text", "tool"]), st.sampled_from(GRADING_RULES),
        st.sampled_from(["odinw", "overcooked"]))  # fmt: skip
 def test_a_choice_is_read_as_it_is_written(
-    right: int, form: Form, reading: Reading, family: Family
+    right: int, form: Form, reading: GradingRule, family: Family
 ) -> None:
     assert read(truth(Choice(options=JOINT), right, form, family), reading).value == right
-    sure = read(truth(Odds(options=JOINT), right, form, "overcooked"), reading).value
+    sure = read(truth(Distribution(options=JOINT), right, form, "overcooked"), reading).value
     assert sure == tuple(float(k == right) for k in range(36))
 
 
 @pytest.mark.parametrize("form", ["text", "tool"])
 @pytest.mark.parametrize("right", ["two", WILD, "  yes "])
 def test_words_are_read_as_they_are_written(right: str, form: Form) -> None:
-    for reading in READINGS:
-        assert read(truth(Words(), right, form, "sqa3d"), reading).value == right
+    for reading in GRADING_RULES:
+        assert read(truth(FreeText(), right, form, "sqa3d"), reading).value == right
 
 
 @pytest.mark.parametrize(
@@ -68,22 +78,22 @@ def test_words_are_read_as_they_are_written(right: str, form: Form) -> None:
 )  # fmt: skip
 def test_piqa_is_read_strictly_by_the_paper(said: str, paper: Any, reference: Any) -> None:
     known = truth(Choice(options=("a", "b")), 0, family="piqa")
-    assert parse.text(known, said, "paper").value == paper
-    assert parse.text(known, said, "reference").value == reference
+    assert answer_parsing.parse_text_answer(known, said, "paper").value == paper
+    assert answer_parsing.parse_text_answer(known, said, "reference").value == reference
 
 
 def test_only_a_whole_number_out_of_range_can_be_clipped() -> None:
     known = truth(Choice(options=("a", "b", "c")), 0)
-    assert parse.text(known, "7", "paper").raw == 7
-    assert parse.text(known, "-2", "paper").raw == -2
+    assert answer_parsing.parse_text_answer(known, "7", "paper").raw == 7
+    assert answer_parsing.parse_text_answer(known, "-2", "paper").raw == -2
     for digits in (400, 4_300, 4_301, 100_000):
-        assert parse.text(known, "9" * digits, "paper").raw == 2**53
-        assert parse.text(known, "-" + "9" * digits, "paper").raw == -(2**53)
+        assert answer_parsing.parse_text_answer(known, "9" * digits, "paper").raw == 2**53
+        assert answer_parsing.parse_text_answer(known, "-" + "9" * digits, "paper").raw == -(2**53)
         tool = truth(Choice(options=("a", "b", "c")), 0, "tool")
         made = [Call(name="choose", arguments=f'{{"option": {"9" * digits}}}')]
-        assert parse.call(tool, made, "paper").raw == 2**53
-    assert parse.text(known, "seven", "paper").raw is None
-    assert parse.text(known, "1", "paper").raw is None
+        assert answer_parsing.parse_call_answer(tool, made, "paper").raw == 2**53
+    assert answer_parsing.parse_text_answer(known, "seven", "paper").raw is None
+    assert answer_parsing.parse_text_answer(known, "1", "paper").raw is None
 
 
 @settings(max_examples=300)
@@ -93,13 +103,13 @@ def test_a_whole_number_is_what_int_takes(words: str) -> None:
         wanted = int(words.strip())
     except ValueError:
         wanted = None
-    assert parse.whole(words.strip()) == wanted
+    assert answer_parsing.parse_integer(words.strip()) == wanted
 
 
 @given(st.integers(3_990, 4_010), st.integers(0, 9), st.sampled_from(["", "+", "-"]))
 def test_digits_are_counted_by_what_they_say(zeros: int, last: int, sign: str) -> None:
-    assert parse.whole(f"{sign}{'0' * zeros}{last}") == int(f"{sign}{last}")
-    far = parse.whole(f"{sign}1{'0' * zeros}{last}")
+    assert answer_parsing.parse_integer(f"{sign}{'0' * zeros}{last}") == int(f"{sign}{last}")
+    far = answer_parsing.parse_integer(f"{sign}1{'0' * zeros}{last}")
     assert far is not None and abs(far) > 2**53 and (far < 0) == (sign == "-")
 
 
@@ -122,22 +132,22 @@ CALLS: dict[str, tuple[list[Call], str]] = {
 def test_every_fault_of_a_call_has_its_cause(name: str) -> None:
     calls, cause = CALLS[name]
     known = truth(Choice(options=("a", "b", "c")), 1, "tool")
-    for reading in READINGS:
-        found = parse.call(known, calls, reading)
+    for reading in GRADING_RULES:
+        found = answer_parsing.parse_call_answer(known, calls, reading)
         assert found.value is None and found.fault and found.cause == cause
 
 
 def test_a_whole_number_may_be_written_with_a_fraction_of_nothing() -> None:
     known = truth(Choice(options=("a", "b", "c")), 1, "tool")
     made = [Call(name="choose", arguments='{"option": 1.0}')]
-    assert parse.call(known, made, "paper").value == 1
+    assert answer_parsing.parse_call_answer(known, made, "paper").value == 1
 
 
 @pytest.mark.parametrize("name", ["north", "JUMP", 4, None, ["STAY"]])
 def test_only_the_names_of_actions_are_actions(name: Any) -> None:
     known = truth(Choice(options=JOINT), 28, "tool", "overcooked")
     made = [Call(name="act", arguments=json.dumps({"player_0": "STAY", "player_1": name}))]
-    assert parse.call(known, made, "paper").cause == "wrong_value"
+    assert answer_parsing.parse_call_answer(known, made, "paper").cause == "wrong_value"
 
 
 # --- calls as text ----------------------------------------------------------------------
@@ -158,14 +168,14 @@ def test_only_the_names_of_actions_are_actions(name: Any) -> None:
     ],
 )  # fmt: skip
 def test_calls_are_found_in_text(said: str, paper: Any, reference: Any) -> None:
-    assert parse.calls(said, "paper") == paper
-    assert parse.calls(said, "reference") == reference
+    assert answer_parsing.extract_calls(said, "paper") == paper
+    assert answer_parsing.extract_calls(said, "reference") == reference
 
 
 @settings(max_examples=200)
-@given(st.text(alphabet="ab(),'\"[] \n\\", max_size=60), st.sampled_from(READINGS))
-def test_any_text_is_read(said: str, reading: Reading) -> None:
-    for call in parse.calls(said, reading):
+@given(st.text(alphabet="ab(),'\"[] \n\\", max_size=60), st.sampled_from(GRADING_RULES))
+def test_any_text_is_read(said: str, reading: GradingRule) -> None:
+    for call in answer_parsing.extract_calls(said, reading):
         assert call.endswith(")") and "(" in call
 
 
@@ -178,13 +188,13 @@ def test_any_text_is_read(said: str, reading: Reading) -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_close_costs_no_other_call(said: str, found: tuple[str, ...]) -> None:
-    assert parse.calls(said, "paper") == found
+    assert answer_parsing.extract_calls(said, "paper") == found
 
 
 @given(st.lists(st.sampled_from(["f()", "g(a='(')", "h([1, {2: ')'}])", "p.q(r(s), \"]\")"])),
        st.sampled_from([" ", ", ", "] and [", "\n", ") "]))  # fmt: skip
 def test_calls_are_found_whatever_stands_between_them(calls: list[str], between: str) -> None:
-    assert parse.calls(f"So: {between.join(calls)}.", "paper") == tuple(calls)
+    assert answer_parsing.extract_calls(f"So: {between.join(calls)}.", "paper") == tuple(calls)
 
 
 HOSTILE = {
@@ -201,22 +211,27 @@ def test_a_megabyte_is_no_list_and_no_turn_of_calls(
     def fail(said: str) -> Any:
         raise AssertionError("it is refused before anything is made of it")
 
-    monkeypatch.setattr(parse, "_literal", fail)
-    monkeypatch.setattr(parse, "_closed", fail)
+    monkeypatch.setattr(answer_parsing, "_parse_literal", fail)
+    monkeypatch.setattr(answer_parsing, "_balanced_spans", fail)
     said = HOSTILE[name]
-    motion = Motion(names=("x", "y"), low=(0.0,) * 2, high=(1.0,) * 2, mean=(0.5,) * 2)
-    for reading in READINGS:
-        assert parse.calls(said, reading) == ()
-        for space in (Odds(options=JOINT), motion, Words()):
-            assert "at most" in parse.text(truth(space, 0), said, reading).fault
-        assert parse.text(truth(Choice(options=JOINT), 0), said, reading).value is None
+    motion = ActionVector(names=("x", "y"), low=(0.0,) * 2, high=(1.0,) * 2, mean=(0.5,) * 2)
+    for reading in GRADING_RULES:
+        assert answer_parsing.extract_calls(said, reading) == ()
+        for space in (Distribution(options=JOINT), motion, FreeText()):
+            assert (
+                "at most" in answer_parsing.parse_text_answer(truth(space, 0), said, reading).fault
+            )
+        assert (
+            answer_parsing.parse_text_answer(truth(Choice(options=JOINT), 0), said, reading).value
+            is None
+        )
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_longest_text_that_is_read_is_read_once(name: str) -> None:
     """Each opening looked for its own end once, and a turn cost the square of its length."""
-    said = HOSTILE[name][: parse.MAX_WORDS - 1] + ")"
-    steps = sum(1 for _ in parse._TOKEN.finditer(said))
+    said = HOSTILE[name][: answer_parsing.MAX_TEXT_CHARS - 1] + ")"
+    steps = sum(1 for _ in answer_parsing._TOKEN.finditer(said))
     seen = 0
 
     class Counted(str):
@@ -225,5 +240,5 @@ def test_the_longest_text_that_is_read_is_read_once(name: str) -> None:
             seen += 1
             return super().__getitem__(at)
 
-    list(parse._whole(Counted(said)))
+    list(answer_parsing._balanced_calls(Counted(said)))
     assert seen <= 2 * steps

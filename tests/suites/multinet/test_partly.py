@@ -12,14 +12,14 @@ from tests.suites.multinet import scores as hand
 from tests.suites.multinet.scores import cells, titled
 from tests.suites.multinet.test_report import BOTH, ran
 
-from toolmark.failure import NOT_REACHED
-from toolmark.report import chart, tables
-from toolmark.stats import figures
-from toolmark.stats.columns import Columns
-from toolmark.suites.multinet import paper, report
-from toolmark.suites.multinet.suite import SCORER
-from toolmark.suites.multinet.tables import choices, pairs
-from toolmark.types import Estimate, Score, Table
+from toolmark.core.failure import NOT_REACHED
+from toolmark.core.records import Estimate, Score, Table
+from toolmark.reports import charts, table_format
+from toolmark.statistics import number_format
+from toolmark.statistics.score_columns import Columns
+from toolmark.suites.multinet import paper_comparison, report_tables
+from toolmark.suites.multinet.multinet_suites import SCORER
+from toolmark.suites.multinet.tables import choice_tables, form_comparison
 
 
 def partly(scores: list[Score], lost: Callable[[Score], bool]) -> Mapping[str, Columns]:
@@ -28,7 +28,7 @@ def partly(scores: list[Score], lost: Callable[[Score], bool]) -> Mapping[str, C
 
 
 def numbers(found: Columns) -> dict[str, Estimate]:
-    return {metric.name: metric.measure(found) for metric in report.metrics(found)}
+    return {metric.name: metric.measure(found) for metric in report_tables.build_metrics(found)}
 
 
 def shown(readings: Mapping[str, Columns]) -> list[str]:
@@ -39,10 +39,10 @@ def shown(readings: Mapping[str, Columns]) -> list[str]:
         found = []
         for each in made:
             if isinstance(each, Table):
-                grid = tables.grid(each)
+                grid = table_format.make_grid(each)
                 found += [cell for row in grid.rows for cell in row]
             else:
-                found.append(str(chart.draw(each)))
+                found.append(str(charts.draw_chart(each)))
     return found
 
 
@@ -68,7 +68,7 @@ def test_a_mean_over_morphologies_says_that_one_did_not_run() -> None:
     found = numbers(partly(scores, lambda x: x.category == "wheeled")["paper"])
     for name in ("mae", "rel_mae", "rel_mse"):
         assert found[name].partial == "1 of 2 morphologies run"
-        assert figures.value(found[name]) == "– (1 of 2 morphologies run)"
+        assert number_format.format_estimate(found[name]) == "– (1 of 2 morphologies run)"
     assert not found["closer"].partial and not found["valid"].partial
     few = numbers(partly(scores, lambda x: x.item == scores[0].item)["paper"])
     assert not any(each.partial for each in few.values())
@@ -79,14 +79,14 @@ def test_a_mean_over_sub_sets_says_that_one_did_not_run() -> None:
     readings = partly(scores, lambda x: x.category == "Dice")
     macro = numbers(readings["paper"])["macro_f1"]
     assert macro.value is not None and macro.partial == "2 of 3 sub-sets run"
-    table = choices.main({"x": ("paper", readings["paper"])}, "sub-set")
+    table = choice_tables.main_table({"x": ("paper", readings["paper"])}, "sub-set")
     rows = cells(table)
     for name in ("x", "majority"):
-        assert rows[name]["macro F1"] == rows[name]["clipped"] == figures.DASH
+        assert rows[name]["macro F1"] == rows[name]["clipped"] == number_format.DASH
         assert "%" in str(rows[name]["exact match"])
     assert "A dash there: 2 of 3 sub-sets run." in table.note
-    whole = choices.main({"x": ("paper", hand.rows(scores)["paper"])}, "sub-set")
-    assert figures.DASH not in {str(cell) for cell in cells(whole)["x"].values()}
+    whole = choice_tables.main_table({"x": ("paper", hand.rows(scores)["paper"])}, "sub-set")
+    assert number_format.DASH not in {str(cell) for cell in cells(whole)["x"].values()}
     one = numbers(partly(scores, lambda x: x.category != "Dice")["paper"])["macro_f1"]
     assert one.partial == "1 of 3 sub-sets run"
 
@@ -97,19 +97,19 @@ def test_forms_meet_repeat_by_repeat() -> None:
     again = [replace(each, repeat=1) for each in [*text, *tool]]
     lost = {f"piqa-{i}@tool" for i in range(7)}
     readings = partly([*text, *tool, *again], lambda x: x.repeat == 1 and x.task in lost)
-    shares, fates = pairs.tables(readings, "exact match")
+    shares, fates = form_comparison.form_comparison_tables(readings, "exact match")
     rows = cells(shares)
     counted: Any = sum(int(str(n)) for row in fates.rows for n in row[1:])
     assert counted == 33 and {row["rows"] for row in rows.values()} == {33}
     right: Any = sum(int(str(n)) for n in fates.rows[0][1:])
     told = str(rows["exact match, of all"]["text"])
-    assert told.startswith(figures.percent(right / counted))
+    assert told.startswith(number_format.format_percent(right / counted))
 
 
 def test_where_the_paper_has_no_figures_the_table_says_so() -> None:
-    made = paper.tables(hand.rows(ran("bfcl", 12)))
-    assert isinstance(made[0], Table) and paper._LACKS in made[0].note
+    made = paper_comparison.run_tables(hand.rows(ran("bfcl", 12)))
+    assert isinstance(made[0], Table) and paper_comparison._NO_FIGURES_NOTE in made[0].note
     for family in ("piqa", "overcooked", "odds", "openx", "sqa3d"):
-        found = titled(paper.tables(hand.rows(ran(family, 24))))
-        assert list(found)[1].startswith(paper._TITLE), family
-        assert not any(paper._LACKS in each.note for each in found.values())
+        found = titled(paper_comparison.run_tables(hand.rows(ran(family, 24))))
+        assert list(found)[1].startswith(paper_comparison._TABLE_TITLE), family
+        assert not any(paper_comparison._NO_FIGURES_NOTE in each.note for each in found.values())

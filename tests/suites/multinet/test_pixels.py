@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import ExifTags, Image, PngImagePlugin
 
-from toolmark.errors import DataError
-from toolmark.suites.multinet import pixels
-from toolmark.suites.multinet.held import shown
+from toolmark.core.errors import DataError
+from toolmark.suites.multinet import picture_metadata
+from toolmark.suites.multinet.loaded_rows import prepare_picture
 
 SECRET = b"Label: cat"
 NOISE = np.random.default_rng(0).integers(0, 256, (48, 64, 3), np.uint8)
@@ -79,7 +79,7 @@ CLEAR = np.dstack([NOISE, GREY])
 )  # fmt: skip
 def test_pixels_stay_and_words_go(data: bytes, mime: str) -> None:
     assert SECRET in data
-    found = shown(data, "x")
+    found = prepare_picture(data, "x")
     assert found.mime == mime
     assert SECRET not in found.data and SECRET[:3] not in found.data
     assert np.array_equal(decoded(found.data), decoded(data))
@@ -87,56 +87,59 @@ def test_pixels_stay_and_words_go(data: bytes, mime: str) -> None:
         "transparency", "jfif", "jfif_version", "jfif_unit", "jfif_density", "progressive",
         "progression",
     }  # fmt: skip
-    assert shown(found.data, "x") == found, "what holds nothing more is sent as it is"
+    assert prepare_picture(found.data, "x") == found, "what holds nothing more is sent as it is"
 
 
 def test_colours_of_four_inks_keep_what_says_how_they_are_mixed() -> None:
     out = BytesIO()
     Image.fromarray(CLEAR, "RGBA").convert("RGB").convert("CMYK").save(out, "JPEG", comment=SECRET)
-    found = shown(out.getvalue(), "x").data
+    found = prepare_picture(out.getvalue(), "x").data
     assert SECRET not in found and np.array_equal(decoded(found), decoded(out.getvalue()))
 
 
 def test_a_profile_of_colours_is_kept() -> None:
     for kind in ("PNG", "JPEG"):
         data = saved(kind, icc_profile=b"colours" * 20)
-        assert Image.open(BytesIO(shown(data, "x").data)).info["icc_profile"] == b"colours" * 20
+        assert (
+            Image.open(BytesIO(prepare_picture(data, "x").data)).info["icc_profile"]
+            == b"colours" * 20
+        )
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 @pytest.mark.parametrize("turned", range(2, 9))
 def test_a_picture_that_is_to_be_turned_is_sent_upright(kind: str, turned: int) -> None:
-    from toolmark.perturb.image import picture
+    from toolmark.perturb.image import picture_file
 
     data = saved(kind, exif=exif(turned))
-    found = shown(data, "x")
+    found = prepare_picture(data, "x")
     assert found.mime == "image/png" and SECRET not in found.data
-    assert np.array_equal(decoded(found.data), np.asarray(picture.read(data, "x")))
+    assert np.array_equal(decoded(found.data), np.asarray(picture_file.decode_picture(data, "x")))
 
 
 def test_other_kinds_become_png_without_a_word() -> None:
     for kind, more in (("WEBP", {"exif": exif(), "lossless": True}), ("BMP", {}),
                        ("GIF", {"comment": SECRET})):  # fmt: skip
-        found = shown(saved(kind, **more), "x")
+        found = prepare_picture(saved(kind, **more), "x")
         assert found.mime == "image/png" and SECRET not in found.data
 
 
 @given(st.data())
 def test_changed_bytes_are_refused_or_read_with_the_same_pixels(data: st.DataObject) -> None:
-    from toolmark.perturb.image import picture
+    from toolmark.perturb.image import picture_file
 
     whole = bytearray(data.draw(st.sampled_from((png(NOISE[:8, :8]), jpeg(NOISE[:8, :8])))))
     for _ in range(data.draw(st.integers(1, 3))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     changed = bytes(whole[: data.draw(st.integers(0, len(whole)))])
     try:
-        found = shown(changed, "x")
+        found = prepare_picture(changed, "x")
     except DataError:
         return
-    assert picture.read(found.data, "x") == picture.read(changed, "x")
+    assert picture_file.decode_picture(found.data, "x") == picture_file.decode_picture(changed, "x")
 
 
-@given(st.binary(max_size=80), st.sampled_from((pixels.PNG, pixels.JPEG)))
+@given(st.binary(max_size=80), st.sampled_from((picture_metadata.PNG, picture_metadata.JPEG)))
 def test_what_has_no_parts_has_no_picture_either(tail: bytes, head: bytes) -> None:
-    found = pixels.alone(head + tail)
+    found = picture_metadata.strip_metadata(head + tail)
     assert found == b"" or len(found) <= len(head + tail)

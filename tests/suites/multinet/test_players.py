@@ -10,12 +10,8 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from toolmark.errors import UsageError
-from toolmark.models import resolve as models
-from toolmark.suites.multinet import instruments, parse, players, score
-from toolmark.suites.multinet.families import BASELINES, FAMILIES, GUESSES, Family
-from toolmark.suites.multinet.frame import Calls, Choice, Form, Motion, Odds, Space, Truth, Words
-from toolmark.types import (
+from toolmark.core.errors import UsageError
+from toolmark.core.records import (
     Message,
     Model,
     Reply,
@@ -27,23 +23,46 @@ from toolmark.types import (
     Trajectory,
     Turn,
 )
+from toolmark.suites import model_registry as models
+from toolmark.suites.multinet import (
+    answer_parsing,
+    answer_scoring,
+    baseline_players,
+    control_models,
+)
+from toolmark.suites.multinet.frame_records import (
+    ActionVector,
+    AnswerSpace,
+    Choice,
+    Distribution,
+    Form,
+    FreeText,
+    FunctionCalls,
+    Truth,
+)
+from toolmark.suites.multinet.multinet_families import (
+    BASELINES_BY_FAMILY,
+    FAMILIES,
+    FAMILIES_BY_BASELINE,
+    Family,
+)
 
 JOINT = tuple(map(str, range(36)))
-CASES: dict[str, tuple[Family, Space, Any, Any]] = {
+CASES: dict[str, tuple[Family, AnswerSpace, Any, Any]] = {
     "choice": ("piqa", Choice(options=("a", "b")), 1, 1),
     "joint action": ("overcooked", Choice(options=JOINT), 33, 33),
-    "sure odds": ("overcooked", Odds(options=JOINT), 3, (0.0,) * 3 + (1.0,) + (0.0,) * 32),
-    "even odds": ("overcooked", Odds(options=JOINT), (1 / 36,) * 36, (1 / 36,) * 36),
+    "sure odds": ("overcooked", Distribution(options=JOINT), 3, (0.0,) * 3 + (1.0,) + (0.0,) * 32),
+    "even odds": ("overcooked", Distribution(options=JOINT), (1 / 36,) * 36, (1 / 36,) * 36),
     "motion": (
-        "openx", Motion(names=("x", "y"), low=(0.0, 0.0), high=(1.0, 1.0), mean=(0.5, 0.5)),
+        "openx", ActionVector(names=("x", "y"), low=(0.0, 0.0), high=(1.0, 1.0), mean=(0.5, 0.5)),
         (0.1, -1e-17), (0.1, -1e-17),
     ),
-    "words": ("sqa3d", Words(), 'a "quoted" answer', 'a "quoted" answer'),
+    "words": ("sqa3d", FreeText(), 'a "quoted" answer', 'a "quoted" answer'),
 }  # fmt: skip
 
 
-def truth(family: Family, space: Space, form: Form, known: Any, right: Any = None) -> Truth:
-    usual: dict[type, Any] = {Calls: (), Motion: (0.0, 0.0), Words: "right"}
+def truth(family: Family, space: AnswerSpace, form: Form, known: Any, right: Any = None) -> Truth:
+    usual: dict[type, Any] = {FunctionCalls: (), ActionVector: (0.0, 0.0), FreeText: "right"}
     right = usual.get(type(space), 0) if right is None else right
     return Truth(family=family, source="synthetic", form=form, space=space, group="g",
                  guesses=known, truth=right)  # fmt: skip
@@ -55,17 +74,17 @@ def task(known: Truth, tools: tuple[Tool, ...] = ()) -> Task:
 
 
 @pytest.mark.parametrize("form", ["text", "tool"])
-@pytest.mark.parametrize("space", [Choice(options=("only",)), Odds(options=("only",))])
+@pytest.mark.parametrize("space", [Choice(options=("only",)), Distribution(options=("only",))])
 def test_where_any_option_is_right_what_errs_on_purpose_gives_none(
-    space: Space, form: Form
+    space: AnswerSpace, form: Form
 ) -> None:
     known = truth("odinw", space, form, {}, 0)
     turned = structs.replace(task(known), turns=(Turn(messages=(said := Message(role="user"),)),))
     reply = asyncio.run(
-        instruments.faulty(turned, 0, {"class": "wrong"})(Request(messages=(said,)))
+        control_models.faulty_control(turned, 0, {"class": "wrong"})(Request(messages=(said,)))
     )
     trajectory = Trajectory(task="t", dialect="native", steps=(Step(reply=reply, turn=0),))
-    for verdict in score.score(turned, trajectory).values():
+    for verdict in answer_scoring.score_episode(turned, trajectory).values():
         assert verdict.outcome == "incorrect" and verdict.parts["valid"] == 0
 
 
@@ -75,37 +94,47 @@ def play(model: Model, said: list[str]) -> Reply:
     )
 
 
-@pytest.mark.parametrize("reading", parse.READINGS)
+@pytest.mark.parametrize("reading", answer_parsing.GRADING_RULES)
 @pytest.mark.parametrize("name", CASES)
-def test_what_a_player_says_is_read_as_its_guess(name: str, reading: parse.Reading) -> None:
+def test_what_a_player_says_is_read_as_its_guess(
+    name: str, reading: answer_parsing.GradingRule
+) -> None:
     family, space, answer, read = CASES[name]
-    known = BASELINES[family][0]
+    known = BASELINES_BY_FAMILY[family][0]
     text = truth(family, space, "text", {known: answer})
-    model = players.Guess(known).bind(task(text), 0)
-    assert parse.text(text, play(model, ["system", "user"]).text, reading).value == read
+    model = baseline_players.BaselineModel(known).bind(task(text), 0)
+    assert (
+        answer_parsing.parse_text_answer(text, play(model, ["system", "user"]).text, reading).value
+        == read
+    )
     tool = truth(family, space, "tool", {known: answer})
-    model = players.Guess(known).bind(task(tool), 0)
+    model = baseline_players.BaselineModel(known).bind(task(tool), 0)
     reply = play(model, ["system", "user"])
-    assert not reply.text and parse.call(tool, reply.calls, reading).value == read
+    assert (
+        not reply.text
+        and answer_parsing.parse_call_answer(tool, reply.calls, reading).value == read
+    )
 
 
 def test_calls_are_said_turn_by_turn() -> None:
     said = (("cd('docs')", "mv(source='a', to='b')"), (), ("nonsense",))
-    text = truth("bfcl", Calls(), "text", {"majority": said})
-    model = players.Guess("majority").bind(task(text), 0)
+    text = truth("bfcl", FunctionCalls(), "text", {"majority": said})
+    model = baseline_players.BaselineModel("majority").bind(task(text), 0)
     talk = ["system", "user"]
     for calls in said:
         reply = play(model, talk)
-        assert parse.calls(reply.text, "paper") == (calls if calls != ("nonsense",) else ())
+        assert answer_parsing.extract_calls(reply.text, "paper") == (
+            calls if calls != ("nonsense",) else ()
+        )
         talk += ["assistant", "user"]
     assert play(model, talk) == Reply(), "nothing is left to say"
 
 
 def test_calls_of_tools_name_what_stands_at_a_place() -> None:
     shape = {"type": "object", "properties": {"folder": {"type": "string"}}}
-    known = truth("bfcl", Calls(), "tool", {"majority": (("cd('docs')",), ("1 + ",))})
+    known = truth("bfcl", FunctionCalls(), "tool", {"majority": (("cd('docs')",), ("1 + ",))})
     offered = (Tool(name="cd", parameters=shape),)
-    model = players.Guess("majority").bind(task(known, offered), 0)
+    model = baseline_players.BaselineModel("majority").bind(task(known, offered), 0)
     (call,) = play(model, ["user"]).calls
     assert call.name == "cd" and json.loads(call.arguments) == {"folder": "docs"}
     assert play(model, ["user", "assistant", "tool"]) == Reply(), "a result calls for no answer"
@@ -115,23 +144,27 @@ def test_calls_of_tools_name_what_stands_at_a_place() -> None:
 
 def test_a_player_never_looks_at_the_truth() -> None:
     for name, (family, space, answer, _) in CASES.items():
-        known = BASELINES[family][0]
-        truths = ("a", "b") if isinstance(space, Words | Motion) else (1, 0)
+        known = BASELINES_BY_FAMILY[family][0]
+        truths = ("a", "b") if isinstance(space, FreeText | ActionVector) else (1, 0)
         asked = [task(truth(family, space, "text", {known: answer}, right)) for right in truths]
-        played = [play(players.Guess(known).bind(each, 0), ["user"]) for each in asked]
+        played = [
+            play(baseline_players.BaselineModel(known).bind(each, 0), ["user"]) for each in asked
+        ]
         assert played[0] == played[1], name
 
 
 def test_every_baseline_can_be_named_and_others_get_a_clear_error() -> None:
-    assert {name for family in FAMILIES for name in BASELINES[family]} == GUESSES.keys()
-    for name in GUESSES:
-        assert models.resolve(f"baseline/{name}").name == f"baseline/{name}"  # type: ignore[union-attr]
+    assert {
+        name for family in FAMILIES for name in BASELINES_BY_FAMILY[family]
+    } == FAMILIES_BY_BASELINE.keys()
+    for name in FAMILIES_BY_BASELINE:
+        assert models.make_model(f"baseline/{name}").name == f"baseline/{name}"  # type: ignore[union-attr]
     with pytest.raises(UsageError, match=r"no baseline 'majorty'; did you mean: majority"):
-        models.resolve("baseline/majorty")
+        models.make_model("baseline/majorty")
     piqa = task(truth("piqa", Choice(options=("a", "b")), "text", {"uniform": 1}))
     with pytest.raises(UsageError, match=r"multinet-piqa has no baseline 'stay'.*uniform"):
-        players.Guess("stay").bind(piqa, 0)
+        baseline_players.BaselineModel("stay").bind(piqa, 0)
     with pytest.raises(UsageError, match="plays MultiNet's suites and nothing else"):
-        players.Guess("stay").bind(Task(id="t", suite="funcbench", turns=()), 0)
-    nothing = players.Guess("majority").bind(piqa, 0)
+        baseline_players.BaselineModel("stay").bind(Task(id="t", suite="funcbench", turns=()), 0)
+    nothing = baseline_players.BaselineModel("majority").bind(piqa, 0)
     assert play(nothing, ["user"]) == Reply(), "where there was nothing to learn"

@@ -12,22 +12,31 @@ import pytest
 from msgspec.structs import replace
 
 import toolmark as tm
-from toolmark import encoder, seeds
-from toolmark.errors import UsageError
-from toolmark.suites.multinet import calls as scored
-from toolmark.suites.multinet import score
-from toolmark.suites.multinet.families import Family
-from toolmark.suites.multinet.frame import Calls, Choice, Form, Motion, Odds, Space, Truth, Words
-from toolmark.suites.multinet.parse import READINGS
-from toolmark.types import Call, Cause, Reply, Step, StopReason, Task, Trajectory, Verdict
+from toolmark.core import seeds, sentence_encoder
+from toolmark.core.errors import UsageError
+from toolmark.core.records import Call, Cause, Reply, Step, StopReason, Task, Trajectory, Verdict
+from toolmark.suites.multinet import answer_scoring
+from toolmark.suites.multinet import conversation_calls as scored
+from toolmark.suites.multinet.answer_parsing import GRADING_RULES
+from toolmark.suites.multinet.frame_records import (
+    ActionVector,
+    AnswerSpace,
+    Choice,
+    Distribution,
+    Form,
+    FreeText,
+    FunctionCalls,
+    Truth,
+)
+from toolmark.suites.multinet.multinet_families import Family
 
 JOINT = tuple(map(str, range(36)))
-MOTION = Motion(names=("x", "y", "z"), low=(-1.0, 0.0, 0.0), high=(1.0, 4.0, 2.0),
+MOTION = ActionVector(names=("x", "y", "z"), low=(-1.0, 0.0, 0.0), high=(1.0, 4.0, 2.0),
                 mean=(0.0, 1.0, 1.0), slices={"base": (0, 1), "arm": (1, 3)})  # fmt: skip
 
 
 def task(
-    space: Space, right: Any, form: Form = "text", family: Family = "odinw", **more: Any
+    space: AnswerSpace, right: Any, form: Form = "text", family: Family = "odinw", **more: Any
 ) -> Task:
     guesses = more.pop("guesses", {})
     known = Truth(family=family, source="synthetic", form=form, space=space, truth=right,
@@ -38,7 +47,7 @@ def task(
 def judged(asked: Task, *said: str | Reply) -> dict[str, Verdict]:
     replies = [Reply(text=each) if isinstance(each, str) else each for each in said]
     steps = tuple(Step(reply=r, turn=at, calls=r.calls) for at, r in enumerate(replies))
-    return score.score(asked, Trajectory(task=asked.id, steps=steps))
+    return answer_scoring.score_episode(asked, Trajectory(task=asked.id, steps=steps))
 
 
 def call(name: str, arguments: str) -> Reply:
@@ -70,7 +79,7 @@ def test_players_are_judged_by_their_own_probabilities() -> None:
     """The likeliest joint action need not be made of each player's likeliest."""
     shares = [0.0] * 36
     shares[0], shares[6 * 1 + 2], shares[6 * 1 + 3] = 0.4, 0.3, 0.3
-    asked = task(Odds(options=JOINT), 6 * 1 + 2, family="overcooked")
+    asked = task(Distribution(options=JOINT), 6 * 1 + 2, family="overcooked")
     parts = judged(asked, str(shares))["paper"].parts
     assert (parts["said"], parts["said_0"], parts["said_1"]) == (0, 1, 0)
     assert parts["brier_0"] == pytest.approx(0.8) and parts["brier_1"] == pytest.approx(1.4)
@@ -78,7 +87,9 @@ def test_players_are_judged_by_their_own_probabilities() -> None:
 
 
 def test_invalid_probabilities_have_the_worst_error_of_all() -> None:
-    asked = task(Odds(options=JOINT), 28, family="overcooked", guesses={"uniform": (1 / 36,) * 36})
+    asked = task(
+        Distribution(options=JOINT), 28, family="overcooked", guesses={"uniform": (1 / 36,) * 36}
+    )
     parts = judged(asked, "[0.5, 0.5]")["paper"].parts
     for name in ("brier", "brier_sq", "brier_0", "brier_1"):
         assert parts[name] == 2.0
@@ -87,7 +98,7 @@ def test_invalid_probabilities_have_the_worst_error_of_all() -> None:
 
 
 def test_the_reference_takes_probabilities_that_are_none() -> None:
-    asked = task(Odds(options=("a", "b", "c")), 0)
+    asked = task(Distribution(options=("a", "b", "c")), 0)
     found = judged(asked, "[2, -1, 0]")
     assert found["paper"].parts["valid"] == 0 and found["reference"].parts["valid"] == 1
     odd = judged(asked, "[NaN, 0.5, 0.5]")["reference"].parts
@@ -98,12 +109,12 @@ def test_the_reference_takes_probabilities_that_are_none() -> None:
 @pytest.mark.parametrize("said", ["[NaN, 0.5, 0.5]", "[NaN, NaN, NaN]"])
 def test_not_a_number_costs_what_an_invalid_answer_does(said: str) -> None:
     """Without an error the row counted, and cost nothing."""
-    parts = judged(task(Odds(options=("a", "b", "c")), 2), said)["reference"].parts
+    parts = judged(task(Distribution(options=("a", "b", "c")), 2), said)["reference"].parts
     assert parts["valid"] == 1 and (parts["brier"], parts["brier_sq"]) == (2, 2)
 
 
 def test_every_player_has_an_error_whatever_was_said() -> None:
-    asked = task(Odds(options=JOINT), 28, family="overcooked")
+    asked = task(Distribution(options=JOINT), 28, family="overcooked")
     for said in (f"[NaN{', 0' * 34}, 1]", f"[1e308, -1e308, 1{', 0' * 33}]",
                  f"[1e308, -1e308, 1e308, -1e308, 1{', 0' * 31}]"):  # fmt: skip
         parts = judged(asked, said)["reference"].parts
@@ -154,7 +165,7 @@ def test_a_huge_vector_is_only_far() -> None:
 
 
 def test_words_are_compared_without_case_and_marks_by_the_paper() -> None:
-    asked = task(Words(), "Brown table.", family="sqa3d", guesses={"majority": "brown table"})
+    asked = task(FreeText(), "Brown table.", family="sqa3d", guesses={"majority": "brown table"})
     found = judged(asked, "brown  Table!")
     assert (found["paper"].value, found["reference"].value) == (1, 0)
     assert judged(asked, "brown table")["reference"].value == 1
@@ -169,7 +180,7 @@ NAMES = {"cd": ["folder"], "ls": [], "mv": ["source", "destination"]}
 
 
 def calls(form: Form = "text") -> Task:
-    return task(Calls(), TURNS, form, "bfcl", parameters=NAMES, guesses={"majority": TURNS})
+    return task(FunctionCalls(), TURNS, form, "bfcl", parameters=NAMES, guesses={"majority": TURNS})
 
 
 @pytest.mark.parametrize(
@@ -234,7 +245,7 @@ def test_how_a_reply_ended_is_why_it_is_invalid(stop: StopReason, cause: Cause) 
     assert judged(asked, Reply(stop=stop))["paper"].labels[0].cause == cause
     as_it_stands = judged(asked, Reply(text="0", stop=stop))["paper"]
     assert as_it_stands.value == (stop != "refused"), "what was refused is no answer"
-    words = judged(task(Words(), "two", family="sqa3d"), Reply(text="I am", stop=stop))["paper"]
+    words = judged(task(FreeText(), "two", family="sqa3d"), Reply(text="I am", stop=stop))["paper"]
     assert words.labels[0].cause == (cause if stop != "stop" else "wrong_answer")
     assert words.parts["valid"] == (stop != "refused")
 
@@ -246,7 +257,7 @@ def test_a_refusal_is_never_correct(form: Form) -> None:
     for verdict in judged(task(Choice(options=("a", "b")), 0, form), said).values():
         assert (verdict.value, verdict.labels[0].cause) == (0, "refused")
         assert verdict.labels[0].native == "invalid"
-    nothing = task(Calls(), ((), ("ls()",)), "text", "bfcl")
+    nothing = task(FunctionCalls(), ((), ("ls()",)), "text", "bfcl")
     assert judged(nothing, "done", "ls()")["paper"].value == 1
     spoilt = judged(nothing, Reply(stop="refused"), "ls()")["paper"]
     assert (spoilt.value, spoilt.parts["exact"], spoilt.labels[0].cause) == (0, 0, "refused")
@@ -269,12 +280,12 @@ def test_calls_longer_than_anyone_wants_are_not_taken_apart(
 
     if form == "tool":
         made = tuple(Call(name="ls", arguments=f'{{"a": {i}}}') for i in range(5_000))
-        said, name = Reply(calls=made), "_called"
+        said, name = Reply(calls=made), "_structure_tool_call"
     else:
-        said, name = Reply(text="f()" * 5_000), "_read"
+        said, name = Reply(text="f()" * 5_000), "_structure_text_call"
     right = judged(calls(form), said)["paper"]
     assert right.value == 0 and right.labels[0].cause
-    spelt = scored._read
+    spelt = scored._structure_text_call
     if form == "text":
         monkeypatch.setattr(scored, name, lambda text, order: fail() if text == "f()" else
                             spelt(text, order))  # fmt: skip
@@ -311,8 +322,8 @@ def test_similarity_is_added_where_there_is_an_encoder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = Letters()
-    monkeypatch.setattr(encoder, "installed", lambda: True)
-    monkeypatch.setattr(encoder, "load", lambda name: count)
+    monkeypatch.setattr(sentence_encoder, "is_installed", lambda: True)
+    monkeypatch.setattr(sentence_encoder, "load_encoder", lambda name: count)
     suite = tm.load("multinet-sqa3d", items=6, seed=2, pictures=False, form="both")
     run = tm.run(suite, "test/oracle", log_dir=tmp_path)
     found = [v.parts["similarity"] for s in run.scores() for v in s.readings.values()]
@@ -325,7 +336,7 @@ def test_similarity_is_added_where_there_is_an_encoder(
 def test_without_an_encoder_there_is_no_similarity(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoder, "installed", lambda: False)
+    monkeypatch.setattr(sentence_encoder, "is_installed", lambda: False)
     for name in ("auto", "none"):
         suite = tm.load("multinet-sqa3d", items=2, seed=2, pictures=False, similarity=name)
         run = tm.run(suite, "test/oracle", log_dir=tmp_path)
@@ -336,8 +347,8 @@ def test_without_an_encoder_there_is_no_similarity(
 
 
 def test_readings_are_judged_alike_where_they_say_the_same() -> None:
-    rng = seeds.of(1, "answers", 0, "test")
+    rng = seeds.make_rng(1, "answers", 0, "test")
     for _ in range(50):
-        asked = task(Choice(options=JOINT), seeds.below(rng, 36), family="overcooked")
-        found = judged(asked, str(seeds.below(rng, 40)))
-        assert found.keys() == set(READINGS) and found["paper"] == found["reference"]
+        asked = task(Choice(options=JOINT), seeds.draw_below(rng, 36), family="overcooked")
+        found = judged(asked, str(seeds.draw_below(rng, 40)))
+        assert found.keys() == set(GRADING_RULES) and found["paper"] == found["reference"]

@@ -17,23 +17,23 @@ from tests.suites.multinet import shown
 from tests.suites.multinet.scores import cells, titled
 from tests.suites.multinet.test_report import BOTH, ran
 
-from toolmark import suites
-from toolmark.cli import terminal
-from toolmark.report import page
-from toolmark.runs.presentation import read_presentation
-from toolmark.runs.store import Run
-from toolmark.stats import figures
-from toolmark.stats.columns import Columns, columns
-from toolmark.stats.formulas import Metric
-from toolmark.suites.multinet import paper, profile, report
-from toolmark.suites.multinet.suite import SCORER
-from toolmark.types import Estimate, Score, Table
+from toolmark.cli import console_output
+from toolmark.core.records import Estimate, Score, Table
+from toolmark.reports import html_report
+from toolmark.runs.run_store import Run
+from toolmark.runs.stored_presentation import read_presentation
+from toolmark.statistics import number_format
+from toolmark.statistics.metric_formulas import Metric
+from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.suites import suite_registry
+from toolmark.suites.multinet import family_profile, paper_comparison, report_tables
+from toolmark.suites.multinet.multinet_suites import SCORER
 
 PLAIN = {"mae", "rel_mae", "rel_mse", "brier", "brier_sq", "similarity"}
 
 
 def metrics(found: Columns) -> dict[str, Metric]:
-    return {metric.name: metric for metric in report.metrics(found)}
+    return {metric.name: metric for metric in report_tables.build_metrics(found)}
 
 
 def numbers(found: Columns) -> dict[str, Estimate]:
@@ -41,7 +41,7 @@ def numbers(found: Columns) -> dict[str, Estimate]:
 
 
 def paper_rows(scores: Sequence[Score]) -> Columns:
-    return columns(scores, "paper")
+    return gather_columns(scores, "paper")
 
 
 # --- the headline and what it hangs on --------------------------------------------------
@@ -71,7 +71,7 @@ def test_the_first_number_is_a_share_and_others_say_that_they_are_none(
             assert each.low is not None and each.high is not None
             assert each.low <= each.value <= each.high
         assert not each.share or 0 <= each.value <= 1
-        told = figures.value(each)
+        told = number_format.format_estimate(each)
         assert ("%" in told) == each.share
 
 
@@ -120,19 +120,22 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
     run = shown.make(tmp_path, "openx", 252)
     summary = run.summary()
     stored = read_presentation(Run(run.path))
-    assert stored is not None and summary["caution"] == report.SYNTHETIC == stored.caution
+    assert (
+        stored is not None
+        and summary["caution"] == report_tables.SYNTHETIC_CAUTION == stored.caution
+    )
     mae = summary["parts"]["mae"]
     assert mae["share"] is False and "share" not in summary["score"]
     assert summary["score"]["n_groups"] == 21
     console = Console(file=StringIO(), width=120)
-    terminal.summary(console, summary)
+    console_output.print_summary(console, summary)
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
-    assert "252 answers in 21 groups" in text and figures.BARE not in text
+    assert "252 answers in 21 groups" in text and number_format.NO_INTERVAL_NOTE not in text
     (line,) = (line for line in text.splitlines() if line.strip().startswith("RelMAE"))
     assert "%" not in line and "[" in line and line.endswith("n=252 answers")
-    told = page.write([run], tmp_path / "r.html").read_text()
-    assert "in 21 groups" in told and figures.BARE not in told
+    told = html_report.write_report([run], tmp_path / "r.html").read_text()
+    assert "in 21 groups" in told and number_format.NO_INTERVAL_NOTE not in told
 
 
 # --- runs beside each other -------------------------------------------------------------
@@ -140,7 +143,7 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
 
 def beside(runs: Mapping[str, Mapping[str, Columns]]) -> dict[str, Any]:
     by_reading = {name: {run: x[name] for run, x in runs.items()} for name in hand.READINGS}
-    return titled(suites.overview(SCORER.across)(by_reading))
+    return titled(suite_registry.load_overview(SCORER.across)(by_reading))
 
 
 def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:
@@ -153,12 +156,12 @@ def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:
 
 
 def test_probabilities_stand_beside_the_papers() -> None:
-    made = titled(paper.tables(hand.rows(ran("odds", 40))))
+    made = titled(paper_comparison.run_tables(hand.rows(ran("odds", 40))))
     rows = cells(made["Beside the paper's models: probabilities"])
     assert rows["GPT-5 (paper)"]["Brier, linear"] == "1.930"
     assert str(rows["this run"]["Brier, linear"])[0].isdigit()
     assert "Beside the paper's models: probabilities" not in titled(
-        paper.tables(hand.rows(ran("overcooked", 40)))
+        paper_comparison.run_tables(hand.rows(ran("overcooked", 40)))
     )
 
 
@@ -167,8 +170,8 @@ def test_probabilities_are_compared_in_the_reading_of_the_papers_code() -> None:
     worse = np.full(len(readings["paper"]), 2.0)
     strict = replace(readings["paper"], parts={**readings["paper"].parts, "brier": worse})
     apart = {"paper": replace(strict, value=worse - 2), "reference": readings["reference"]}
-    mean = figures.decimal(float(readings["reference"].part("brier").mean()))
-    alone = titled(paper.tables(apart))
+    mean = number_format.format_decimal(float(readings["reference"].part("brier").mean()))
+    alone = titled(paper_comparison.run_tables(apart))
     acts = hand.rows(ran("overcooked", 40))
     several = beside({"acts": acts, "shares": apart})
     for made, name in ((alone, "this run"), (several, "shares")):
@@ -182,7 +185,7 @@ def test_probabilities_are_compared_in_the_reading_of_the_papers_code() -> None:
     assert cells(several["Beside the paper's models"])["acts"]["exact match"] == pytest.approx(
         acts["paper"].value.mean()
     )
-    plain = titled(paper.tables(acts))["Beside the paper's models"]
+    plain = titled(paper_comparison.run_tables(acts))["Beside the paper's models"]
     assert isinstance(plain, Table) and "reference" not in plain.note
 
 
@@ -196,15 +199,21 @@ def sorted_as(*subsets: str, right: int = 1) -> Mapping[str, Columns]:
 
 
 def test_means_over_sub_sets_are_over_those_that_both_have() -> None:
-    table = titled(paper.tables(sorted_as("BCCD", "PKLot", "OwnSet")))["Beside the paper's models"]
+    table = titled(paper_comparison.run_tables(sorted_as("BCCD", "PKLot", "OwnSet")))[
+        "Beside the paper's models"
+    ]
     rows = cells(table)
     assert set(rows) == {"BCCD", "PKLot", "mean over 2"}
     theirs = rows["mean over 2"]
     for at, what in enumerate(("exact", "macro F1")):
-        mean = (paper.ODINW["BCCD"][at] + paper.ODINW["PKLot"][at]) / 2
+        mean = (
+            paper_comparison.GPT5_ODINW["BCCD"][at] + paper_comparison.GPT5_ODINW["PKLot"][at]
+        ) / 2
         assert theirs[f"GPT-5 (paper): {what}"] == pytest.approx(mean)
         assert theirs[f"this run: {what}"] == 1
-    assert "Beside the paper's models" not in titled(paper.tables(sorted_as("OwnSet")))
+    assert "Beside the paper's models" not in titled(
+        paper_comparison.run_tables(sorted_as("OwnSet"))
+    )
     two = beside({"a": sorted_as("BCCD"), "b": sorted_as("PKLot")})["Beside the paper's models"]
     assert set(cells(two)) == {"BCCD", "PKLot"}
 
@@ -224,15 +233,15 @@ def test_who_knows_what_the_model_is_not_told_is_marked_and_never_best() -> None
     known = {"previous": [0, 1] * 20, "majority": [0] * 40}
     made = hand.chosen([0, 1] * 20, [0, 0] * 20, 2, family="overcooked", guesses=known)
     knowing = hand.rows(made)
-    table = titled(report.tables(knowing))["Exact match and classes"]
+    table = titled(report_tables.run_tables(knowing))["Exact match and classes"]
     assert isinstance(table, Table) and "previous *" in cells(table)
     assert "majority" in cells(table) and "not told here" in table.note
-    found = profile.best(knowing["paper"])
+    found = family_profile.best_baseline(knowing["paper"])
     assert found is not None and found[0] == "majority"
     told = told_before(knowing)
-    plain = titled(report.tables(told))["Exact match and classes"]
+    plain = titled(report_tables.run_tables(told))["Exact match and classes"]
     assert isinstance(plain, Table) and "previous" in cells(plain) and "*" not in plain.note
-    best = profile.best(told["paper"])
+    best = family_profile.best_baseline(told["paper"])
     assert best is not None and best[0] == "previous"
 
 
@@ -242,7 +251,7 @@ def test_a_class_that_is_called_as_a_baseline_is_not_marked() -> None:
         level: Any = {"class": f"{i % 2} {('previous', 'linear')[i % 2]}"}
         made += hand.chosen([i % 2], [0], 2, guesses={"previous": [0]}, **level)
     made = [structs.replace(each, item=f"{i}", task=f"{i}") for i, each in enumerate(made)]
-    tables = [each for each in report.tables(hand.rows(made)) if isinstance(each, Table)]
+    tables = [each for each in report_tables.run_tables(hand.rows(made)) if isinstance(each, Table)]
     for table in tables:
         named = [str(x) for row in table.rows for x in row] + list(table.head)
         own = table.title in ("Exact match and classes", "More measures: classes")

@@ -10,29 +10,31 @@ import pytest
 from tests.suites.multinet.published import laid
 
 import toolmark as tm
-from toolmark import plugin
-from toolmark.errors import DataError
-from toolmark.runs import dataset
-from toolmark.suites.multinet import layout, source
-from toolmark.suites.multinet.families import Family
-from toolmark.suites.multinet.frame import Frame
-from toolmark.suites.multinet.openx import export
+from toolmark.core import user_modules
+from toolmark.core.errors import DataError
+from toolmark.runs import dataset_folder
+from toolmark.suites.multinet import published_layout, row_sources
+from toolmark.suites.multinet.frame_records import Frame
+from toolmark.suites.multinet.multinet_families import Family
+from toolmark.suites.multinet.openx import snapshot_export
 
 
 def test_a_larger_number_keeps_the_rows_of_a_smaller_one_and_their_guesses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(source, "_POOLS", {"openx": 40, "overcooked": 40})
+    monkeypatch.setattr(row_sources, "_POOL_SIZES", {"openx": 40, "overcooked": 40})
     for family in ("piqa", "odinw", "overcooked", "openx"):
         own: tuple[dict[str, str], ...] = ({},)
         options: dict[str, Any] = {}
         if family == "openx":
             own = ({"morphology": "wheeled"},)
         if family == "odinw":
-            monkeypatch.setattr(source, "_TRAIN", 20)  # fewer than are asked at last
+            monkeypatch.setattr(row_sources, "_N_TRAIN_ROWS", 20)  # fewer than are asked at last
         before: dict[str, Frame] = {}
         for n in (5, 39, 40, 41, 79, 95):
-            found = {f.id: f for f in source.rows(family, "synthetic", 7, n, own, options)}
+            found = {
+                f.id: f for f in row_sources.load_rows(family, "synthetic", 7, n, own, options)
+            }
             assert len(found) == n
             assert {id: found.get(id) for id in before} == before, (family, n)
             before = found
@@ -43,12 +45,12 @@ def test_a_split_that_is_named_itself_learns_from_train_beside_it(
     family: Family, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laid.fill(tmp_path)
-    names = plugin.attribute(f"toolmark.suites.multinet.published.{family}:NAMES")
+    names = user_modules.import_attribute(f"toolmark.suites.multinet.published.{family}:NAMES")
     (split,) = (path for name in names for path in tmp_path.glob(f"{name}/public"))
     if family == "robovqa":  # a file that is named for no split is of its folder's
         (split / "test.parquet").rename(split / "steps.parquet")
     shutil.copytree(split, split.with_name("train"))
-    read = plugin.attribute(f"toolmark.suites.multinet.published.{family}:rows")
+    read = user_modules.import_attribute(f"toolmark.suites.multinet.published.{family}:rows")
     n = len(read(split, split="test", seed=0))
     assert (
         n == len(read(split, split="train", seed=0)) == len(read(tmp_path, split="train", seed=0))
@@ -56,7 +58,7 @@ def test_a_split_that_is_named_itself_learns_from_train_beside_it(
     monkeypatch.chdir(split)
     assert len(read(Path(), split="train", seed=0)) == n
     with pytest.raises(DataError, match="are asked and in the training split too"):
-        source.rows(family, str(split), 0, "all", ({},), {})
+        row_sources.load_rows(family, str(split), 0, "all", ({},), {})
     shutil.move(split, tmp_path / "mine")  # which nobody calls a split
     assert not len(read(tmp_path / "mine", split="train", seed=0))
 
@@ -65,10 +67,13 @@ def test_a_run_of_a_split_says_where_its_training_split_is(tmp_path: Path) -> No
     laid.lines(tmp_path / "piqa/public/x.jsonl", laid.piqa(4))
     laid.lines(tmp_path / "piqa/train/x.jsonl", laid.piqa(10)[4:])
     inner = tm.load("multinet-piqa", data=str(tmp_path / "piqa/public"))
-    assert layout.BESIDE in inner.notes
+    assert published_layout.SIBLING_TRAIN_NOTE in inner.notes
     assert {name.partition("/")[0] for name in inner.hashes} == {"x.jsonl", "train", "items"}
     for place in (tmp_path, tmp_path / "piqa"):
-        assert layout.BESIDE not in tm.load("multinet-piqa", data=str(place)).notes
+        assert (
+            published_layout.SIBLING_TRAIN_NOTE
+            not in tm.load("multinet-piqa", data=str(place)).notes
+        )
 
 
 def test_a_made_set_says_nothing_of_where_its_data_lay(tmp_path: Path) -> None:
@@ -81,14 +86,14 @@ def test_a_made_set_says_nothing_of_where_its_data_lay(tmp_path: Path) -> None:
             for k in range(4) for n in range(2)]  # fmt: skip
     robot = tmp_path / "here/robot"
     robot.mkdir()
-    export.write(rows, robot / "test.parquet")
+    snapshot_export.write_rows(rows, robot / "test.parquet")
     (tmp_path / "here/sqa3d/public/scans/scene0001_00_above.png").unlink()
     for k, (name, options) in enumerate(
         (("openx", {"data": str(robot), "morphology": "own"}), ("odinw", {}), ("sqa3d", {}))
     ):
         suite = tm.load(f"multinet-{name}", **{"data": str(tmp_path / "here"), **options})
         out = tmp_path / f"set{k}"
-        dataset.write(out, suite, suite.make(suite))
+        dataset_folder.write_dataset(out, suite, suite.make(suite))
         told = "".join(path.read_text() for path in out.glob("*.*"))
         assert '"failed":"' in told and str(tmp_path) not in told
         assert (name != "openx") or "test.parquet: row 0: step 0 of e0 has no picture" in told

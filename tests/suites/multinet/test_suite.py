@@ -16,17 +16,17 @@ from msgspec.structs import replace
 from tests.suites.multinet.published import laid
 
 import toolmark as tm
-from toolmark import workers
-from toolmark.errors import DataError, UsageError
-from toolmark.media import Media
-from toolmark.runs import dataset
-from toolmark.suites.bfcl import data as official
-from toolmark.suites.multinet import instruments, making
-from toolmark.suites.multinet.families import FAMILIES
-from toolmark.suites.multinet.frame import Choice, Frame, Picture, truth_of
-from toolmark.suites.multinet.parse import READINGS
-from toolmark.suites.multinet.sample import Drawn, Joined
-from toolmark.types import Call, Image, Message, Reply, Request, Task
+from toolmark.core import worker_processes
+from toolmark.core.errors import DataError, UsageError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Call, Image, Message, Reply, Request, Task
+from toolmark.official_bfcl import official_data as official
+from toolmark.runs import dataset_folder
+from toolmark.suites.multinet import control_models, task_making
+from toolmark.suites.multinet.answer_parsing import GRADING_RULES
+from toolmark.suites.multinet.frame_records import Choice, Frame, Picture, parse_truth
+from toolmark.suites.multinet.multinet_families import FAMILIES
+from toolmark.suites.multinet.row_sampling import JoinedRows, SampledRows
 
 FEW: dict[str, dict[str, Any]] = {
     family: {"data": "synthetic", "seed": 7, "items": 10, "pictures": False} for family in FAMILIES
@@ -38,7 +38,7 @@ FEW["bfcl"] = {"items": 4}
 @pytest.fixture(scope="module", autouse=True)
 def alone() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "cores", lambda: 1)
+        patch.setattr(worker_processes, "available_cores", lambda: 1)
         yield
 
 
@@ -76,25 +76,25 @@ unique = st.lists(st.text("abcdef", min_size=1), unique=True, max_size=30)
 
 @given(unique, st.integers(1, 10), st.randoms(use_true_random=False))
 def test_what_is_drawn_hangs_on_ids_alone(ids: list[str], n: int, rng: Any) -> None:
-    first = {frame.id for frame in Drawn(Few(ids), n, 3)}
+    first = {frame.id for frame in SampledRows(Few(ids), n, 3)}
     other = list(ids)
     rng.shuffle(other)
-    drawn = Drawn(Few(other), n, 3)
+    drawn = SampledRows(Few(other), n, 3)
     assert {frame.id for frame in drawn} == first and len(drawn) == len(first) == min(n, len(ids))
     assert [f.id for f in drawn] == [id for id in other if id in first]  # their order is kept
-    assert first <= {frame.id for frame in Drawn(Few(ids), n + 1, 3)}
+    assert first <= {frame.id for frame in SampledRows(Few(ids), n + 1, 3)}
     left = [id for id in ids if id in first or rng.random() < 0.5]
-    assert {frame.id for frame in Drawn(Few(left), n, 3)} == first  # nor on those not drawn
+    assert {frame.id for frame in SampledRows(Few(left), n, 3)} == first  # nor on those not drawn
 
 
 def test_another_seed_draws_others() -> None:
-    drawn = [{f.id for f in Drawn(Few(IDS), 10, seed)} for seed in range(2)]
+    drawn = [{f.id for f in SampledRows(Few(IDS), 10, seed)} for seed in range(2)]
     assert drawn[0] != drawn[1]
-    assert "10 of 40 rows" in " ".join(Drawn(Few(IDS), 10, 1).notes)
+    assert "10 of 40 rows" in " ".join(SampledRows(Few(IDS), 10, 1).notes)
 
 
 def test_sets_that_are_joined_keep_their_rows_apart() -> None:
-    rows = Joined({"a": Few(IDS[:3]), "b": Few(IDS[:2])})
+    rows = JoinedRows({"a": Few(IDS[:3]), "b": Few(IDS[:2])})
     frames = list(rows)
     assert len(rows) == len({frame.id for frame in frames}) == 5
     assert {frame.group for frame in frames} == {"a:r0", "b:r0"}
@@ -106,7 +106,7 @@ def test_sets_that_are_joined_keep_their_rows_apart() -> None:
 
 @pytest.mark.parametrize("n", [1, 20, None])
 def test_rows_that_are_drawn_can_travel(n: int | None) -> None:
-    rows = Drawn(Joined({"a": Few(IDS)}), n, 1)
+    rows = SampledRows(JoinedRows({"a": Few(IDS)}), n, 1)
     ids = [frame.id for frame in rows]
     there = pickle.loads(pickle.dumps(rows))  # noqa: S301 - our own
     assert [frame.id for frame in there] == ids and len(there) == len(ids)
@@ -126,10 +126,10 @@ def test_a_row_is_asked_in_both_forms_beside_each_other(family: str) -> None:
         assert {**text.axes, "form": ""} == {**tool.axes, "form": ""}
         assert not text.tools and tool.tools
         assert text.axes["source"] == ("published" if family == "bfcl" else "synthetic")
-        assert truth_of(text).truth == truth_of(tool).truth
+        assert parse_truth(text).truth == parse_truth(tool).truth
         for task in (text, tool):
-            assert msgspec.to_builtins(truth_of(task)) == task.reference, "nothing but a Truth"
-        assert bool(truth_of(text).parameters) == (family == "bfcl")
+            assert msgspec.to_builtins(parse_truth(task)) == task.reference, "nothing but a Truth"
+        assert bool(parse_truth(text).parameters) == (family == "bfcl")
     assert tasks == list(tm.load(f"multinet-{family}", form="both", **FEW[family]))
 
 
@@ -137,10 +137,10 @@ def test_a_row_is_asked_in_both_forms_beside_each_other(family: str) -> None:
 def test_what_is_sent_does_not_hang_on_what_is_right(family: str) -> None:
     items: Any = tm.load(f"multinet-{family}", form="both", **FEW[family]).tasks
     for frame in items.rows:
-        for form in making.FORMS:
-            task = items.task(frame, form)
-            other = instruments.FAULTS[type(frame.space)]["wrong"](truth_of(task))
-            twin = items.task(replace(frame, truth=other, guesses={}), form)
+        for form in task_making.ALL_FORMS:
+            task = items.build_task(frame, form)
+            other = control_models.FAULTS_BY_SPACE[type(frame.space)]["wrong"](parse_truth(task))
+            twin = items.build_task(replace(frame, truth=other, guesses={}), form)
             assert other != frame.truth
             assert (twin.turns, twin.tools) == (task.turns, task.tools)
 
@@ -160,12 +160,12 @@ def test_openx_asks_all_morphologies_evenly() -> None:
 
 def made(tmp_path: Path, lost: str = "") -> list[Task]:
     rows = Few(IDS[:3], lost)
-    tasks = making.Items(rows, 1, ("text", "tool"), True)
-    return list(making.Maker(rows=rows, home=str(tmp_path / "media"))(tasks))
+    tasks = task_making.TaskList(rows, 1, ("text", "tool"), True)
+    return list(task_making.PictureMaker(rows=rows, home=str(tmp_path / "media"))(tasks))
 
 
 def test_pictures_come_before_the_words_oldest_first(tmp_path: Path) -> None:
-    media = Media(tmp_path / "media")
+    media = MediaStore(tmp_path / "media")
     for task in made(tmp_path):
         *_, user = task.turns[0].messages
         shown = [part for part in user.parts if isinstance(part, Image)]
@@ -175,10 +175,17 @@ def test_pictures_come_before_the_words_oldest_first(tmp_path: Path) -> None:
 
 def test_a_row_whose_picture_lacks_is_not_run(tmp_path: Path) -> None:
     tasks = made(tmp_path, lost="r01")
-    assert [bool(making.failed(task)) for task in tasks] == [False, False, True, True, False, False]
-    assert making.failed(tasks[2]) == "r01.png: no such file"
+    assert [bool(task_making.picture_failure(task)) for task in tasks] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert task_making.picture_failure(tasks[2]) == "r01.png: no such file"
     for task in tasks:
-        assert msgspec.to_builtins(truth_of(task)) == task.reference, "a Truth, and nothing else"
+        assert msgspec.to_builtins(parse_truth(task)) == task.reference, "a Truth, and nothing else"
 
 
 def test_a_run_says_which_pictures_lack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +220,7 @@ def test_only_pictures_that_are_sent_are_made() -> None:
 
 def test_a_made_set_asks_the_same(tmp_path: Path) -> None:
     suite = tm.load("multinet-overcooked", data="synthetic", seed=7, items=3, form="both")
-    dataset.write(tmp_path / "set", suite)
+    dataset_folder.write_dataset(tmp_path / "set", suite)
     assert "SYNTHETIC" in (tmp_path / "set" / "README.md").read_text()
     again = tm.load("multinet-overcooked", data="synthetic")
     run = tm.run(again, "test/oracle", tasks=str(tmp_path / "set"), log_dir=tmp_path)
@@ -306,11 +313,14 @@ def test_the_official_conversations_are_told_with_their_docs_and_not_their_answe
 
 # --- instruments ------------------------------------------------------------------------
 
-FAULTS = sorted({(kind.__name__, name) for kind, own in instruments.FAULTS.items() for name in own})
+FAULTS = sorted(
+    {(kind.__name__, name) for kind, own in control_models.FAULTS_BY_SPACE.items() for name in own}
+)
 SUITES = {
-    "Choice": ("odinw", {}), "Odds": ("overcooked", {"mode": "probs"}),
-    "Motion": ("openx", {"morphology": "bimanual"}),
-    "Words": ("robovqa", {"similarity": "none"}), "Calls": ("bfcl", {"similarity": "none"}),
+    "Choice": ("odinw", {}), "Distribution": ("overcooked", {"mode": "probs"}),
+    "ActionVector": ("openx", {"morphology": "bimanual"}),
+    "FreeText": ("robovqa", {"similarity": "none"}),
+    "FunctionCalls": ("bfcl", {"similarity": "none"}),
 }  # fmt: skip
 
 
@@ -320,7 +330,7 @@ def test_every_fault_fails_every_task_in_both_forms(kind: str, fault: str, tmp_p
     suite = tm.load(f"multinet-{family}", form="both", **{**FEW[family], **more, "items": 5})
     run = tm.run(suite, f"test/faulty?class={fault}", log_dir=tmp_path)
     for each in run.scores():
-        for reading in READINGS:
+        for reading in GRADING_RULES:
             lax = (kind, fault, reading) in _LAX
             verdict = each.readings[reading]
             assert lax or verdict.value == 0
@@ -329,10 +339,11 @@ def test_every_fault_fails_every_task_in_both_forms(kind: str, fault: str, tmp_p
 
 
 _VALID = {
-    ("Choice", "wrong"), ("Odds", "wrong"), ("Motion", "wrong"), ("Motion", "out_of_range"),
-    ("Words", "wrong"), ("Calls", "wrong"),
+    ("Choice", "wrong"), ("Distribution", "wrong"), ("ActionVector", "wrong"),
+    ("ActionVector", "out_of_range"),
+    ("FreeText", "wrong"), ("FunctionCalls", "wrong"),
 }  # fmt: skip
-_LAX = {("Odds", "out_of_range", "reference"), ("Odds", "nan", "reference")}
+_LAX = {("Distribution", "out_of_range", "reference"), ("Distribution", "nan", "reference")}
 
 
 def test_an_instrument_names_the_faults_that_there_are(tmp_path: Path) -> None:

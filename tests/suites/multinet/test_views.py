@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.suites.multinet import shown
 
-from toolmark.media import Media
-from toolmark.report import page
-from toolmark.suites.multinet import making, report, views
-from toolmark.suites.multinet.frame import truth_of
-from toolmark.types import Drawing, Reply, Table, Task, Trajectory
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Drawing, Reply, Table, Task, Trajectory
+from toolmark.reports import html_report
+from toolmark.suites.multinet import episode_views, report_tables, task_making
+from toolmark.suites.multinet.frame_records import parse_truth
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def made(task: Task, trajectory: Trajectory) -> dict[str, Table | Drawing]:
-    return {each.title: each for each in views.views(task, trajectory)}
+    return {each.title: each for each in episode_views.episode_views(task, trajectory)}
 
 
 def drawn(view: Table | Drawing) -> ElementTree.Element:
@@ -72,19 +72,22 @@ def test_readings_that_read_otherwise_are_told_apart() -> None:
 
 def test_probabilities_are_bars_and_the_right_one_is_there_however_small() -> None:
     (task,) = shown.tasks("odds", 1)
-    truth = truth_of(task)
+    truth = parse_truth(task)
     shares = [0.0] * 36
     for i in range(10):
         shares[(int(str(truth.truth)) + 1 + i) % 36] = 0.1
     found = made(task, shown.trajectory(task, [Reply(text=str(shares))]))
     root = drawn(found["Probabilities"])
-    assert len(marked(root, "bar")) == views.MOST + 1 and len(marked(root, "right")) == 1
+    assert (
+        len(marked(root, "bar")) == episode_views.MAX_DRAWN_OPTIONS + 1
+        and len(marked(root, "right")) == 1
+    )
     assert "has 0.0 %" in str(root.get("aria-label"))
 
 
 @given(st.lists(st.floats(-50, 50), min_size=14, max_size=14))
 def test_no_answer_of_a_vector_leaves_the_drawing(said: list[float]) -> None:
-    root = ElementTree.fromstring(views.vector(shown.ARMS, (0.5,) * 14, said))
+    root = ElementTree.fromstring(episode_views.draw_vector(shown.ARMS, (0.5,) * 14, said))
     wide = float(root.get("width", ""))
     dots = marked(root, "said")
     assert len(dots) == len(marked(root, "right")) == 14
@@ -105,9 +108,9 @@ def test_calls_stand_turn_by_turn_and_a_turn_not_reached_says_so() -> None:
 
 def test_pictures_are_shown_first_oldest_first(tmp_path: Path) -> None:
     rows = shown.Shown(shown.frames("sqa3d", 1), False)
-    maker = making.Maker(rows=rows, home=str(Media(tmp_path).folder))
-    (task,) = maker.item(list(making.Items(rows, 1, ("text",), True)))
-    first, *_ = views.views(task, shown.silent(task))
+    maker = task_making.PictureMaker(rows=rows, home=str(MediaStore(tmp_path).folder))
+    (task,) = maker.item(list(task_making.TaskList(rows, 1, ("text",), True)))
+    first, *_ = episode_views.episode_views(task, shown.silent(task))
     assert isinstance(first, Drawing) and first.over is not None and not first.svg
 
 
@@ -121,7 +124,7 @@ def test_whatever_is_said_can_be_shown(family: str) -> None:
             shown.called(task, "act", '{"player_0": "UP"}'),
             shown.trajectory(task, [Reply(text=shown.HOSTILE)]),
         ):  # fmt: skip
-            for view in views.views(task, said):
+            for view in episode_views.episode_views(task, said):
                 if isinstance(view, Drawing) and view.svg:
                     assert not [x for x in drawn(view).iter() if x.tag.endswith("script")]
 
@@ -131,8 +134,8 @@ def test_whatever_is_said_can_be_shown(family: str) -> None:
 
 def test_a_page_says_that_rows_are_synthetic_before_any_number(tmp_path: Path) -> None:
     run = shown.make(tmp_path, "overcooked", 24, forms=("text", "tool"))
-    text = page.write([run], tmp_path / "one.html").read_text()
-    assert 0 < text.index(report.SYNTHETIC) < text.index('id="headline"')
+    text = html_report.write_report([run], tmp_path / "one.html").read_text()
+    assert 0 < text.index(report_tables.SYNTHETIC_CAUTION) < text.index('id="headline"')
     assert 'class="heat"' in text and "Format against action" in text
     assert shown.HOSTILE not in text
 
@@ -144,9 +147,9 @@ def test_a_page_of_several_suites_has_their_profile_and_names_what_is_compared(
         shown.make(tmp_path, "piqa", 16), shown.make(tmp_path, "sqa3d", 16),
         shown.make(tmp_path, "piqa", 16, model="test/other", skill=0.9),
     ]  # fmt: skip
-    text = page.write(runs, tmp_path / "all.html").read_text()
-    assert "Profile over the families" in text and text.count(report.SYNTHETIC) == 1
+    text = html_report.write_report(runs, tmp_path / "all.html").read_text()
+    assert "Profile over the families" in text and text.count(report_tables.SYNTHETIC_CAUTION) == 1
     compared = text[text.index('id="compare"') : text.index('id="asked"')]
     assert '<h3 class="run">multinet-piqa</h3>' in compared
-    alone = page.write(runs[::2], tmp_path / "two.html").read_text()
+    alone = html_report.write_report(runs[::2], tmp_path / "two.html").read_text()
     assert "Profile over the families" not in alone

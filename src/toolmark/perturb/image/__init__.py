@@ -1,1 +1,1 @@
-"""Pictures: cut, squashed, without colour, reduced to edges, covered; boxes go where pixels go."""
+"""Picture variations: crop, resize, colour, edges, occlusion; boxes move with the pixels."""

@@ -1,1 +1,1 @@
-"""Sound: voices that say a text, and the acoustics between mouth and model."""
+"""Speech perturbations: voices that say a text, and the acoustics between speaker and model."""

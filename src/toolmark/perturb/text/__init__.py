@@ -1,1 +1,1 @@
-"""Wording: how somebody would say it, and how people trip over their words."""
+"""Text perturbations: written requests as spoken text, and disfluencies."""

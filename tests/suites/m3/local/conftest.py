@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from toolmark.worlds.mcp import environment
+from toolmark.environments.mcp import server_packages
 
 
 @pytest.fixture(scope="session")
 def installed() -> None:
     """Make every environment that is not in the cache yet; only that needs the package indexes."""
-    assert environment.make_all(environment.pins()) == {}
+    assert server_packages.install_environments(server_packages.read_pinned_environments()) == {}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.suites.m3.bench import Command
 
-from toolmark.runs.store import Run
-from toolmark.suites.m3.local import servers
-from toolmark.worlds.mcp import environment
+from toolmark.environments.mcp import server_packages
+from toolmark.runs.run_store import Run
+from toolmark.suites.m3.local import server_configuration
 
 FEW = ("-T", "family=clock,stock", "-T", "instances=1", "--seed", "3")
 FETCH = "not installed yet; run `toolmark fetch m3-servers`"
@@ -19,7 +19,7 @@ FETCH = "not installed yet; run `toolmark fetch m3-servers`"
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A cache without any server, on a machine that has all that servers need."""
     monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(environment, "lacking", lambda one: "")
+    monkeypatch.setattr(server_packages, "missing_system_packages", lambda one: "")
 
 
 @pytest.mark.usefixtures("bare")
@@ -45,9 +45,11 @@ def test_an_author_is_told_so_too(toolmark: Command, tmp_path: Path) -> None:
 def test_a_server_that_some_tasks_do_without_costs_the_others_alone(
     toolmark: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ready = environment._ready
+    ready = server_packages._is_ready
     monkeypatch.setattr(
-        environment, "_ready", lambda one, folder: one.name != "sqlite" and ready(one, folder)
+        server_packages,
+        "_is_ready",
+        lambda one, folder: one.name != "sqlite" and ready(one, folder),
     )
     said = toolmark("run", "m3-local", "-m", "test/null", *FEW, "--log-dir", tmp_path, "--json")
     assert said.code == 3, said.err
@@ -59,8 +61,10 @@ def test_a_server_that_some_tasks_do_without_costs_the_others_alone(
     told = toolmark("show", run.path).text
     assert told.count(FETCH) == len(lost)
     told = toolmark("run", "m3-local", "-m", "test/null", *FEW, "--log-dir", tmp_path).text
-    assert FETCH in told and f"next: toolmark show {run.path} " in told
+    assert FETCH in told and f": toolmark show {run.path} " in told
 
 
 def test_the_servers_are_those_that_are_fetched() -> None:
-    assert set(environment.pins()) == set(servers.CONFIG["mcpServers"])
+    assert set(server_packages.read_pinned_environments()) == set(
+        server_configuration.SERVER_CONFIG["mcpServers"]
+    )

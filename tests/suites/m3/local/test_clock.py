@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from toolmark.suites.m3.local.families import clock
-from toolmark.suites.m3.local.item import Template
+from toolmark.suites.m3.local.families import clock_tasks
+from toolmark.suites.m3.local.task_item import Template
 
 
 def converted(day: datetime, given: dict[str, str]) -> datetime:
@@ -18,7 +18,7 @@ def converted(day: datetime, given: dict[str, str]) -> datetime:
     return there.astimezone(ZoneInfo(given["target_timezone"]))
 
 
-@pytest.mark.parametrize("template", clock.TEMPLATES)
+@pytest.mark.parametrize("template", clock_tasks.TEMPLATES)
 @pytest.mark.parametrize("seed", range(6))
 def test_times_do_not_depend_on_the_day(template: Template, seed: int) -> None:
     item = template(random.Random(seed))
@@ -32,7 +32,7 @@ def test_times_do_not_depend_on_the_day(template: Template, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_flight_takes_what_the_clocks_say(seed: int) -> None:
-    item = clock.flight(random.Random(seed))
+    item = clock_tasks.flight(random.Random(seed))
     depart, land = (dict(given) for _, given in item.steps[1])
     start = converted(datetime(2026, 1, 5), depart)
     hour, minute = map(int, land["time"].split(":"))

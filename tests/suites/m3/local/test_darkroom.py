@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from PIL import Image, ImageColor, ImageOps, ImageStat
 
-from toolmark.suites.m3.local import state
-from toolmark.suites.m3.local.families import darkroom
-from toolmark.suites.m3.local.item import Item
+from toolmark.suites.m3.local import workspace_state
+from toolmark.suites.m3.local.families import darkroom_tasks
+from toolmark.suites.m3.local.task_item import TaskItem
 
 SEEDS = range(12)
 NAMES = {
@@ -28,7 +28,7 @@ def seen(picture: bytes) -> Image.Image:
     return Image.open(io.BytesIO(picture)).convert("RGB")
 
 
-def areas(item: Item) -> dict[str, int]:
+def areas(item: TaskItem) -> dict[str, int]:
     """Return how many pixels of the picture each colour has, counted in the picture itself."""
     shown = seen(item.picture)
     counted = shown.getcolors(shown.width * shown.height)
@@ -42,14 +42,14 @@ def shade(expected: Mapping[str, Any]) -> list[float]:
     return [sum(tile[band] for tile in tiles) / len(tiles) for band in range(3)]
 
 
-def table(item: Item, path: str) -> dict[str, list[str]]:
+def table(item: TaskItem, path: str) -> dict[str, list[str]]:
     rows = [line.split(",") for line in item.files[path].decode().splitlines()]
     return {row[0]: row[1:] for row in rows[1:]}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_box_to_cut_out_is_alone_in_its_colour(seed: int) -> None:
-    item = darkroom.cutout(random.Random(seed))
+    item = darkroom_tasks.cutout(random.Random(seed))
     boxes = {name: tuple(map(int, row)) for name, row in table(item, "boxes.csv").items()}
     shown = seen(item.picture)
     colours = {}
@@ -65,7 +65,7 @@ def test_the_box_to_cut_out_is_alone_in_its_colour(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_two_boxes_touch(seed: int) -> None:
-    item = darkroom.cutout(random.Random(seed))
+    item = darkroom_tasks.cutout(random.Random(seed))
     boxes = [tuple(map(int, row)) for row in table(item, "boxes.csv").values()]
     for (x, y, wide, high), (left, top, width, height) in combinations(boxes, 2):
         beside = x + wide < left or left + width < x
@@ -74,19 +74,19 @@ def test_no_two_boxes_touch(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nobody_can_doubt_which_box_is_the_largest_and_which_the_smallest(seed: int) -> None:
-    for template in (darkroom.prints, darkroom.scans):
+    for template in (darkroom_tasks.prints, darkroom_tasks.scans):
         item = template(random.Random(seed))
         by_area = sorted(areas(item).items(), key=lambda pair: pair[1])
         sizes = [n for _, n in by_area]
         assert len(sizes) == 5
         assert sizes[0] * 2 < sizes[1] and sizes[-2] * 1.7 < sizes[-1]
-        if template is darkroom.prints:
+        if template is darkroom_tasks.prints:
             assert item.answer == (by_area[-1][0], by_area[0][0])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_print_follows_the_two_lists(seed: int) -> None:
-    item = darkroom.prints(random.Random(seed))
+    item = darkroom_tasks.prints(random.Random(seed))
     largest, smallest = item.answer
     assert item.expects["print.png"]["size"] == [int(n) for n in table(item, "sizes.csv")[largest]]
     (look,) = table(item, "looks.csv")[smallest]
@@ -98,13 +98,15 @@ def test_a_print_follows_the_two_lists(seed: int) -> None:
 
 
 def test_both_looks_are_asked_for() -> None:
-    greys = ["grey" in darkroom.prints(random.Random(s)).expects["proof.png"] for s in range(20)]
+    greys = [
+        "grey" in darkroom_tasks.prints(random.Random(s)).expects["proof.png"] for s in range(20)
+    ]
     assert set(greys) == {True, False}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_card_holds_the_two_paints_and_white_between_them(seed: int) -> None:
-    item = darkroom.samples(random.Random(seed))
+    item = darkroom_tasks.samples(random.Random(seed))
     left, right, card = (item.expects[f"{name}.png"] for name in ("left", "right", "card"))
     drawn = Image.new("RGB", tuple(card["size"]), "white")
     drawn.paste(tuple(map(round, shade(left))), (0, 0, *left["size"]))
@@ -115,7 +117,7 @@ def test_a_card_holds_the_two_paints_and_white_between_them(seed: int) -> None:
 
 
 def test_no_two_slips_have_one_number() -> None:
-    item = darkroom.scans(random.Random(1))
+    item = darkroom_tasks.scans(random.Random(1))
     slips = [held for path, held in item.files.items() if path.startswith("scans/")]
     assert len(set(slips)) == len(slips) == len(NAMES)
 
@@ -123,19 +125,19 @@ def test_no_two_slips_have_one_number() -> None:
 # --- work that was not done -------------------------------------------------------------
 
 
-def saved(folder: Path, item: Item, made: Mapping[str, Image.Image]) -> list[str]:
+def saved(folder: Path, item: TaskItem, made: Mapping[str, Image.Image]) -> list[str]:
     """Return what is wrong with pictures of these names."""
     for name, image in made.items():
         image.save(folder / name)
-    return state.check(item.expects, state.snapshot(folder))
+    return workspace_state.find_differences(item.expects, workspace_state.take_snapshot(folder))
 
 
-def blank(item: Item, name: str, colour: str) -> Image.Image:
+def blank(item: TaskItem, name: str, colour: str) -> Image.Image:
     mode = "L" if item.expects[name].get("grey") else "RGB"
     return Image.new(mode, tuple(item.expects[name]["size"]), colour)
 
 
-def done(item: Item) -> dict[str, Image.Image]:
+def done(item: TaskItem) -> dict[str, Image.Image]:
     """Return the pictures that are asked for, made without the servers."""
     shown, sizes = seen(item.picture), {n: tuple(e["size"]) for n, e in item.expects.items()}
     if item.template == "cutout":
@@ -152,7 +154,7 @@ def done(item: Item) -> dict[str, Image.Image]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_right_pictures_pass_and_blank_ones_do_not(seed: int, tmp_path: Path) -> None:
-    for template in (darkroom.cutout, darkroom.prints, darkroom.scans):
+    for template in (darkroom_tasks.cutout, darkroom_tasks.prints, darkroom_tasks.scans):
         item = template(random.Random(seed))
         right = done(item)
         assert saved(tmp_path, item, right) == []
@@ -166,7 +168,7 @@ def test_right_pictures_pass_and_blank_ones_do_not(seed: int, tmp_path: Path) ->
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_card_with_its_sides_changed_does_not_pass(seed: int, tmp_path: Path) -> None:
-    item = darkroom.samples(random.Random(seed))
+    item = darkroom_tasks.samples(random.Random(seed))
     left, right, card = (item.expects[f"{name}.png"] for name in ("left", "right", "card"))
     one, two = (
         Image.new("RGB", tuple(side["size"]), tuple(side["tiles"]["near"][0]))

@@ -12,12 +12,12 @@ from PIL import Image
 from pptx import Presentation
 from pptx.util import Inches
 
-from toolmark.suites.m3.local import state
-from toolmark.suites.m3.local.families import deck
-from toolmark.suites.m3.local.item import Item, Template
+from toolmark.suites.m3.local import workspace_state
+from toolmark.suites.m3.local.families import deck_tasks
+from toolmark.suites.m3.local.task_item import TaskItem, Template
 
 
-def before(item: Item) -> list[list[str]]:
+def before(item: TaskItem) -> list[list[str]]:
     ((_, held),) = item.files.items()
     return [
         [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
@@ -25,7 +25,7 @@ def before(item: Item) -> list[list[str]]:
     ]
 
 
-@pytest.mark.parametrize("template", deck.TEMPLATES)
+@pytest.mark.parametrize("template", deck_tasks.TEMPLATES)
 @pytest.mark.parametrize("seed", range(8))
 def test_one_slide_changes_or_comes(template: Template, seed: int) -> None:
     item = template(random.Random(seed))
@@ -39,14 +39,14 @@ def test_one_slide_changes_or_comes(template: Template, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_change_has_a_sign_and_one_decimal(seed: int) -> None:
-    item = deck.growth(random.Random(seed))
+    item = deck_tasks.growth(random.Random(seed))
     line = item.expects["review.pptx"]["slides"][-1][1].splitlines()[0]
     assert re.fullmatch(r"Change: [+-]\d+\.\d %", line)
     assert item.answer[0] in line
 
 
 def test_only_the_very_picture_at_its_width_is_the_exhibit(tmp_path: Path) -> None:
-    item = deck.exhibit(random.Random(3))
+    item = deck_tasks.exhibit(random.Random(3))
     dot = io.BytesIO()
     Image.new("RGB", (3, 3)).save(dot, "PNG")
 
@@ -60,7 +60,9 @@ def test_only_the_very_picture_at_its_width_is_the_exhibit(tmp_path: Path) -> No
             if placed:
                 slide.shapes.add_picture(io.BytesIO(picture), 0, 0, width=Inches(wide))
         made.save(str(tmp_path / "atlas.pptx"))
-        return state.check(item.expects, state.snapshot(tmp_path))
+        return workspace_state.find_differences(
+            item.expects, workspace_state.take_snapshot(tmp_path)
+        )
 
     assert wrong(item.picture, 4) == []
     assert wrong(item.picture, 3.5)

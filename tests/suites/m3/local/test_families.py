@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from toolmark.media import Media
-from toolmark.suites.m3 import data, instruments
-from toolmark.suites.m3.local import servers, state, suite
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Call, Result, Task, Text
+from toolmark.environments.mcp import server_config, server_packages
+from toolmark.environments.mcp.mcp_environment import McpServersFactory
+from toolmark.suites.m3 import m3_controls, published_tasks
+from toolmark.suites.m3.local import m3_local_suite, server_configuration, workspace_state
 from toolmark.suites.m3.local.families import FAMILIES
-from toolmark.suites.m3.local.item import Item, Template
-from toolmark.types import Call, Result, Task, Text
-from toolmark.worlds.mcp import config, environment
-from toolmark.worlds.mcp.site import Servers
+from toolmark.suites.m3.local.task_item import TaskItem, Template
 
 CASES = [
     pytest.param(family, template, id=f"{family}-{template.__name__}")
@@ -34,8 +34,8 @@ PLAYED = [  # one of each family at once; the others take longer
     for family, templates in FAMILIES.items()
     for place, template in enumerate(templates)
 ]  # fmt: skip
-CONFIG = config.parse(servers.CONFIG, "m3-local")
-PINS = environment.pins()
+CONFIG = server_config.parse_config(server_configuration.SERVER_CONFIG, "m3-local")
+PINS = server_packages.read_pinned_environments()
 
 
 @dataclass(frozen=True)
@@ -50,24 +50,28 @@ class Played:
 def made(family: str, template: Template, seed: int, folder: Path) -> Task:
     """Make a task as the suite does; skip where the machine lacks what a server needs."""
     item = template(random.Random(seed))
-    task = suite.task(item, family, 0, seed, "exact", Media(folder / "media"))
-    task.reference["servers"] = data.servers(task.reference["steps"])  # others cost their start
+    task = m3_local_suite.make_task(item, family, 0, seed, "exact", MediaStore(folder / "media"))
+    task.reference["servers"] = published_tasks.server_names(
+        task.reference["steps"]
+    )  # others cost their start
     for name in task.reference["servers"]:
-        if absent := environment.lacking(PINS[name]):
+        if absent := server_packages.missing_system_packages(PINS[name]):
             pytest.skip(absent)
     return task
 
 
-def site(folder: Path) -> Servers:
-    return Servers(
+def site(folder: Path) -> McpServersFactory:
+    return McpServersFactory(
         CONFIG,
-        Media(folder / "media"),
-        prepare=suite.prepare,
-        state=lambda task, workspace: state.snapshot(workspace),
+        MediaStore(folder / "media"),
+        prepare=m3_local_suite.prepare_workspace,
+        state=lambda task, workspace: workspace_state.take_snapshot(workspace),
     )
 
 
-async def play(task: Task, held: Servers, without: tuple[int, int] | None = None) -> Played:
+async def play(
+    task: Task, held: McpServersFactory, without: tuple[int, int] | None = None
+) -> Played:
     """Follow the reference step by step, but for one call, named by its step and place."""
     async with held.world(task, {}) as world:
         before = await world.final_state()
@@ -75,13 +79,13 @@ async def play(task: Task, held: Servers, without: tuple[int, int] | None = None
             await asyncio.gather(
                 *(world.call(call) for n, call in enumerate(calls) if (at, n) != without)
             )
-            for at, calls in enumerate(instruments.right(task))
+            for at, calls in enumerate(m3_controls.reference_calls(task))
         ]
         return Played(before, results, await world.final_state())
 
 
 def differences(task: Task, found: Mapping[str, Any]) -> list[str]:
-    return state.check(task.reference["expects"], found)
+    return workspace_state.find_differences(task.reference["expects"], found)
 
 
 # --- with the servers -------------------------------------------------------------------
@@ -103,7 +107,7 @@ def test_a_reference_works_twice_from_a_clean_start_and_not_without_one_of_its_c
             places = chosen.sample(silent, min(chosen.randrange(2), len(silent)))
             parts = [await play(task, held, place) for place in places]
         idle = zip(places, parts, strict=True)
-        steps = instruments.right(task)
+        steps = m3_controls.reference_calls(task)
         spared = [steps[at][n] for (at, n), part in idle if not differences(task, part.after)]
         return one, two, spared
 
@@ -137,7 +141,7 @@ def told(task: Task, results: Sequence[Sequence[Result]]) -> Iterator[tuple[tupl
 
     News is what neither the question, nor the call itself, nor a step before it has said.
     """
-    steps = instruments.right(task)
+    steps = m3_controls.reference_calls(task)
     known = facts([task.turns[0].messages[0].text])
     for at, calls in enumerate(steps):
         later = [call.arguments for step in steps[at + 1 :] for call in step]
@@ -233,5 +237,5 @@ def test_there_are_enough_families() -> None:
     assert sum(map(len, FAMILIES.values())) * 3 > 60
 
 
-def items(template: Template) -> list[Item]:
+def items(template: Template) -> list[TaskItem]:
     return [template(random.Random(seed)) for seed in range(4)]

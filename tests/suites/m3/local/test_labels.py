@@ -13,16 +13,16 @@ import pytest
 import zxingcpp
 from PIL import Image
 
-from toolmark.suites.m3.local import state
-from toolmark.suites.m3.local.families import labels
-from toolmark.suites.m3.local.item import Item
-from toolmark.suites.m3.local.servers import DATABASE
+from toolmark.suites.m3.local import workspace_state
+from toolmark.suites.m3.local.families import label_tasks
+from toolmark.suites.m3.local.server_configuration import DATABASE_FILE
+from toolmark.suites.m3.local.task_item import TaskItem
 
 
-@pytest.mark.parametrize("template", labels.TEMPLATES)
+@pytest.mark.parametrize("template", label_tasks.TEMPLATES)
 @pytest.mark.parametrize("seed", range(8))
 def test_the_code_is_read_and_looked_up(
-    template: Callable[[random.Random], Item], seed: int
+    template: Callable[[random.Random], TaskItem], seed: int
 ) -> None:
     item = template(random.Random(seed))
     with Image.open(io.BytesIO(item.picture)) as picture:
@@ -34,7 +34,7 @@ def test_the_code_is_read_and_looked_up(
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_lent_was_in_and_its_loan_comes_last(seed: int) -> None:
-    item = labels.lend(random.Random(seed))
+    item = label_tasks.lend(random.Random(seed))
     rows = item.expects["data.db"]["tables"]["loans"]["rows"]
     assert [row[0] for row in rows] == sorted({row[0] for row in rows})
     assert str(rows[-1][0]) == item.answer[1]
@@ -49,12 +49,15 @@ def test_what_is_lent_was_in_and_its_loan_comes_last(seed: int) -> None:
 def test_a_table_of_other_columns_is_not_the_one_asked_for(
     columns: str, right: bool, tmp_path: Path
 ) -> None:
-    item = labels.recall(random.Random(4))
-    (tmp_path / DATABASE).write_bytes(item.files[DATABASE])
-    with closing(sqlite3.connect(tmp_path / DATABASE)) as link:
+    item = label_tasks.recall(random.Random(4))
+    (tmp_path / DATABASE_FILE).write_bytes(item.files[DATABASE_FILE])
+    with closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as link:
         link.execute(f"CREATE TABLE recalls ({columns})")
         for _, given in item.steps[-1]:
             named = given["query"].replace("(ean, supplier, pieces, batch) ", "")
             link.execute(named)
         link.commit()
-    assert (state.check(item.expects, state.snapshot(tmp_path)) == []) is right
+    assert (
+        workspace_state.find_differences(item.expects, workspace_state.take_snapshot(tmp_path))
+        == []
+    ) is right

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmark.suites.m3.local import reply
+from toolmark.suites.m3.local import answer_checking
 from toolmark.suites.m3.local.families import FAMILIES
-from toolmark.suites.m3.local.item import Item
+from toolmark.suites.m3.local.task_item import TaskItem
 
 TEMPLATES = [template for templates in FAMILIES.values() for template in templates]
 NAMES = ("Ilka", "Ulric", "Dorvan")
 
 
 def right(said: str, *wanted: str, rivals: tuple[str, ...] = ()) -> bool:
-    return not reply.check(said, wanted, rivals)
+    return not answer_checking.check_answer(said, wanted, rivals)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def right(said: str, *wanted: str, rivals: tuple[str, ...] = ()) -> bool:
     ],
 )
 def test_usual_forms_are_right(said: str, wanted: tuple[str, ...]) -> None:
-    assert reply.check(said, wanted) == []
+    assert answer_checking.check_answer(said, wanted) == []
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_usual_forms_are_right(said: str, wanted: tuple[str, ...]) -> None:
     ],
 )
 def test_wrong_values_and_lists_of_guesses_are_not(said: str, wanted: tuple[str, ...]) -> None:
-    assert reply.check(said, wanted)
+    assert answer_checking.check_answer(said, wanted)
 
 
 def test_a_name_beside_its_rivals_is_a_guess() -> None:
@@ -118,11 +118,15 @@ def test_the_answer_of_every_task_is_right_and_that_of_another_is_not(
     assert _faults(item, item) == []
     assert set(item.answer) == set(other.answer) or _faults(item, other)
     both = f"Answer: {', '.join((*item.answer, *item.rivals, *other.answer))}"
-    assert set(item.answer) >= set(other.answer) or reply.check(both, item.answer, item.rivals)
+    assert set(item.answer) >= set(other.answer) or answer_checking.check_answer(
+        both, item.answer, item.rivals
+    )
 
 
-def _faults(item: Item, said: Item) -> list[str]:
-    return reply.check(f"Answer: {', '.join(said.answer)}", item.answer, item.rivals)
+def _faults(item: TaskItem, said: TaskItem) -> list[str]:
+    return answer_checking.check_answer(
+        f"Answer: {', '.join(said.answer)}", item.answer, item.rivals
+    )
 
 
 @given(st.integers(0, 99_999), st.integers(0, 99_999))
@@ -134,14 +138,14 @@ def test_a_number_is_right_where_it_is_the_same(wanted: int, said: int) -> None:
 @given(st.text(max_size=60))
 def test_no_text_breaks_it(said: str) -> None:
     for item in ITEMS:
-        reply.check(said, item.answer, item.rivals)
+        answer_checking.check_answer(said, item.answer, item.rivals)
 
 
 ITEMS = [template(random.Random(1)) for template in TEMPLATES]
 
 
 def test_long_replies_are_not_read_as_answers() -> None:
-    assert reply.check("Answer: " + "2 h " * 100_000, ["2:00"]) == [
+    assert answer_checking.check_answer("Answer: " + "2 h " * 100_000, ["2:00"]) == [
         "the answer has 399999 characters; at most 1000 are read"
     ]
     assert right("x\n" * 100_000 + "*" * 100_000 + "\nAnswer: 2", "2")

@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from toolmark.media import Media
-from toolmark.suites.m3.local import state, suite
-from toolmark.suites.m3.local.families import repo
-from toolmark.suites.m3.local.item import Item
-from toolmark.suites.m3.local.servers import REPOSITORY
+from toolmark.core.media import MediaStore
+from toolmark.suites.m3.local import m3_local_suite, workspace_state
+from toolmark.suites.m3.local.families import repository_tasks
+from toolmark.suites.m3.local.server_configuration import REPOSITORY_FOLDER
+from toolmark.suites.m3.local.task_item import TaskItem
 
 SEEDS = range(12)
 
 
-def head(item: Item) -> dict[str, str]:
+def head(item: TaskItem) -> dict[str, str]:
     """Return the files of the repository as the last commit leaves them."""
     return {path: text for _, files in item.repository for path, text in files.items()}
 
 
-def touched(item: Item) -> set[str]:
-    before, after = head(item), item.expects[REPOSITORY]["files"]
+def touched(item: TaskItem) -> set[str]:
+    before, after = head(item), item.expects[REPOSITORY_FOLDER]["files"]
     assert before.keys() == after.keys()
     return {path for path in before if before[path] != after[path]}
 
@@ -37,11 +37,11 @@ def lines(one: str, other: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_ticket_changes_what_its_file_asks_for_and_no_more(seed: int) -> None:
-    item = repo.ticket(random.Random(seed))
-    number = item.expects[REPOSITORY]["log"][0]
+    item = repository_tasks.ticket(random.Random(seed))
+    number = item.expects[REPOSITORY_FOLDER]["log"][0]
     said = item.files[f"tickets/{number}.md"].decode()
     asked = re.findall(r"In `(.+)`, `(.+)` is to be (\d+)", said)
-    after = item.expects[REPOSITORY]["files"]
+    after = item.expects[REPOSITORY_FOLDER]["files"]
     assert {path for path, *_ in asked} == touched(item)
     for path, key, value in asked:
         assert [new for _, new in lines(head(item)[path], after[path])] == [f"{key} = {value}"]
@@ -49,33 +49,33 @@ def test_a_ticket_changes_what_its_file_asks_for_and_no_more(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_text_to_be_replaced_stands_in_its_file_once(seed: int) -> None:
-    for template in repo.TEMPLATES:
+    for template in repository_tasks.TEMPLATES:
         item = template(random.Random(seed))
         edits = [given for step in item.steps for name, given in step if name.endswith("edit_file")]
         assert edits
         for given in edits:
-            held = head(item)[given["path"].removeprefix(f"/workspace/{REPOSITORY}/")]
+            held = head(item)[given["path"].removeprefix(f"/workspace/{REPOSITORY_FOLDER}/")]
             assert [held.count(edit["oldText"]) for edit in given["edits"]] == [1]
 
 
 def test_every_part_of_a_version_is_raised_and_those_after_it_are_zero() -> None:
     kinds = set()
     for seed in range(30):
-        item = repo.release(random.Random(seed))
+        item = repository_tasks.release(random.Random(seed))
         old = [int(n) for n in re.findall(r"\d+", head(item)["VERSION"])]
         new = [int(n) for n in item.answer[0].split(".")]
         kind = next(place for place in range(3) if old[place] != new[place])
         assert new == [*old[:kind], old[kind] + 1, 0, 0][:3]
-        assert item.expects[REPOSITORY]["branch"] == f"release/{item.answer[0]}"
+        assert item.expects[REPOSITORY_FOLDER]["branch"] == f"release/{item.answer[0]}"
         kinds.add(kind)
     assert kinds == {0, 1, 2}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_only_the_request_tells_what_to_fall_back_to(seed: int) -> None:
-    item = repo.fallback(random.Random(seed))
+    item = repository_tasks.fallback(random.Random(seed))
     (path,) = touched(item)
-    ((old, new),) = lines(head(item)[path], item.expects[REPOSITORY]["files"][path])
+    ((old, new),) = lines(head(item)[path], item.expects[REPOSITORY_FOLDER]["files"][path])
     held = [files[path] for _, files in item.repository if path in files]
     assert not [text for text in held if new in text.splitlines()]
     value = new.rpartition(" ")[2]
@@ -90,12 +90,12 @@ def test_only_the_request_tells_what_to_fall_back_to(seed: int) -> None:
 
 @pytest.mark.parametrize("first", ["branch", "commit"])
 def test_a_release_that_is_made_on_the_old_branch_does_not_pass(first: str, tmp_path: Path) -> None:
-    item = repo.release(random.Random(5))
-    task = suite.task(item, "repo", 0, 5, "exact", Media(tmp_path / "media"))
+    item = repository_tasks.release(random.Random(5))
+    task = m3_local_suite.make_task(item, "repo", 0, 5, "exact", MediaStore(tmp_path / "media"))
     work = tmp_path / "work"
     work.mkdir()
-    suite.prepare(task, work)
-    home, wanted = work / REPOSITORY, item.expects[REPOSITORY]
+    m3_local_suite.prepare_workspace(task, work)
+    home, wanted = work / REPOSITORY_FOLDER, item.expects[REPOSITORY_FOLDER]
     for path, text in wanted["files"].items():
         (home / path).write_text(text)
     commit = ("commit", "--all", "--message", wanted["log"][0])
@@ -103,5 +103,5 @@ def test_a_release_that_is_made_on_the_old_branch_does_not_pass(first: str, tmp_
     for words in (branch, commit) if first == "branch" else (commit, branch):
         who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
         subprocess.run(["git", "-C", home, *who, *words], check=True, capture_output=True)
-    wrong = state.check(item.expects, state.snapshot(work))
+    wrong = workspace_state.find_differences(item.expects, workspace_state.take_snapshot(work))
     assert bool(wrong) is (first == "commit"), wrong

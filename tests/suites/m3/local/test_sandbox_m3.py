@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from toolmark.media import Media
-from toolmark.suites.m3.local import servers, suite
-from toolmark.types import Call, Task
-from toolmark.worlds.mcp import config, sandbox
-from toolmark.worlds.mcp.site import Hosted, Servers
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Call, Task
+from toolmark.environments.mcp import sandbox, server_config, server_launch
+from toolmark.environments.mcp.mcp_environment import McpEnvironment, McpServersFactory
+from toolmark.suites.m3.local import m3_local_suite, server_configuration
 
 pytestmark = [
     pytest.mark.usefixtures("installed"),
-    pytest.mark.skipif(bool(sandbox.lacking()), reason="no bubblewrap here"),
+    pytest.mark.skipif(bool(sandbox.describe_missing()), reason="no bubblewrap here"),
 ]
 KEY = "4711"
 REPO = "/workspace/repo"
@@ -33,7 +33,7 @@ def task(*names: str) -> Task:
         "files": {"mine.txt": ""},
         "repository": [["first", {"a.txt": "one\n"}]],
     }
-    return Task(id="t", suite=suite.SUITE, turns=(), reference=reference)
+    return Task(id="t", suite=m3_local_suite.SUITE_NAME, turns=(), reference=reference)
 
 
 async def ask(world: Any, name: str, /, **given: Any) -> tuple[str, bool]:
@@ -43,13 +43,17 @@ async def ask(world: Any, name: str, /, **given: Any) -> tuple[str, bool]:
 
 def play(scene: Any, folder: Path, *names: str) -> None:
     async def played() -> None:
-        known = config.parse(servers.CONFIG, suite.SUITE)
+        known = server_config.parse_config(
+            server_configuration.SERVER_CONFIG, m3_local_suite.SUITE_NAME
+        )
         async with (
             asyncio.timeout(200),
-            Servers(known, Media(folder / "media"), prepare=suite.prepare) as site,
+            McpServersFactory(
+                known, MediaStore(folder / "media"), prepare=m3_local_suite.prepare_workspace
+            ) as site,
             site.world(task(*names), {}) as world,
         ):
-            assert isinstance(world, Hosted)
+            assert isinstance(world, McpEnvironment)
             await scene(world)
 
     asyncio.run(played())
@@ -114,7 +118,7 @@ async def plant(world: Any, files: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def test_git_runs_nothing_that_its_examinee_wrote(tmp_path: Path) -> None:
-    async def scene(world: Hosted) -> None:
+    async def scene(world: McpEnvironment) -> None:
         mark = world.workspace / "ran"
         before = (world.workspace / "repo/.git/config").read_text()
         made = await plant(world, planted(mark))
@@ -131,7 +135,7 @@ def test_git_runs_nothing_that_its_examinee_wrote(tmp_path: Path) -> None:
 def test_git_runs_nothing_in_a_submodule_that_its_examinee_wrote(tmp_path: Path) -> None:
     """For its status git starts itself in each submodule, which has settings of its own."""
 
-    async def scene(world: Hosted) -> None:
+    async def scene(world: McpEnvironment) -> None:
         mark, sub = world.workspace / "ran", world.workspace / "repo" / "sub"
         log, _ = await ask(world, "git/git_log", repo_path=REPO)
         (sha,) = re.findall(r"[0-9a-f]{40}", log)
@@ -157,18 +161,18 @@ def test_git_runs_nothing_in_a_submodule_that_its_examinee_wrote(tmp_path: Path)
 
 
 def test_git_itself_cannot_write_what_it_runs(tmp_path: Path) -> None:
-    async def scene(world: Hosted) -> None:
-        box = world.keepers["git"]._session.launch.box  # type: ignore[union-attr]
+    async def scene(world: McpEnvironment) -> None:
+        box = world.supervisors["git"]._session.launch.box  # type: ignore[union-attr]
         assert box is not None
         for name in ("config", "hooks/pre-commit", "info/attributes"):
-            assert not box.writes(f"{world.workspace}/repo/.git/{name}")
-        assert box.writes(f"{world.workspace}/repo/.git/HEAD")
+            assert not box.can_write(f"{world.workspace}/repo/.git/{name}")
+        assert box.can_write(f"{world.workspace}/repo/.git/HEAD")
 
     play(scene, tmp_path, "git")
 
 
 def test_a_repository_cannot_be_moved_away_to_put_another_in_its_place(tmp_path: Path) -> None:
-    async def scene(world: Hosted) -> None:
+    async def scene(world: McpEnvironment) -> None:
         mark = world.workspace / "ran"
         for source in (REPO, f"{REPO}/.git"):
             _, failed = await ask(
@@ -183,13 +187,13 @@ def test_a_repository_cannot_be_moved_away_to_put_another_in_its_place(tmp_path:
 
 
 def test_the_same_files_run_commands_where_the_sandbox_is_off(tmp_path: Path) -> None:
-    async def scene(world: Hosted) -> None:
+    async def scene(world: McpEnvironment) -> None:
         mark = world.workspace / "ran"
         assert f"{REPO}/.git/config" in await plant(world, planted(mark))
         await touch_everything(world)
         assert mark.exists()
 
-    with sandbox.setting("off"):
+    with sandbox.use_setting("off"):
         play(scene, tmp_path, "filesystem", "git")
 
 
@@ -205,7 +209,7 @@ def test_no_server_reads_what_lies_outside(tmp_path: Path) -> None:
     note.write_text(KEY)
     shutil.copy(secret, tmp_path / "secret.jpg")
 
-    async def scene(world: Hosted) -> None:
+    async def scene(world: McpEnvironment) -> None:
         picture(world.workspace / "seen.png")
         said, _ = await ask(world, "ocr/perform_ocr", input_data="/workspace/seen.png")
         assert KEY in said  # it reads what it may
@@ -225,13 +229,20 @@ def test_no_server_reads_what_lies_outside(tmp_path: Path) -> None:
     play(scene, tmp_path, "ocr", "barcode", "filesystem", "sqlite")
 
 
-@pytest.mark.parametrize("name", [name for name in servers.CONFIG["mcpServers"]])
+@pytest.mark.parametrize(
+    "name", [name for name in server_configuration.SERVER_CONFIG["mcpServers"]]
+)
 def test_a_shell_in_any_of_them_finds_no_key_and_no_way_out(name: str, tmp_path: Path) -> None:
     (tmp_path / "tasks.jsonl").write_text(KEY)
-    found = {one.name: one for one in config.parse(servers.CONFIG, suite.SUITE)}
+    found = {
+        one.name: one
+        for one in server_config.parse_config(
+            server_configuration.SERVER_CONFIG, m3_local_suite.SUITE_NAME
+        )
+    }
     workspace = tmp_path / "home" / "one"
-    suite.prepare(task(), _made(workspace))
-    launch = config.launch(found[name], workspace)
+    m3_local_suite.prepare_workspace(task(), _made(workspace))
+    launch = server_launch.prepare_launch(found[name], workspace)
     tried = [
         f"cat {tmp_path}/tasks.jsonl", f"cat {workspace}/../../tasks.jsonl", "ls /run", "ls /var",
         "ls -A /home", f"ls {Path.home()}/.ssh", "cat /etc/shadow", "touch /usr/x", "touch /x",
@@ -243,7 +254,7 @@ def test_a_shell_in_any_of_them_finds_no_key_and_no_way_out(name: str, tmp_path:
         assert launch.box is not None
         pipe = asyncio.subprocess.PIPE
         argv = ("/bin/sh", "-c", code)
-        opened = sandbox.opened(argv, launch.env, launch.box, stdout=pipe)
+        opened = sandbox.open_sandboxed(argv, launch.env, launch.box, stdout=pipe)
         async with opened as (process, watched):
             assert process.stdout is not None and watched is not None
             said = await asyncio.wait_for(process.stdout.read(), 60)

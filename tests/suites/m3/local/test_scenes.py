@@ -18,11 +18,11 @@ import pytest
 import zxingcpp
 from PIL import Image, ImageDraw
 
-from toolmark.draw.canvas import Sheet
-from toolmark.draw.fonts import FINE, Font, fit, letters, wrap
-from toolmark.suites.m3.local import scenes
-from toolmark.suites.m3.local.scenes import signs
-from toolmark.suites.m3.local.scenes.photo import laid, png
+from toolmark.generation.drawing.canvas import Canvas
+from toolmark.generation.drawing.fonts import SUPERSAMPLING, Font, choose_font, fit_font, wrap_text
+from toolmark.suites.m3.local import pictures
+from toolmark.suites.m3.local.pictures import signs_and_shelves
+from toolmark.suites.m3.local.pictures.sheet_photos import encode_png, render_on_desk
 
 GOODS = (
     "Alder Juice", "Brook Tea", "Cedar Biscuits", "Dune Coffee", "Elm Honey", "Fern Soap",
@@ -40,7 +40,7 @@ def _receipt(seed: int) -> Drawn:
     n = 3 + seed % 6
     lines = [(name, 1 + seed % 4, price) for name, price in zip(GOODS[:n], PRICES[:n], strict=True)]
     total = sum((number * price for _, number, price in lines), Decimal(0))
-    picture = scenes.receipt(
+    picture = pictures.draw_receipt(
         random.Random(seed), shop="Corner Larder", lines=lines, total=total, date="2026-03-14"
     )
     return picture, f"Corner Larder {' '.join(GOODS[:n])} {total:.2f} 2026-03-14"
@@ -49,7 +49,7 @@ def _receipt(seed: int) -> Drawn:
 def _chart(seed: int) -> Drawn:
     n = 3 + seed % 7
     values = [random.Random(f"values {seed}").randint(10, 999) for _ in range(n)]
-    picture = scenes.chart(
+    picture = pictures.draw_chart(
         random.Random(seed),
         title="Crates packed",
         labels=MONTHS[:n],
@@ -61,62 +61,68 @@ def _chart(seed: int) -> Drawn:
 
 def _slide(seed: int) -> Drawn:
     bullets = ["Open the second greenhouse", "Budget 12,400 for seed trays", "Report by June"]
-    picture = scenes.slide(random.Random(seed), title="Plan for spring", bullets=bullets)
+    picture = pictures.draw_slide(random.Random(seed), title="Plan for spring", bullets=bullets)
     return picture, f"Plan for spring {' '.join(bullets)}"
 
 
 def _form(seed: int) -> Drawn:
     fields = {"Name": "Marlo Ferrin", "Date": "2026-05-19", "Needs": "a long table by the window"}
-    picture = scenes.form(random.Random(seed), title="Room booking", fields=fields)
+    picture = pictures.draw_form(random.Random(seed), title="Room booking", fields=fields)
     return picture, f"Room booking {' '.join(f'{k} {v}' for k, v in fields.items())}"
 
 
 def _shelf(seed: int) -> Drawn:
     n = 3 + seed % 10
     goods = [(name, f"{price:.2f}") for name, price in zip(GOODS[:n], PRICES[:n], strict=True)]
-    return scenes.shelf(random.Random(seed), goods=goods), " ".join(f"{k} {v}" for k, v in goods)
+    return pictures.draw_shelf(random.Random(seed), goods=goods), " ".join(
+        f"{k} {v}" for k, v in goods
+    )
 
 
 def _board(seed: int) -> Drawn:
     lines = ["Tessa waters the plots", "Orin checks the pump", "Meeting at 18:30"]
-    picture = scenes.board(random.Random(seed), heading="Volunteer rota", lines=lines)
+    picture = pictures.draw_board(random.Random(seed), heading="Volunteer rota", lines=lines)
     return picture, f"Volunteer rota {' '.join(lines)}"
 
 
 def _ticket(seed: int) -> Drawn:
     fields = {"Event": "Lantern Bay Ferry", "Date": "2026-07-03", "Time": "18:45", "Seat": "41"}
     fields |= {"Passenger": "Ilse Marrow"}
-    return scenes.ticket(random.Random(seed), fields=fields), " ".join(fields.values())
+    return pictures.draw_ticket(random.Random(seed), fields=fields), " ".join(fields.values())
 
 
 def _table(seed: int) -> Drawn:
     rows = [[name, f"{price:.2f}"] for name, price in zip(GOODS, PRICES, strict=True)]
     rows = rows[: 3 + seed % 10]
-    picture = scenes.table(
+    picture = pictures.draw_table(
         random.Random(seed), title="Stock list", head=["Item", "Price"], rows=rows
     )
     return picture, "Stock list Item Price " + " ".join(f"{k} {v}" for k, v in rows)
 
 
 def _qr(seed: int) -> Drawn:
-    picture = scenes.qr(random.Random(seed), text="x", caption="Scan for the opening hours")
+    picture = pictures.draw_qr_code(
+        random.Random(seed), text="x", caption="Scan for the opening hours"
+    )
     return picture, "Scan for the opening hours"
 
 
 def _barcode(seed: int) -> Drawn:
-    picture = scenes.barcode(random.Random(seed), digits="LOT-7731", caption="Fern soap, lavender")
+    picture = pictures.draw_barcode(
+        random.Random(seed), digits="LOT-7731", caption="Fern soap, lavender"
+    )
     return picture, "Fern soap lavender LOT-7731"
 
 
 def _shapes(seed: int) -> Drawn:
     boxes = [("red", 100, 60, 200, 90), ("#2244aa", 320, 200, 50, 220)]
-    return scenes.shapes(random.Random(seed), boxes=boxes), "100 200 300 400"
+    return pictures.draw_shapes(random.Random(seed), boxes=boxes), "100 200 300 400"
 
 
 SCENES: dict[str, Callable[[int], Drawn]] = {
-    "barcode": _barcode, "board": _board, "chart": _chart, "form": _form, "qr": _qr,
-    "receipt": _receipt, "shapes": _shapes, "shelf": _shelf, "slide": _slide, "table": _table,
-    "ticket": _ticket,
+    "draw_barcode": _barcode, "draw_board": _board, "draw_chart": _chart, "draw_form": _form,
+    "draw_qr_code": _qr, "draw_receipt": _receipt, "draw_shapes": _shapes, "draw_shelf": _shelf,
+    "draw_slide": _slide, "draw_table": _table, "draw_ticket": _ticket,
 }  # fmt: skip
 
 
@@ -129,7 +135,7 @@ def _decoded(picture: bytes) -> list[tuple[str, str]]:
 
 
 def test_every_scene_is_tried() -> None:
-    assert set(SCENES) == set(scenes.__all__)
+    assert set(SCENES) == set(pictures.__all__)
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -141,11 +147,11 @@ def test_equal_seeds_give_equal_bytes_and_others_differ(name: str) -> None:
 
 def test_bytes_are_the_same_in_another_process() -> None:
     code = (
-        "import random, hashlib; from toolmark.suites.m3.local.scenes import board; "
-        "print(hashlib.sha256(board(random.Random(5), heading='A', lines=['b'])).hexdigest())"
+        "import random, hashlib; from toolmark.suites.m3.local.pictures import draw_board; "
+        "print(hashlib.sha256(draw_board(random.Random(5), heading='A', lines=['b'])).hexdigest())"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    here = scenes.board(random.Random(5), heading="A", lines=["b"])
+    here = pictures.draw_board(random.Random(5), heading="A", lines=["b"])
     assert run.stdout.strip() == hashlib.sha256(here).hexdigest()
 
 
@@ -163,7 +169,7 @@ def test_qr_codes_read_back(seed: int) -> None:
     text = "".join(rng.choice("abc xyz/:.-0189AZé") for _ in range(rng.randint(1, 220))).strip()
     text = text or "x"
     caption = rng.choice(("", "Scan for the menu", "Visitor centre: scan for opening hours"))
-    picture = scenes.qr(random.Random(seed), text=text, caption=caption)
+    picture = pictures.draw_qr_code(random.Random(seed), text=text, caption=caption)
     assert [found for _, found in _decoded(picture)] == [text]
 
 
@@ -183,7 +189,7 @@ def test_qr_codes_read_back(seed: int) -> None:
 def test_barcodes_read_back_as_given(digits: str, kind: str) -> None:
     for seed in range(3):
         caption = ("", "Brook Tea 250 g", "Fern soap, lavender, three bars")[seed]
-        picture = scenes.barcode(random.Random(seed), digits=digits, caption=caption)
+        picture = pictures.draw_barcode(random.Random(seed), digits=digits, caption=caption)
         ((form, found),) = _decoded(picture)
         assert found == digits
         assert kind in form.replace("-", "")
@@ -200,7 +206,7 @@ needs_tesseract = pytest.mark.skipif(
 
 
 @needs_tesseract
-@pytest.mark.parametrize("name", sorted(set(SCENES) - {"shelf"}))
+@pytest.mark.parametrize("name", sorted(set(SCENES) - {"draw_shelf"}))
 def test_letters_are_read_by_tesseract(name: str) -> None:
     read = wanted = 0
     for seed in range(2):
@@ -219,22 +225,24 @@ def test_letters_are_read_by_tesseract(name: str) -> None:
 def test_labels_of_a_shelf_are_read_by_tesseract(monkeypatch: pytest.MonkeyPatch) -> None:
     # tesseract finds no lines on coloured packages: they are cut out for it, one below the other
     spots: list[tuple[float, float, float]] = []
-    write = Sheet.text
+    write = Canvas.text
 
-    def text(sheet: Sheet, at: Any, said: str, font: Font, ink: Any, anchor: str = "la") -> None:
+    def text(sheet: Canvas, at: Any, said: str, font: Font, ink: Any, anchor: str = "la") -> None:
         assert anchor == "mm"
-        spots.append((*at, font.width(said) / 2 + 5))
+        spots.append((*at, font.text_width(said) / 2 + 5))
         write(sheet, at, said, font, ink, anchor)
 
-    monkeypatch.setattr(Sheet, "text", text)
-    monkeypatch.setattr(signs, "laid", lambda rng, sheet, **_: png(sheet.image))
+    monkeypatch.setattr(Canvas, "text", text)
+    monkeypatch.setattr(
+        signs_and_shelves, "render_on_desk", lambda rng, sheet, **_: encode_png(sheet.image)
+    )
     for seed in range(3):
         spots.clear()
         picture, said = _shelf(seed)
         sheet = _opened(picture)
         page = Image.new("RGB", (500, 80 * len(spots)), "white")
         for row, (x, y, half) in enumerate(spots):
-            box = [round(side * FINE) for side in (x - half, y - 16, x + half, y + 16)]
+            box = [round(side * SUPERSAMPLING) for side in (x - half, y - 16, x + half, y + 16)]
             page.paste(sheet.crop((box[0], box[1], box[2], box[3])), (20, 80 * row + 8))
         lacking = _words(said) - _words(_recognised(page, "11", 1))
         assert len(lacking) <= 0.15 * len(_words(said)), lacking
@@ -266,8 +274,8 @@ def _recognised(page: Image.Image, mode: str, scale: int = 2) -> str:
 def test_sheet_lies_inside_the_picture() -> None:
     # a sheet of one colour with a rim: all four sides of the rim are in the picture
     for seed in range(8):
-        sheet = Sheet(700, 500, (255, 0, 255))
-        picture = _opened(laid(random.Random(seed), sheet, tilt=6))
+        sheet = Canvas(700, 500, (255, 0, 255))
+        picture = _opened(render_on_desk(random.Random(seed), sheet, tilt=6))
         red, green, blue = picture.split()
         light = red.point([255 * (v > 120) for v in range(256)])
         dark = green.point([255 * (v < 60) for v in range(256)])
@@ -285,37 +293,37 @@ def test_sheet_lies_inside_the_picture() -> None:
         lambda sheet: sheet.text((-3, 10), "word", Font(), (0, 0, 0)),
         lambda sheet: sheet.text((60, 10), "longer word", Font(), (0, 0, 0)),
         lambda sheet: sheet.text((10, 90), "word", Font(), (0, 0, 0)),
-        lambda sheet: sheet.box((10, 10, 101, 20), (0, 0, 0)),
+        lambda sheet: sheet.rectangle((10, 10, 101, 20), (0, 0, 0)),
         lambda sheet: sheet.text((10, 10), "日本", Font(), (0, 0, 0)),
     ],
 )
 def test_what_crosses_the_edge_or_has_no_letters_is_refused(draw: Any) -> None:
     with pytest.raises(ValueError, match=r"cut off|crosses|no letters"):
-        draw(Sheet(100, 100))
+        draw(Canvas(100, 100))
 
 
 def test_text_that_was_folded_or_made_smaller_fits() -> None:
     text = "a text of some words that has to be folded over and over"
     for width in range(90, 400, 30):
-        lines = wrap(text, Font(size=20), width)
+        lines = wrap_text(text, Font(size=20), width)
         assert " ".join(lines) == text
-        assert all(Font(size=20).width(line) <= width for line in lines)
-    small = fit("Larch Olive Oil", Font(size=40), 150)
-    assert small.width("Larch Olive Oil") <= 150
+        assert all(Font(size=20).text_width(line) <= width for line in lines)
+    small = fit_font("Larch Olive Oil", Font(size=40), 150)
+    assert small.text_width("Larch Olive Oil") <= 150
     with pytest.raises(ValueError, match="too long"):
-        fit("Larch Olive Oil" * 3, Font(size=40), 150)
+        fit_font("Larch Olive Oil" * 3, Font(size=40), 150)
 
 
 def test_codes_are_set_in_letters_that_cannot_be_confused() -> None:
-    assert letters(Font(), "QX-77O1-l1I0").family == "mono"
-    assert letters(Font(), "café").family == "mono"  # the plain font lacks it
-    assert letters(Font(), "Brook Tea, 12.50").family == "plain"
+    assert choose_font(Font(), "QX-77O1-l1I0").family == "mono"
+    assert choose_font(Font(), "café").family == "mono"  # the plain font lacks it
+    assert choose_font(Font(), "Brook Tea, 12.50").family == "plain"
 
 
 def test_shapes_stand_exactly_where_they_are_asked() -> None:
     boxes = [("red", 100, 60, 200, 90), ("#2244aa", 250, 100, 50, 500), ("lime", 700, 0, 324, 10)]
     for seed in range(4):
-        picture = _opened(scenes.shapes(random.Random(seed), boxes=boxes))
+        picture = _opened(pictures.draw_shapes(random.Random(seed), boxes=boxes))
         assert picture.size == (1024, 600)
         ground = picture.getpixel((400, 300))
         for at, colour in (
@@ -329,35 +337,35 @@ def test_shapes_stand_exactly_where_they_are_asked() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda rng: scenes.qr(rng, text=""),
-        lambda rng: scenes.qr(rng, text="x" * 2000),
-        lambda rng: scenes.barcode(rng, digits=""),
-        lambda rng: scenes.barcode(rng, digits="é"),
-        lambda rng: scenes.barcode(rng, digits="1" * 21),
-        lambda rng: scenes.receipt(rng, shop="A", lines=[], total=Decimal(1)),
-        lambda rng: scenes.receipt(
+        lambda rng: pictures.draw_qr_code(rng, text=""),
+        lambda rng: pictures.draw_qr_code(rng, text="x" * 2000),
+        lambda rng: pictures.draw_barcode(rng, digits=""),
+        lambda rng: pictures.draw_barcode(rng, digits="é"),
+        lambda rng: pictures.draw_barcode(rng, digits="1" * 21),
+        lambda rng: pictures.draw_receipt(rng, shop="A", lines=[], total=Decimal(1)),
+        lambda rng: pictures.draw_receipt(
             rng, shop="A", lines=[("Tea", 1, Decimal(1))] * 60, total=Decimal(60)
         ),
-        lambda rng: scenes.chart(rng, title="A", labels=["a"], values=[1, 2]),
-        lambda rng: scenes.chart(rng, title="A", labels=["a"] * 11, values=[1] * 11),
-        lambda rng: scenes.chart(rng, title="A", labels=["a"], values=[0], kind="pie"),
-        lambda rng: scenes.slide(rng, title="A", bullets=["long bullet " * 8] * 12),
-        lambda rng: scenes.form(rng, title="A", fields={}),
-        lambda rng: scenes.form(rng, title="A", fields={"B": "w" * 200}),
-        lambda rng: scenes.form(rng, title="A", fields={f"F{n}": "v" for n in range(60)}),
-        lambda rng: scenes.shelf(rng, goods=[]),
-        lambda rng: scenes.shelf(rng, goods=[("A", "1.00")] * 13),
-        lambda rng: scenes.shelf(rng, goods=[("A name without an end " * 5, "1.00")]),
-        lambda rng: scenes.board(rng, heading="A", lines=[]),
-        lambda rng: scenes.board(rng, heading="A", lines=["line"] * 60),
-        lambda rng: scenes.ticket(rng, fields={"A": "b"}),
-        lambda rng: scenes.ticket(rng, fields={f"F{n}": "v" for n in range(60)}),
-        lambda rng: scenes.table(rng, title="A", head=["a"], rows=[]),
-        lambda rng: scenes.table(rng, title="A", head=["a"], rows=[["b", "c"]]),
-        lambda rng: scenes.table(rng, title="A", head=["a"], rows=[["b"]] * 60),
-        lambda rng: scenes.shapes(rng, boxes=[("red", 1000, 0, 30, 30)]),
-        lambda rng: scenes.shapes(rng, boxes=[("red", 0, 0, 0, 30)]),
-        lambda rng: scenes.shapes(rng, boxes=[("reddish", 0, 0, 9, 30)]),
+        lambda rng: pictures.draw_chart(rng, title="A", labels=["a"], values=[1, 2]),
+        lambda rng: pictures.draw_chart(rng, title="A", labels=["a"] * 11, values=[1] * 11),
+        lambda rng: pictures.draw_chart(rng, title="A", labels=["a"], values=[0], kind="pie"),
+        lambda rng: pictures.draw_slide(rng, title="A", bullets=["long bullet " * 8] * 12),
+        lambda rng: pictures.draw_form(rng, title="A", fields={}),
+        lambda rng: pictures.draw_form(rng, title="A", fields={"B": "w" * 200}),
+        lambda rng: pictures.draw_form(rng, title="A", fields={f"F{n}": "v" for n in range(60)}),
+        lambda rng: pictures.draw_shelf(rng, goods=[]),
+        lambda rng: pictures.draw_shelf(rng, goods=[("A", "1.00")] * 13),
+        lambda rng: pictures.draw_shelf(rng, goods=[("A name without an end " * 5, "1.00")]),
+        lambda rng: pictures.draw_board(rng, heading="A", lines=[]),
+        lambda rng: pictures.draw_board(rng, heading="A", lines=["line"] * 60),
+        lambda rng: pictures.draw_ticket(rng, fields={"A": "b"}),
+        lambda rng: pictures.draw_ticket(rng, fields={f"F{n}": "v" for n in range(60)}),
+        lambda rng: pictures.draw_table(rng, title="A", head=["a"], rows=[]),
+        lambda rng: pictures.draw_table(rng, title="A", head=["a"], rows=[["b", "c"]]),
+        lambda rng: pictures.draw_table(rng, title="A", head=["a"], rows=[["b"]] * 60),
+        lambda rng: pictures.draw_shapes(rng, boxes=[("red", 1000, 0, 30, 30)]),
+        lambda rng: pictures.draw_shapes(rng, boxes=[("red", 0, 0, 0, 30)]),
+        lambda rng: pictures.draw_shapes(rng, boxes=[("reddish", 0, 0, 9, 30)]),
     ],
 )
 def test_what_does_not_fit_is_refused(call: Any) -> None:

@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from toolmark.errors import DataError
-from toolmark.suites.m3.local import servers
-from toolmark.worlds.mcp import config, environment
+from toolmark.core.errors import DataError
+from toolmark.environments.mcp import server_config, server_launch, server_packages
+from toolmark.suites.m3.local import server_configuration
 
-PINS = environment.pins()
+PINS = server_packages.read_pinned_environments()
 pytestmark = pytest.mark.usefixtures("installed")
 
 
@@ -63,8 +63,11 @@ TOOLS = {
 @contextmanager
 def started(name: str, workspace: Path) -> Iterator[Client]:
     """Start a server as the suite does; it must offer the tools that its version has."""
-    found = {one.name: one for one in config.parse(servers.CONFIG, "m3-local")}
-    launch = config.launch(found[name], workspace)
+    found = {
+        one.name: one
+        for one in server_config.parse_config(server_configuration.SERVER_CONFIG, "m3-local")
+    }
+    launch = server_launch.prepare_launch(found[name], workspace)
     with (
         (workspace.parent / f"{name}.log").open("w") as log,
         subprocess.Popen(
@@ -88,11 +91,19 @@ def started(name: str, workspace: Path) -> Iterator[Client]:
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "workspace"
-    (folder / servers.REPOSITORY).mkdir(parents=True)
+    (folder / server_configuration.REPOSITORY_FOLDER).mkdir(parents=True)
     env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
-    git = ["git", "-C", str(folder / servers.REPOSITORY), "init", "-q", "-b", "main"]
+    git = [
+        "git",
+        "-C",
+        str(folder / server_configuration.REPOSITORY_FOLDER),
+        "init",
+        "-q",
+        "-b",
+        "main",
+    ]
     subprocess.run(git, check=True, env=env)
-    (folder / servers.REPOSITORY / "a.txt").write_text("one\n")
+    (folder / server_configuration.REPOSITORY_FOLDER / "a.txt").write_text("one\n")
     (folder / "bars.png").write_bytes(_bars("4006381333931"))
     return folder
 
@@ -143,7 +154,7 @@ def _text(content: list[dict[str, Any]]) -> str:
 
 
 def _usable(name: str) -> None:
-    if absent := environment.lacking(PINS[name]):
+    if absent := server_packages.missing_system_packages(PINS[name]):
         pytest.skip(absent)
 
 
@@ -188,7 +199,7 @@ def test_rows_written_are_rows_read(workspace: Path) -> None:
         client.call("create_table", query="CREATE TABLE t (a INTEGER)")
         client.call("write_query", query="INSERT INTO t VALUES (41), (42)")
         assert _text(client.call("read_query", query="SELECT max(a) AS m FROM t")) == "[{'m': 42}]"
-    assert (workspace / servers.DATABASE).is_file()
+    assert (workspace / server_configuration.DATABASE_FILE).is_file()
 
 
 def test_what_is_remembered_is_in_the_workspace(workspace: Path) -> None:
@@ -196,7 +207,7 @@ def test_what_is_remembered_is_in_the_workspace(workspace: Path) -> None:
     with started("memory", workspace) as client:
         client.call("create_entities", entities=[one])
         assert "likes tea" in _text(client.call("search_nodes", query="Ada"))
-    assert json.loads((workspace / servers.GRAPH).read_text())["name"] == "Ada"
+    assert json.loads((workspace / server_configuration.GRAPH_FILE).read_text())["name"] == "Ada"
 
 
 def test_files_outside_the_workspace_are_refused(workspace: Path) -> None:
@@ -271,7 +282,7 @@ def test_fetching_tells_what_the_system_still_lacks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    said = servers.fetch().splitlines()
+    said = server_configuration.install_servers().splitlines()
     assert said[0].endswith(f"servers  {len(PINS)} servers")
     assert {line.partition(":")[0] for line in said[1:]} >= {"filesystem", "git", "memory", "ocr"}
 
@@ -282,5 +293,5 @@ def test_fetching_tells_why_a_server_cannot_be_had(
     (tmp_path / "cache").write_text("a file, where a folder is needed")
     monkeypatch.setenv("TOOLMARK_HOME", str(tmp_path / "cache"))
     with pytest.raises(DataError, match=r"ready: none(?s:.)*cannot make the environment") as error:
-        servers.fetch()
+        server_configuration.install_servers()
     assert len(str(error.value).splitlines()) == 1 + len(PINS)

@@ -26,9 +26,13 @@ from PIL import Image
 from pptx import Presentation
 from pptx.util import Inches
 
-from toolmark import codec
-from toolmark.suites.m3.local.state import check, snapshot, walk
-from toolmark.suites.m3.local.state import read as reading
+from toolmark.core import json_codec
+from toolmark.suites.m3.local.workspace_state import file_readers as reading
+from toolmark.suites.m3.local.workspace_state import (
+    find_differences,
+    take_snapshot,
+    workspace_snapshot,
+)
 
 # --- what is there -------------------------------------------------------------------------
 
@@ -84,7 +88,7 @@ def _repository(folder: Path) -> Path:
 
 def test_workbook_gives_cells_formulas_and_charts(tmp_path: Path) -> None:
     _workbook(tmp_path / "w.xlsx")
-    found = snapshot(tmp_path)["w.xlsx"]
+    found = take_snapshot(tmp_path)["w.xlsx"]
     cells = {"A1": "Item", "B1": "Price", "C1": "Sold", "A2": "Tea", "B2": 3.25, "C2": True}
     cells |= {"A3": "Oats", "B3": 4, "C3": False, "B5": "=SUM(B2:B3)"}
     assert found["sheets"] == {"March": cells, "Empty": {}}
@@ -101,7 +105,7 @@ def test_formula_that_was_worked_out_gives_its_value(tmp_path: Path) -> None:
             "</f><v/>", "</f><v>7.25</v>"
         ),
     )
-    found = snapshot(tmp_path)["w.xlsx"]
+    found = take_snapshot(tmp_path)["w.xlsx"]
     assert found["sheets"]["March"]["B5"] == 7.25
     assert found["formulas"] == {"March": {"B5": "=SUM(B2:B3)"}}
 
@@ -111,7 +115,7 @@ def test_deck_gives_texts_and_pictures_of_each_slide(tmp_path: Path) -> None:
     _deck(tmp_path / "d.pptx", tmp_path / "p.png")
     digest = hashlib.sha256((tmp_path / "p.png").read_bytes()).hexdigest()
     size = [round(20 / 72, 3), round(10 / 72, 3)]  # a pixel is a point where nothing else is said
-    assert snapshot(tmp_path)["d.pptx"] == {
+    assert take_snapshot(tmp_path)["d.pptx"] == {
         "slides": [["Plan", "Open\nBuild"], ["left", "right", "deep"]],
         "pictures": [0, 2],
         "placed": [[], [{"sha256": digest, "size_in": size}] * 2],
@@ -126,7 +130,7 @@ def test_database_gives_columns_and_rows(tmp_path: Path) -> None:
         )
         connection.execute("CREATE VIEW seen AS SELECT * FROM stock")
     connection.close()
-    assert snapshot(tmp_path)["data.db"]["tables"] == {
+    assert take_snapshot(tmp_path)["data.db"]["tables"] == {
         "stock": {
             "columns": ["item", "n", "price", "raw"],
             "rows": [["Tea", 3, 2.5, {"size_bytes": 2}], [None, 0, "inf", ""]],
@@ -141,7 +145,7 @@ def test_what_is_still_in_the_write_ahead_log_counts(tmp_path: Path) -> None:
     connection.execute("INSERT INTO t VALUES (7)")
     try:
         before = sorted(path.name for path in tmp_path.iterdir())
-        found = snapshot(tmp_path)
+        found = take_snapshot(tmp_path)
         assert before == sorted(path.name for path in tmp_path.iterdir())
         assert len(before) == 3
     finally:
@@ -153,7 +157,7 @@ def test_repository_gives_history_branches_files_and_what_is_dirty(tmp_path: Pat
     repo = _repository(tmp_path / "repo")
     (repo / "notes.md").write_text("three\n")
     (repo / "new.txt").write_text("new")
-    found = snapshot(tmp_path)
+    found = take_snapshot(tmp_path)
     assert found["repo"] == {
         "log": ["Change 1", "Change 0"],
         "branch": "main",
@@ -171,14 +175,14 @@ def test_change_of_equal_length_in_the_same_moment_is_dirty(tmp_path: Path) -> N
     before = (repo / "notes.md").stat()
     (repo / "notes.md").write_text("owt\n")
     os.utime(repo / "notes.md", ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert snapshot(tmp_path)["repo"]["dirty"] == ["notes.md"]
+    assert take_snapshot(tmp_path)["repo"]["dirty"] == ["notes.md"]
 
 
 def test_repository_without_commits_and_the_workspace_itself_as_one(tmp_path: Path) -> None:
     _git(tmp_path, "init", "--quiet", "--initial-branch=main")
     (tmp_path / "a.txt").write_text("a")
     empty = {"log": [], "branch": "main", "branches": [], "tips": {}, "files": {}}
-    assert snapshot(tmp_path)["."] == {**empty, "dirty": ["a.txt"]}
+    assert take_snapshot(tmp_path)["."] == {**empty, "dirty": ["a.txt"]}
 
 
 def test_texts_json_and_other_files(tmp_path: Path) -> None:
@@ -190,7 +194,7 @@ def test_texts_json_and_other_files(tmp_path: Path) -> None:
     (tmp_path / "f.bin").write_bytes(b"a\0b")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "g.txt").write_bytes(b"\xe9")
-    found = snapshot(tmp_path)
+    found = take_snapshot(tmp_path)
     assert found == {
         "a.md": {"text": "# Größe\n"},
         "b.json": {
@@ -209,7 +213,7 @@ def test_texts_json_and_other_files(tmp_path: Path) -> None:
 def test_picture_gives_size_colour_and_hash(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"p.{kind}"
     Image.new("RGB", (40, 30), (200, 40, 40)).save(path)
-    found = snapshot(tmp_path)[path.name]
+    found = take_snapshot(tmp_path)[path.name]
     assert found["size"] == [40, 30]
     assert not found["grey"]
     assert found["mean"] == pytest.approx([200, 40, 40], abs=6)
@@ -217,7 +221,7 @@ def test_picture_gives_size_colour_and_hash(tmp_path: Path, kind: str) -> None:
     assert all(tile == pytest.approx([200, 40, 40], abs=6) for tile in found["tiles"])
     assert found["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     Image.new("L", (40, 30), 90).save(path)
-    assert snapshot(tmp_path)[path.name]["grey"]
+    assert take_snapshot(tmp_path)[path.name]["grey"]
 
 
 # --- what is hostile -----------------------------------------------------------------------
@@ -257,12 +261,12 @@ def _shared(path: Path, text: str, n: int) -> None:
         for name, data in (parts | new).items():
             archive.writestr(name, data)
     if n < 10:
-        assert snapshot(path.parent)[path.name]["sheets"]["March"]["A3"] == text
+        assert take_snapshot(path.parent)[path.name]["sheets"]["March"]["A3"] == text
 
 
 def _why(folder: Path, path: str) -> str:
-    found = snapshot(folder)
-    assert codec.encode(found)
+    found = take_snapshot(folder)
+    assert json_codec.encode_record(found)
     assert set(found[path]) == {"unreadable"}, found[path]
     return str(found[path]["unreadable"])
 
@@ -278,7 +282,7 @@ def test_links_and_pipes_are_told_and_not_followed(tmp_path: Path) -> None:
     (work / "folder").symlink_to(secret)
     (work / "loop").symlink_to(work)
     os.mkfifo(work / "pipe.json")
-    found = snapshot(work)
+    found = take_snapshot(work)
     assert set(found) == {"link.txt", "dangling.xlsx", "folder", "loop", "pipe.json"}
     assert all(set(entry) == {"unreadable"} for entry in found.values())
     assert "hidden" not in json.dumps(found)
@@ -336,7 +340,7 @@ def test_merge_and_link_over_every_cell_are_not_walked_through(tmp_path: Path) -
             "</sheetData>", "</sheetData>" + spans
         ),
     )
-    assert snapshot(tmp_path)["w.xlsx"]["sheets"]["March"]["B2"] == 3.25
+    assert take_snapshot(tmp_path)["w.xlsx"]["sheets"]["March"]["B2"] == 3.25
 
 
 LAUGHS = "<!DOCTYPE x [<!ENTITY a0 'ha'>{}]>".format(
@@ -373,7 +377,7 @@ def test_entities_are_not_resolved(
         return text[:start] + head + text[start:].replace(old, "&a12;")
 
     _rewritten(work / name, part, change)
-    found = json.dumps(snapshot(work)[name])
+    found = json.dumps(take_snapshot(work)[name])
     assert "hidden" not in found
     assert "hahaha" not in found
     assert len(found) < 10_000
@@ -397,7 +401,7 @@ def test_database_whose_columns_compute_to_much_is_refused(tmp_path: Path) -> No
 def test_database_with_too_many_rows_or_amid_a_transaction_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "many.db")
     connection.execute("CREATE TABLE t (a)")
-    connection.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(reading.ROWS + 1)])
+    connection.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(reading.MAX_ROWS + 1)])
     connection.commit()
     connection.close()
     assert "more than 10000 rows" in _why(tmp_path, "many.db")
@@ -428,7 +432,7 @@ def test_git_runs_nothing_that_the_repository_names(tmp_path: Path) -> None:
     (repo / ".gitattributes").write_text("* filter=x diff=x\n")
     (repo / ".git" / "objects" / "info").mkdir(exist_ok=True)
     (repo / ".git" / "objects" / "info" / "alternates").write_text("/\n")
-    found = snapshot(repo)["."]
+    found = take_snapshot(repo)["."]
     assert found["dirty"] == [".gitattributes"]
     assert not mark.exists()
 
@@ -441,7 +445,7 @@ def test_git_file_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
     assert "elsewhere" in _why(work, ".")
     (work / ".git").unlink()
     (work / ".git").symlink_to(tmp_path / "other" / ".git")
-    assert "Change" not in json.dumps(snapshot(work))
+    assert "Change" not in json.dumps(take_snapshot(work))
 
 
 def test_broken_repository_is_unreadable(tmp_path: Path) -> None:
@@ -450,7 +454,7 @@ def test_broken_repository_is_unreadable(tmp_path: Path) -> None:
         if path.is_file():
             path.chmod(0o644)
             path.write_bytes(b"junk")
-    assert snapshot(tmp_path)["repo"].get("log", []) == []
+    assert take_snapshot(tmp_path)["repo"].get("log", []) == []
     (repo / ".git" / "HEAD").unlink()
     assert _why(tmp_path, "repo")
 
@@ -472,14 +476,14 @@ def test_other_formats_under_a_picture_name_are_not_opened(tmp_path: Path) -> No
 def test_too_many_files_and_folders_are_left_out_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walk, "FILES", 20)
+    monkeypatch.setattr(workspace_snapshot, "MAX_FILES", 20)
     for n in range(30):
         (tmp_path / f"{n:02}.txt").write_text("x")
-    found = snapshot(tmp_path)
+    found = take_snapshot(tmp_path)
     assert len(found) == 21
     assert "more than 20 files" in found["*"]["unreadable"]
-    assert check({"99.txt": {"absent": True}}, found)
-    assert not check({"99.txt": {"absent": True}}, {})
+    assert find_differences({"99.txt": {"absent": True}}, found)
+    assert not find_differences({"99.txt": {"absent": True}}, {})
 
 
 def test_deep_folders_and_odd_names_and_large_files(tmp_path: Path) -> None:
@@ -493,17 +497,17 @@ def test_deep_folders_and_odd_names_and_large_files(tmp_path: Path) -> None:
     (tmp_path / "huge.bin").touch()
     os.truncate(tmp_path / "huge.bin", 2**40)
     (tmp_path / "deep.json").write_text("[" * 100_000)
-    found = snapshot(tmp_path)
+    found = take_snapshot(tmp_path)
     assert set(found) == {"*", "\\xff\\xfe.txt", "large.txt", "huge.bin", "deep.json"}
     assert "deep" in found["*"]["unreadable"]
     assert "at most" in found["large.txt"]["unreadable"]
     assert "at most" in found["huge.bin"]["unreadable"]
     assert "json" not in found["deep.json"]
-    assert codec.encode(found)
+    assert json_codec.encode_record(found)
 
 
 def test_missing_folder_is_told(tmp_path: Path) -> None:
-    assert "unreadable" in snapshot(tmp_path / "none")["*"]
+    assert "unreadable" in take_snapshot(tmp_path / "none")["*"]
 
 
 @pytest.fixture(scope="module")
@@ -533,7 +537,7 @@ def test_damaged_files_never_raise(whole: dict[str, bytes], tmp_path: Path, seed
         (tmp_path / name).write_bytes(data[: rng.choice((len(data), rng.randrange(len(data))))])
         other = sorted(whole)[rng.randrange(len(whole))]
         (tmp_path / f"x{Path(name).suffix}").write_bytes(whole[other])
-    assert len(snapshot(tmp_path)) == len(list(tmp_path.iterdir()))
+    assert len(take_snapshot(tmp_path)) == len(list(tmp_path.iterdir()))
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -553,7 +557,7 @@ def test_archives_with_damaged_parts_never_raise(
                     spot = rng.randrange(len(text))
                     text[spot : spot + rng.randrange(6)] = rng.choice((b"9", b"", b"<a/>", b"x"))
                 archive.writestr(part, bytes(text))
-    assert set(snapshot(tmp_path)) == {"w.xlsx", "d.pptx"}
+    assert set(take_snapshot(tmp_path)) == {"w.xlsx", "d.pptx"}
 
 
 # --- what is expected ----------------------------------------------------------------------
@@ -568,7 +572,9 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.text(min_size=1), VALUES, max_size=4))
 def test_everything_equals_itself(found: dict[str, Any]) -> None:
     found = {path: value for path, value in found.items() if path != "*"}
-    assert check(found, found) == [] or "contains" in repr(found) or "absent" in repr(found)
+    assert (
+        find_differences(found, found) == [] or "contains" in repr(found) or "absent" in repr(found)
+    )
 
 
 FOUND: dict[str, Any] = {
@@ -600,7 +606,7 @@ FOUND: dict[str, Any] = {
     ],
 )
 def test_what_is_there_is_found(expects: dict[str, Any]) -> None:
-    assert check(expects, FOUND) == []
+    assert find_differences(expects, FOUND) == []
 
 
 @pytest.mark.parametrize(
@@ -627,26 +633,26 @@ def test_what_is_there_is_found(expects: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_not_there_is_told(expects: dict[str, Any], said: str) -> None:
-    (difference,) = check(expects, FOUND)
+    (difference,) = find_differences(expects, FOUND)
     assert said in difference
 
 
 def test_long_codes_differ_in_their_last_digit() -> None:
-    assert check({"a": 4006381333931}, {"a": "4006381333932"})
-    assert not check({"a": 4006381333931}, {"a": "4006381333931"})
-    assert check({"a": 1}, {"a": "1e999999999"})
-    assert check({"a": 0}, {"a": "NaN"})
-    assert check({"a": 1}, {"a": 10**5000})
+    assert find_differences({"a": 4006381333931}, {"a": "4006381333932"})
+    assert not find_differences({"a": 4006381333931}, {"a": "4006381333931"})
+    assert find_differences({"a": 1}, {"a": "1e999999999"})
+    assert find_differences({"a": 0}, {"a": "NaN"})
+    assert find_differences({"a": 1}, {"a": 10**5000})
 
 
 @given(st.permutations(["a", "b", "b", {"n": 1}, ["x"]]))
 def test_without_an_order_the_same_items_are_wanted_and_no_others(found: list[Any]) -> None:
     wanted = {"a": {"unordered": ["b", {}, "a", "b", ["x"]]}}
-    assert check(wanted, {"a": found}) == []
-    assert check(wanted, {"a": [*found, "c"]})
-    assert check(wanted, {"a": found[1:]})
-    assert check(wanted, {"a": ["c" if one == "b" else one for one in found]})
-    assert check(wanted, {"a": "abb"})
+    assert find_differences(wanted, {"a": found}) == []
+    assert find_differences(wanted, {"a": [*found, "c"]})
+    assert find_differences(wanted, {"a": found[1:]})
+    assert find_differences(wanted, {"a": ["c" if one == "b" else one for one in found]})
+    assert find_differences(wanted, {"a": "abb"})
 
 
 @pytest.mark.parametrize(
@@ -664,4 +670,4 @@ def test_without_an_order_the_same_items_are_wanted_and_no_others(found: list[An
 )
 def test_what_is_near_is_no_further_off_than_is_said(found: Any, right: bool) -> None:
     wanted = {"a": {"near": [[1, 2], [3, 4]], "within": 2}}
-    assert (check(wanted, {"a": found}) == []) is right
+    assert (find_differences(wanted, {"a": found}) == []) is right

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from toolmark.suites.m3.local import scenes
-from toolmark.suites.m3.local.families import stock
-from toolmark.suites.m3.local.item import Item, Template
-from toolmark.suites.m3.local.servers import DATABASE
+from toolmark.suites.m3.local import pictures
+from toolmark.suites.m3.local.families import stock_tasks
+from toolmark.suites.m3.local.server_configuration import DATABASE_FILE
+from toolmark.suites.m3.local.task_item import TaskItem, Template
 
 SEEDS = range(12)
 
@@ -32,18 +32,18 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
         return drawn
 
-    for name in ("shelf", "table"):
-        monkeypatch.setattr(scenes, name, watched(getattr(scenes, name)))
+    for name in ("draw_shelf", "draw_table"):
+        monkeypatch.setattr(pictures, name, watched(getattr(pictures, name)))
     return kept
 
 
-def query(item: Item, text: str) -> list[tuple[Any, ...]]:
+def query(item: TaskItem, text: str) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(":memory:")) as link:
-        link.deserialize(item.files[DATABASE])
+        link.deserialize(item.files[DATABASE_FILE])
         return link.execute(text).fetchall()
 
 
-def written(item: Item, path: str) -> dict[str, list[list[Any]]]:
+def written(item: TaskItem, path: str) -> dict[str, list[list[Any]]]:
     """Return the rows of a workbook as it must be, by sheet."""
     return {name: list(rows(cells)) for name, cells in item.expects[path]["sheets"].items()}
 
@@ -59,8 +59,8 @@ def rows(cells: dict[str, Any]) -> Iterator[list[Any]]:
 def test_prices_that_differ_from_the_tags_become_those_of_the_tags(
     seed: int, shown: dict[str, Any]
 ) -> None:
-    item = stock.prices(random.Random(seed))
-    ((table, held),) = item.expects[DATABASE]["tables"].items()
+    item = stock_tasks.prices(random.Random(seed))
+    ((table, held),) = item.expects[DATABASE_FILE]["tables"].items()
     old = query(item, f"SELECT * FROM {table}")
     tags = {name: Decimal(price) for name, price in shown["goods"]}
     differ = sorted(n for n, price, _ in old if n in tags and tags[n] != Decimal(str(price)))
@@ -73,10 +73,10 @@ def test_prices_that_differ_from_the_tags_become_those_of_the_tags(
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_delivery_adds_packs_times_pieces(seed: int, shown: dict[str, Any]) -> None:
-    item = stock.delivery(random.Random(seed))
+    item = stock_tasks.delivery(random.Random(seed))
     packs = {code: int(n) for code, n in shown["rows"]}
     old = query(item, "SELECT * FROM articles")
-    held = item.expects[DATABASE]["tables"]["articles"]["rows"]
+    held = item.expects[DATABASE_FILE]["tables"]["articles"]["rows"]
     came = {code: pack * packs.get(code, 0) for code, _, pack, *_ in old}
     assert held == [[*row[:3], row[3] + came[row[0]], row[4]] for row in old]
     _, *lines, total = written(item, "delivery.xlsx")["Delivery"]
@@ -91,7 +91,7 @@ def test_a_delivery_adds_packs_times_pieces(seed: int, shown: dict[str, Any]) ->
 def test_an_order_is_the_least_number_of_packs_that_suffices(
     seed: int, shown: dict[str, Any]
 ) -> None:
-    item = stock.reorder(random.Random(seed))
+    item = stock_tasks.reorder(random.Random(seed))
     counted = {code: int(n) for code, n in shown["rows"]}
     wanted: dict[str, list[list[Any]]] = {}
     for code, supplier, least, pack in query(item, "SELECT * FROM articles ORDER BY code"):
@@ -104,11 +104,11 @@ def test_an_order_is_the_least_number_of_packs_that_suffices(
     assert item.answer == (str(sum(line[1] for lines in wanted.values() for line in lines)),)
 
 
-@pytest.mark.parametrize("template", stock.TEMPLATES)
+@pytest.mark.parametrize("template", stock_tasks.TEMPLATES)
 def test_no_statement_is_broken_by_a_name(template: Template) -> None:
     for seed in SEEDS:
         item = template(random.Random(seed))
         with closing(sqlite3.connect(":memory:")) as link:
-            link.deserialize(item.files[DATABASE])
+            link.deserialize(item.files[DATABASE_FILE])
             for text in [g["query"] for step in item.steps for _, g in step if "query" in g]:
                 assert link.execute(text).rowcount in (-1, 1)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import toolmark as tm
-from toolmark.errors import UsageError
-from toolmark.runs.store import Run
-from toolmark.worlds.cassette import Cassette, Head
+from toolmark.core.errors import UsageError
+from toolmark.environments.cassette import Cassette, CassetteHeader
+from toolmark.runs.run_store import Run
 
 
 def play(folder: Path, name: str, **words: Any) -> Run:
@@ -39,7 +39,7 @@ def test_a_recording_of_one_seed_answers_no_other(tmp_path: Path) -> None:
     assert play(tmp_path, "both", seed=4).summary()["score"]["value"] == 1
     tape = Cassette(tmp_path / "tape.jsonl")
     knobs = {"family": ["clock"], "instances": 1}
-    assert tape.heads == [Head("m3-local", seed, knobs) for seed in (3, 4)]
+    assert tape.headers == [CassetteHeader("m3-local", seed, knobs) for seed in (3, 4)]
     # without what it says of itself, the takes still tell the instances apart
     lines = tape.path.read_text().splitlines(keepends=True)
     tape.path.write_text("".join(line for line in lines if '"kind":"head"' not in line))

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from toolmark import codec
-from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet import held, parquet
-from toolmark.suites.multinet.openx import export, rows
+from toolmark.core import json_codec
+from toolmark.core.errors import DataError, UsageError
+from toolmark.suites.multinet import loaded_rows, step_parquet
+from toolmark.suites.multinet.openx import openx_rows, snapshot_export
 
 PIXELS = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
 
@@ -41,7 +41,7 @@ def step(**more: Any) -> dict[str, Any]:
 
 
 def test_float_members_are_sorted_flattened_and_named() -> None:
-    row = export.row(step(), "shard-00003", 7)
+    row = snapshot_export.build_row(step(), "shard-00003", 7)
     assert row["action"] == [0.1, 1.5, 2.5]
     assert row["extras"] == '{"members":[["rotation",1],["world_vector",2]],"reward":0.5}'
     assert (row["id"], row["group"], row["step"]) == ("shard-00003-0007", "shard-00003", 7)
@@ -49,11 +49,11 @@ def test_float_members_are_sorted_flattened_and_named() -> None:
 
 
 def test_the_picture_is_the_first_that_counts_and_keeps_its_pixels() -> None:
-    data = export.row(step(), "g", 0)["image"]
+    data = snapshot_export.build_row(step(), "g", 0)["image"]
     assert np.array_equal(np.array(Image.open(io.BytesIO(data))), PIXELS)
     seen = {"images": np.stack([PIXELS[::-1], PIXELS]), "raw_text_question": b"Q: is it?",
             "raw_text_answer": b"yes"}  # fmt: skip
-    asked = export.row({"observation": seen, "is_last": np.True_}, "g", 0)
+    asked = snapshot_export.build_row({"observation": seen, "is_last": np.True_}, "g", 0)
     assert asked["image"] == data
     assert (asked["text"], asked["answer"], asked["action"]) == ("Q: is it?", "yes", None)
     assert asked["is_last"] is True
@@ -61,8 +61,11 @@ def test_the_picture_is_the_first_that_counts_and_keeps_its_pixels() -> None:
 
 def test_an_instruction_of_numbers_is_read_up_to_its_filling() -> None:
     seen = {"instruction": np.array([*"schön".encode(), 0, 0], np.int32)}
-    assert export.row(step(observation=seen), "g", 0)["text"] == "schön"
-    assert export.row(step(observation={}, language_instruction=b"x"), "g", 0)["text"] == "x"
+    assert snapshot_export.build_row(step(observation=seen), "g", 0)["text"] == "schön"
+    assert (
+        snapshot_export.build_row(step(observation={}, language_instruction=b"x"), "g", 0)["text"]
+        == "x"
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,30 +81,30 @@ def test_an_instruction_of_numbers_is_read_up_to_its_filling() -> None:
 )
 def test_what_is_no_step_is_told(more: dict[str, Any], why: str) -> None:
     with pytest.raises(DataError, match=f"g, step 3: .*{why}"):
-        export.row(step(**more), "g", 3)
+        snapshot_export.build_row(step(**more), "g", 3)
 
 
 def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / "test.parquet"
-    written = [export.row(step(), f"g{k // 70}", k % 70) for k in range(140)]
-    assert export.write(iter(written), path) == 140
+    written = [snapshot_export.build_row(step(), f"g{k // 70}", k % 70) for k in range(140)]
+    assert snapshot_export.write_rows(iter(written), path) == 140
     assert [each.name for each in tmp_path.iterdir()] == ["test.parquet"]
-    found = list(parquet.rows(path))
+    found = list(step_parquet.read_rows(path))
     assert [(row.id, row.step, row.action) for row in found] == [
         (row["id"], row["step"], tuple(row["action"])) for row in written
     ]
-    assert codec.loads(found[99].extras)["reward"] == 0.5
-    assert parquet.picture(path, 139) == written[139]["image"]
-    assert list(parquet.rows(path, 60, 75)) == found[60:75]
+    assert json_codec.parse_json(found[99].extras)["reward"] == 0.5
+    assert step_parquet.read_picture(path, 139) == written[139]["image"]
+    assert list(step_parquet.read_rows(path, 60, 75)) == found[60:75]
 
 
 def test_a_file_that_was_not_finished_is_not_left(tmp_path: Path) -> None:
     def broken() -> Any:
-        yield export.row(step(), "g", 0)
+        yield snapshot_export.build_row(step(), "g", 0)
         raise DataError("torn")
 
     with pytest.raises(DataError, match="torn"):
-        export.write(broken(), tmp_path / "test.parquet")
+        snapshot_export.write_rows(broken(), tmp_path / "test.parquet")
     assert not list(tmp_path.iterdir())
 
 
@@ -109,14 +112,14 @@ def test_shards_come_by_number(tmp_path: Path) -> None:
     home = tmp_path / "public"
     for k in (10, 2, 1):
         (home / f"translated_shard_{k}").mkdir(parents=True)
-    names = [name for name, _ in export.shards(home)]
+    names = [name for name, _ in snapshot_export.list_shards(home)]
     assert names == ["public-00001", "public-00002", "public-00010"]
-    assert export.shards(home / "translated_shard_2")[0][0] == "public-00002"
+    assert snapshot_export.list_shards(home / "translated_shard_2")[0][0] == "public-00002"
     with pytest.raises(UsageError, match="no translated_shard"):
-        export.shards(home / "translated_shard_2" / "x")
+        snapshot_export.list_shards(home / "translated_shard_2" / "x")
     odd = tmp_path / f"a\nb{'c' * 200}"
     (odd / "translated_shard_0").mkdir(parents=True)
-    assert held.name(export.shards(odd)[0][0])
+    assert loaded_rows.is_valid_name(snapshot_export.list_shards(odd)[0][0])
 
 
 def test_two_splits_that_were_exported_are_used_together(tmp_path: Path) -> None:
@@ -126,12 +129,12 @@ def test_two_splits_that_were_exported_are_used_together(tmp_path: Path) -> None
     for split, name, n in (("public", "test", 3), ("train", "train", 4)):
         for k in range(n):
             (snapshots / split / f"translated_shard_{k}").mkdir(parents=True)
-        made = [export.row(step(action=np.full(14, k + at, np.float32)), group, at)
-                for k, (group, _) in enumerate(export.shards(snapshots / split))
+        made = [snapshot_export.build_row(step(action=np.full(14, k + at, np.float32)), group, at)
+                for k, (group, _) in enumerate(snapshot_export.list_shards(snapshots / split))
                 for at in range(2)]  # fmt: skip
-        export.write(made, out / f"{name}.parquet")
-    test, train = (rows.rows(out, morphology="bimanual", split=split, seed=0)
-                   for split in get_args(rows.Split)[::-1])  # fmt: skip
+        snapshot_export.write_rows(made, out / f"{name}.parquet")
+    test, train = (openx_rows.rows(out, morphology="bimanual", split=split, seed=0)
+                   for split in get_args(openx_rows.Split)[::-1])  # fmt: skip
     assert (len(test), len(train)) == (6, 8)
 
 
@@ -140,8 +143,8 @@ def test_without_tensorflow_it_says_what_to_do(tmp_path: Path) -> None:
     # a module that is None is one that cannot be imported, whether or not it is installed
     code = (
         "import sys; sys.modules['tensorflow'] = None; "
-        "from toolmark.suites.multinet.openx import export; "
-        f"sys.exit(export.main([{str(tmp_path)!r}, {str(tmp_path / 'test.parquet')!r}]))"
+        "from toolmark.suites.multinet.openx import snapshot_export; "
+        f"sys.exit(snapshot_export.main([{str(tmp_path)!r}, {str(tmp_path / 'test.parquet')!r}]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolmark.errors import DataError
-from toolmark.suites.multinet import parquet
+from toolmark.core.errors import DataError
+from toolmark.suites.multinet import step_parquet
 
 ROWS: dict[str, list[Any]] = {
     "id": ["a", "b"], "group": ["g", "g"], "step": [0, 1], "image": [b"x", None],
@@ -39,12 +39,12 @@ def written(path: Path, changed: dict[str, Any] | None = None, **more: Any) -> P
 
 def test_what_is_null_is_empty(tmp_path: Path) -> None:
     path = written(tmp_path / "a.parquet")
-    first, second = parquet.rows(path)
+    first, second = step_parquet.read_rows(path)
     assert (first.action, first.text, first.extras) == ((1.0, 2.0), "go", "{}")
     assert (second.action, second.text, second.answer, second.is_last) == ((), "", "", True)
-    assert (parquet.picture(path, 0), parquet.picture(path, 1)) == (b"x", b"")
+    assert (step_parquet.read_picture(path, 0), step_parquet.read_picture(path, 1)) == (b"x", b"")
     with pytest.raises(DataError, match="no row 2"):
-        parquet.picture(path, 2)
+        step_parquet.read_picture(path, 2)
 
 
 @pytest.mark.parametrize(
@@ -61,34 +61,34 @@ def test_bad_rows_are_told_with_their_number(
     tmp_path: Path, changed: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(DataError, match=f"a.parquet: {why}"):
-        list(parquet.rows(written(tmp_path / "a.parquet", changed)))
+        list(step_parquet.read_rows(written(tmp_path / "a.parquet", changed)))
 
 
 def test_answer_and_extras_may_be_left_out(tmp_path: Path) -> None:
     path = written(tmp_path / "a.parquet", {"answer": None, "extras": None})
-    assert [(row.answer, row.extras, row.step) for row in parquet.rows(path)] == [
+    assert [(row.answer, row.extras, row.step) for row in step_parquet.read_rows(path)] == [
         ("", "{}", 0), ("", "{}", 1),
     ]  # fmt: skip
 
 
 def test_a_row_without_a_name_is_called_by_group_and_step(tmp_path: Path) -> None:
     path = written(tmp_path / "a.parquet", {"id": None})
-    assert [row.id for row in parquet.rows(path)] == ["g-0000", "g-0001"]
+    assert [row.id for row in step_parquet.read_rows(path)] == ["g-0000", "g-0001"]
 
 
-@pytest.mark.parametrize("most", [0, parquet._KEPT_BYTES])
+@pytest.mark.parametrize("most", [0, step_parquet._MAX_CACHED_BYTES])
 def test_pictures_are_those_of_their_rows_in_any_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(parquet, "_KEPT_BYTES", most)
+    monkeypatch.setattr(step_parquet, "_MAX_CACHED_BYTES", most)
     n = 50
     held = {name: values[:1] * n for name, values in ROWS.items()}
     path = written(tmp_path / "a.parquet", {**held, "image": [b"%d" % k for k in range(n)]},
                    row_group_size=7)  # fmt: skip
     for k in (*range(n), *range(n)[::-3]):
-        assert parquet.picture(path, k) == b"%d" % k
+        assert step_parquet.read_picture(path, k) == b"%d" % k
     written(path, {**held, "image": [b"x%d" % k for k in range(n)]}, row_group_size=7)
-    assert parquet.picture(path, 1) == b"x1", "a file that changed is read again"
+    assert step_parquet.read_picture(path, 1) == b"x1", "a file that changed is read again"
 
 
 def test_other_types_are_told(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_other_types_are_told(tmp_path: Path) -> None:
         pa.table({**ROWS, "answer": ["", ""], "step": ["0", "1"], "action": [[1], [2]]}), path
     )
     with pytest.raises(DataError, match="step is string, action is list"):
-        list(parquet.rows(path))
+        list(step_parquet.read_rows(path))
 
 
 def test_a_text_that_is_not_utf8_is_told(tmp_path: Path) -> None:
@@ -105,22 +105,22 @@ def test_a_text_that_is_not_utf8_is_told(tmp_path: Path) -> None:
     data = path.read_bytes()
     path.write_bytes(data.replace(b"go", b"\xff\xfe"))
     with pytest.raises(DataError, match="cannot read as Parquet"):
-        list(parquet.rows(path))
+        list(step_parquet.read_rows(path))
 
 
 def test_a_row_group_beyond_the_limits_is_not_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A few kB may stand for millions of rows of the same."""
-    monkeypatch.setattr(parquet, "MOST_ROWS", 1000)
-    n = parquet.MOST_ROWS + 1
+    monkeypatch.setattr(step_parquet, "MAX_ROW_GROUP_VALUES", 1000)
+    n = step_parquet.MAX_ROW_GROUP_VALUES + 1
     path = written(
         tmp_path / "a.parquet",
         {name: pa.array(values[:1] * n, TYPES.field(name).type) for name, values in ROWS.items()},
         row_group_size=n,
     )
     with pytest.raises(DataError, match="row group 0 is too large"):
-        next(parquet.rows(path))
+        next(step_parquet.read_rows(path))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
@@ -134,8 +134,8 @@ def test_changed_bytes_and_cuts_do_no_more_than_be_refused(
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(whole[: data.draw(st.integers(0, len(whole)))])
     with suppress(DataError):
-        list(parquet.rows(path))
-        parquet.picture(path, 0)
+        list(step_parquet.read_rows(path))
+        step_parquet.read_picture(path, 0)
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
     for name in ("pipe", "nothing", "empty", "."):
         with pytest.raises(DataError):
-            list(parquet.rows(tmp_path / name))
+            list(step_parquet.read_rows(tmp_path / name))
 
 
 def test_a_text_that_rows_repeat_is_held_once(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_text_that_rows_repeat_is_held_once(tmp_path: Path) -> None:
     n = 3000
     held = {name: values[:1] * n for name, values in ROWS.items()}
     held |= {"text": ["go" * 500, None, "stop"] * 1000, "extras": ["{}", '{"a": 1}'] * 1500}
-    found = list(parquet.rows(written(tmp_path / "a.parquet", held)))
+    found = list(step_parquet.read_rows(written(tmp_path / "a.parquet", held)))
     assert [row.text for row in found] == [text or "" for text in held["text"]]
     assert [row.extras for row in found] == held["extras"]
     for name in ("text", "group", "extras"):
@@ -162,9 +162,9 @@ def test_a_text_that_rows_repeat_is_held_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "most", "why"),
     [
-        ("MOST_TEXT", 9, "a text of more than 9 bytes as text"),
-        ("MOST_TEXTS", 200, "texts of more than 0 MB; write several files"),
-        ("MOST_VALUES", 39, "more than 39 values in a column; write more files"),
+        ("MAX_TEXT_BYTES", 9, "a text of more than 9 bytes as text"),
+        ("MAX_FILE_TEXT_CHARS", 200, "texts of more than 0 MB; write several files"),
+        ("MAX_FILE_VALUES", 39, "more than 39 values in a column; write more files"),
     ],
 )
 def test_what_a_file_may_hold_is_bounded(
@@ -173,10 +173,10 @@ def test_what_a_file_may_hold_is_bounded(
     held = {name: values[:1] * 20 for name, values in ROWS.items()}
     path = written(tmp_path / "a.parquet", held | {"text": [f"text {k:05}" for k in range(20)]},
                    row_group_size=5)  # fmt: skip
-    assert len(list(parquet.rows(path))) == 20
-    monkeypatch.setattr(parquet, limit, most)
+    assert len(list(step_parquet.read_rows(path))) == 20
+    monkeypatch.setattr(step_parquet, limit, most)
     with pytest.raises(DataError, match=why):
-        list(parquet.rows(path))
+        list(step_parquet.read_rows(path))
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -195,5 +195,5 @@ def test_how_a_column_is_laid_out_makes_no_difference(tmp_path: Path, kept: bool
         table = table.set_column(at, name, pa.array(table.column(name).to_pylist(), kind))
     pq.write_table(table, tmp_path / "b.parquet", store_schema=kept)
     other = tmp_path / "b.parquet"
-    assert list(parquet.rows(other)) == list(parquet.rows(plain))
-    assert [parquet.picture(other, k) for k in range(2)] == [b"x", b""]
+    assert list(step_parquet.read_rows(other)) == list(step_parquet.read_rows(plain))
+    assert [step_parquet.read_picture(other, k) for k in range(2)] == [b"x", b""]

@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.suites.multinet.openx.written import crc32c, framed, masked
 
-from toolmark.errors import DataError
-from toolmark.suites.multinet.openx import record
+from toolmark.core.errors import DataError
+from toolmark.suites.multinet.openx import tfrecord
 
 quick = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 
 
 def test_the_checksum_is_the_published_one() -> None:
     assert crc32c(b"123456789") == 0xE3069283  # the check value of CRC-32C
-    assert record.masked(b"123456789") == masked(b"123456789")
+    assert tfrecord.masked_crc32c(b"123456789") == masked(b"123456789")
 
 
 @quick
@@ -27,9 +27,9 @@ def test_the_checksum_is_the_published_one() -> None:
 def test_what_was_written_is_read_whole_and_by_offset(tmp_path: Path, datas: list[bytes]) -> None:
     path = tmp_path / "records"
     path.write_bytes(b"".join(map(framed, datas)))
-    found = list(record.records(path))
+    found = list(tfrecord.read_records(path))
     assert [data for _, data in found] == datas
-    assert all(record.record(path, offset) == data for offset, data in found)
+    assert all(tfrecord.read_record(path, offset) == data for offset, data in found)
 
 
 @quick
@@ -42,29 +42,29 @@ def test_no_changed_bit_and_no_cut_goes_unseen(tmp_path: Path, data: st.DataObje
     second = len(framed(b"first"))
     path.write_bytes(changed)
     with pytest.raises(DataError, match=f"records: byte {second if at >= second else 0}: "):
-        list(record.records(path))
+        list(tfrecord.read_records(path))
     path.write_bytes(whole[:at])
     if at in (0, second):
-        assert len(list(record.records(path))) == (at == second)
+        assert len(list(tfrecord.read_records(path))) == (at == second)
     else:
         with pytest.raises(DataError, match="ends within a record"):
-            list(record.records(path))
+            list(tfrecord.read_records(path))
 
 
 def test_a_length_that_lies_takes_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "records"
-    for length in (2**63, record.MOST_BYTES + 1, record.MOST_BYTES):
+    for length in (2**63, tfrecord.MAX_RECORD_BYTES + 1, tfrecord.MAX_RECORD_BYTES):
         head = struct.pack("<Q", length)
         path.write_bytes(head + masked(head) + b"few")
         with pytest.raises(DataError, match=r"at most|ends within"):
-            list(record.records(path))
+            list(tfrecord.read_records(path))
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "nothing", "."):
         with pytest.raises(DataError, match=r"not a file|cannot read"):
-            list(record.records(tmp_path / name))
+            list(tfrecord.read_records(tmp_path / name))
     (tmp_path / "short").write_bytes(framed(b"one"))
     with pytest.raises(DataError, match="ends within"):
-        record.record(tmp_path / "short", 10**6)
+        tfrecord.read_record(tmp_path / "short", 10**6)

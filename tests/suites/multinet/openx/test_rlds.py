@@ -20,21 +20,21 @@ from tests.suites.multinet.openx.written import (
     tensor,
 )
 
-from toolmark.errors import DataError
-from toolmark.suites.multinet.openx.rlds import Rlds, opened
+from toolmark.core.errors import DataError
+from toolmark.suites.multinet.openx.rlds import RldsData, open_rlds
 
 FILE = "robots-train.tfrecord-00000-of-00001"
 
 
-def one(folder: Path, step: dict[str, Any] | None = None, **changed: Any) -> Rlds:
+def one(folder: Path, step: dict[str, Any] | None = None, **changed: Any) -> RldsData:
     """A folder of one episode."""
     rlds(folder, {"train": [[{**drive(1), **changed}]]}, step or STEP)
-    return opened(folder, folder)
+    return open_rlds(folder, folder)
 
 
-def read(data: Rlds) -> list[Any]:
+def read(data: RldsData) -> list[Any]:
     return [episode for files in data.about.parts.values() for file in files
-            for episode in data.episodes(file)]  # fmt: skip
+            for episode in data.iterate_episodes(file)]  # fmt: skip
 
 
 def test_members_of_the_action_are_floats_sorted_and_flattened(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_members_of_the_action_are_floats_sorted_and_flattened(tmp_path: Path) -
         "steps/language_instruction": [b"go", b"stop"],
     }
     rlds(tmp_path, {"train": [[made]]}, {**STEP, "action": action})
-    data = opened(tmp_path, tmp_path)
+    data = open_rlds(tmp_path, tmp_path)
     assert data.about.members == (("base", 1), ("world", 2))
     assert data.about.dropped == ("end", "gripper")
     (episode,) = read(data)
@@ -70,7 +70,7 @@ def test_the_first_picture_and_instruction_in_order_count(tmp_path: Path) -> Non
     nothing = one(tmp_path, {"action": tensor(2)})
     (episode,) = read(nothing)
     assert (nothing.image, episode.texts) == ("", [""] * 3)
-    assert nothing.picture(episode.place, 0) == b""
+    assert nothing.read_picture(episode.location, 0) == b""
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_folder_that_says_odd_things_is_told(
     one(tmp_path)
     (tmp_path / file).write_text(text)
     with pytest.raises(DataError, match=why):
-        opened(tmp_path, tmp_path)
+        open_rlds(tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_features_nested_without_end_are_refused(tmp_path: Path) -> None:
     steps = members(steps={"sequence": {"feature": inner}})
     (tmp_path / "features.json").write_text(json.dumps(steps))
     with pytest.raises(DataError, match="nested deeper"):
-        opened(tmp_path, tmp_path)
+        open_rlds(tmp_path, tmp_path)
 
 
 def test_files_that_lead_out_of_the_folder_are_not_read(tmp_path: Path) -> None:
@@ -162,12 +162,12 @@ def test_files_that_lead_out_of_the_folder_are_not_read(tmp_path: Path) -> None:
     os.rename(path, tmp_path / FILE)
     path.symlink_to(tmp_path / FILE)
     with pytest.raises(DataError, match=r"00000-of-00001: leads out of .*here: refused"):
-        opened(tmp_path / "here", tmp_path / "here")
-    assert read(opened(tmp_path / "here", tmp_path)), "the folder that the user named holds it"
+        open_rlds(tmp_path / "here", tmp_path / "here")
+    assert read(open_rlds(tmp_path / "here", tmp_path)), "the folder that the user named holds it"
     for name in ("dataset_info.json", "features.json"):
         folder = tmp_path / name.partition(".")[0]
         one(folder)
         os.rename(folder / name, tmp_path / name)
         (folder / name).symlink_to(tmp_path / name)
         with pytest.raises(DataError, match=f"{name}: leads out of"):
-            opened(folder, folder)
+            open_rlds(folder, folder)

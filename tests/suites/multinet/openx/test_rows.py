@@ -26,13 +26,13 @@ from tests.suites.multinet.openx.written import (
     tensor,
 )
 
-from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet import guesses, layout, sample
-from toolmark.suites.multinet.frame import Frame, Motion, Rows, bare
-from toolmark.suites.multinet.openx import export, record, statistics
-from toolmark.suites.multinet.openx import rows as rows_module
-from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES
-from toolmark.suites.multinet.openx.rows import Split, rows
+from toolmark.core.errors import DataError, UsageError
+from toolmark.suites.multinet import baseline_answers, published_layout, row_sampling
+from toolmark.suites.multinet.frame_records import ActionVector, Frame, Rows, partial_frames
+from toolmark.suites.multinet.openx import action_statistics, snapshot_export, tfrecord
+from toolmark.suites.multinet.openx import openx_rows as rows_module
+from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES
+from toolmark.suites.multinet.openx.openx_rows import Split, rows
 
 SPLITS: tuple[Split, Split] = ("train", "test")
 
@@ -41,8 +41,8 @@ def wheeled(folder: Path, split: Split = "test", seed: int = 0, **more: Any) -> 
     return rows(folder, morphology="wheeled", split=split, seed=seed, **more)
 
 
-def motion(frame: Frame) -> Motion:
-    assert isinstance(frame.space, Motion)
+def motion(frame: Frame) -> ActionVector:
+    assert isinstance(frame.space, ActionVector)
     return frame.space
 
 
@@ -56,7 +56,7 @@ def parquet(path: Path, groups: Iterable[int], **changed: Any) -> None:
         for k in groups
         for step in range(3)
     )  # fmt: skip
-    export.write(made, path)
+    snapshot_export.write_rows(made, path)
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_without_a_training_split_each_half_is_told_the_others_range(tmp_path: P
     shown = wheeled(tmp_path)
     assert len(shown) == 15
     assert any("the other half of episodes" in note for note in shown.notes)
-    half = guesses.halves({frame.group for frame in shown})
+    half = baseline_answers.split_in_halves({frame.group for frame in shown})
     for frame in shown:
         others = np.array([f.truth for f in shown if half[f.group] != half[frame.group]])
         space = motion(frame)
@@ -180,7 +180,7 @@ def test_what_an_episode_is_told_hangs_on_no_number_of_its_own(tmp_path: Path) -
     """The mean of all others would tell its own, and err more than that of all."""
     parquet(tmp_path / "test.parquet", range(6))
     before = {frame.group: frame.space for frame in wheeled(tmp_path)}
-    assert len({space.mean for space in before.values() if isinstance(space, Motion)}) == 2
+    assert len({space.mean for space in before.values() if isinstance(space, ActionVector)}) == 2
     for k in range(6):
         made = [(tmp_path / str(k) / "test.parquet", n) for n in range(6)]
         steps = [{"id": f"e{n}-{step}", "group": f"e{n}", "step": step, "image": None,
@@ -188,7 +188,7 @@ def test_what_an_episode_is_told_hangs_on_no_number_of_its_own(tmp_path: Path) -
                   "action": [99.0, 99.0] if n == k else [n + step / 4, -float(step)]}
                  for _, n in made for step in range(3)]  # fmt: skip
         made[0][0].parent.mkdir()
-        export.write(steps, made[0][0])
+        snapshot_export.write_rows(steps, made[0][0])
         after = {frame.group: frame.space for frame in wheeled(tmp_path / str(k))}
         assert after[f"e{k}"] == before[f"e{k}"]
         assert sum(after[name] != before[name] for name in before) == 3
@@ -210,8 +210,8 @@ def test_a_split_that_is_named_itself_learns_from_train_beside_it(tmp_path: Path
     assert [frame.space for frame in part] == [frame.space for frame in whole]
     assert {frame.group for frame in part} == {"e0", "e1"}
     assert len(wheeled(home / "public", "train")) == 9
-    assert layout.BESIDE in part.notes
-    assert layout.BESIDE not in whole.notes
+    assert published_layout.SIBLING_TRAIN_NOTE in part.notes
+    assert published_layout.SIBLING_TRAIN_NOTE not in whole.notes
     secret = tmp_path / "secret.parquet"
     parquet(secret, [7])
     (home / "train/more.parquet").symlink_to(secret)
@@ -346,20 +346,22 @@ def test_names_of_the_published_set_are_told_only_of_what_may_be_it(tmp_path: Pa
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Where each record begins that is read, as it goes."""
     read: list[int] = []
-    inner = record.record
+    inner = tfrecord.read_record
 
     def heard(path: Path, at: int) -> bytes:
         read.append(at)
         return inner(path, at)
 
-    monkeypatch.setattr(record, "record", heard)
+    monkeypatch.setattr(tfrecord, "read_record", heard)
     return read
 
 
 def test_files_are_read_once_for_all_but_pictures_and_these_record_by_record(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = sample.Drawn(guesses.guessed(wheeled(many), wheeled(many, "train"), 0), None, 0)
+    shown = row_sampling.SampledRows(
+        baseline_answers.add_baseline_answers(wheeled(many), wheeled(many, "train"), 0), None, 0
+    )
     read = counted(monkeypatch)
     frames = list(shown)
     assert not read and all(frame.fields and frame.guesses for frame in frames)
@@ -377,7 +379,7 @@ def test_rows_that_travelled_read_each_episode_once(
     read = counted(monkeypatch)
     assert list(there) == list(here)
     assert len(read) == len(here.episodes)  # type: ignore[attr-defined]
-    assert [replace(frame, fields={}) for frame in here] == list(bare(here))
+    assert [replace(frame, fields={}) for frame in here] == list(partial_frames(here))
 
 
 def test_bad_actions_are_told_all_at_once(tmp_path: Path) -> None:
@@ -473,7 +475,7 @@ def test_what_cannot_be_asked_is_told(tmp_path: Path, many: Path) -> None:
     with pytest.raises(UsageError, match=r"name one of 0\.1\.0, 0\.2\.0"):
         wheeled(tmp_path / "robots")
     (tmp_path / "shards" / "translated_shard_0").mkdir(parents=True)
-    with pytest.raises(DataError, match=r"openx\.export"):
+    with pytest.raises(DataError, match=r"openx\.snapshot_export"):
         wheeled(tmp_path / "shards")
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"no data of multinet-openx here; .*public/\*\.parquet"):
@@ -494,8 +496,8 @@ def test_large_data_are_read_on_all_cores_alike(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = list(wheeled(many))
-    monkeypatch.setattr(rows_module, "_LARGE", 0)
-    rows_module._read.cache_clear()
+    monkeypatch.setattr(rows_module, "_MIN_PARALLEL_BYTES", 0)
+    rows_module._scan_request.cache_clear()
     assert list(wheeled(many)) == alone
 
 
@@ -513,11 +515,11 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
 def test_streamed_statistics_are_those_of_all_together(
     episodes: list[list[tuple[float, float]]],
 ) -> None:
-    ranges = [statistics.of(np.array(each)) for each in episodes]
-    _same(statistics.together(ranges), [step for each in episodes for step in each])
+    ranges = [action_statistics.episode_range(np.array(each)) for each in episodes]
+    _same(action_statistics.combine_ranges(ranges), [step for each in episodes for step in each])
 
 
-def _same(found: statistics.Range, steps: list[tuple[float, float]]) -> None:
+def _same(found: action_statistics.ActionRange, steps: list[tuple[float, float]]) -> None:
     held = np.array(steps)
     assert found.n == len(steps)
     assert found.low.tolist() == held.min(axis=0).tolist()

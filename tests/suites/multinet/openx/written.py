@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image
 
-from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES
+from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES
 
 Values = Sequence[float] | Sequence[bytes] | Sequence[int]
 

@@ -16,18 +16,18 @@ import pytest
 from PIL import Image
 from tests.suites.multinet.overcooked import pickled
 
-from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet.frame import Choice, Frame, Odds
-from toolmark.suites.multinet.overcooked import data, rows
+from toolmark.core.errors import DataError, UsageError
+from toolmark.suites.multinet.frame_records import Choice, Distribution, Frame
+from toolmark.suites.multinet.overcooked import human_games, overcooked_rows
 
 
-def real(split: str = "test") -> tuple[rows.Games, tuple[Frame, ...]]:
+def real(split: str = "test") -> tuple[overcooked_rows.HumanGames, tuple[Frame, ...]]:
     return _real(split)
 
 
 @lru_cache(maxsize=2)
-def _real(split: str) -> tuple[rows.Games, tuple[Frame, ...]]:
-    found = rows.rows(split=split)  # type: ignore[arg-type]
+def _real(split: str) -> tuple[overcooked_rows.HumanGames, tuple[Frame, ...]]:
+    found = overcooked_rows.rows(split=split)  # type: ignore[arg-type]
     return found, tuple(found)
 
 
@@ -59,16 +59,18 @@ def test_games_are_whole_and_in_order() -> None:
 
 
 def test_no_game_is_in_both_splits() -> None:
-    groups = [{frame.group for frame in real(split)[1]} for split in data.SPLITS]
+    groups = [{frame.group for frame in real(split)[1]} for split in human_games.SPLITS]
     assert not groups[0] & groups[1]
 
 
 def test_the_truth_is_what_was_done_in_the_state_that_is_shown() -> None:
     found, _ = real()
     turns = [(0, -1), (0, 1), (1, 0), (-1, 0)]
-    for game in list(found.read().games.values())[::6]:
+    for game in list(found.load_split().games.values())[::6]:
         for step, after in pairwise(game.steps):
-            for player, action in zip(after.now().players, divmod(step.joint, 6), strict=True):
+            for player, action in zip(
+                after.parse_state().players, divmod(step.joint, 6), strict=True
+            ):
                 if action < len(turns):
                     assert player.orientation == turns[action]
 
@@ -89,7 +91,9 @@ def test_people_are_not_told(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     one, other = (
-        data.read(home(tmp_path / name, workerid_num=worker, run="night-shift"), "test").games
+        human_games.read_games(
+            home(tmp_path / name, workerid_num=worker, run="night-shift"), "test"
+        ).games
         for name, worker in (("a", 77_777.0), ("b", 88_888.0))
     )
     assert set(one) != set(other)
@@ -98,30 +102,30 @@ def test_people_are_not_told(tmp_path: Path) -> None:
 
 def test_before_the_first_step_nothing_was_done() -> None:
     _, plain = real()
-    frames = list(rows.rows(history=3))
+    frames = list(overcooked_rows.rows(history=3))
     assert [frame.truth for frame in frames] == [frame.truth for frame in plain]
     assert "history" not in plain[5].fields
     assert frames[0].fields["history"].startswith("none")
     for n in (1, 2, 3, 4, 700):
         lines = frames[n].fields["history"].strip().splitlines()
         before = frames[max(0, n - 3) : n]
-        assert lines == [rows.OPTIONS[int(str(frame.truth))] for frame in before]
+        assert lines == [overcooked_rows.JOINT_ACTIONS[int(str(frame.truth))] for frame in before]
 
 
 def test_modes_ask_the_same_rows_in_two_ways() -> None:
-    first, odd = next(iter(real()[0])), next(iter(rows.rows(mode="probs")))
-    assert isinstance(first.space, Choice) and isinstance(odd.space, Odds)
-    assert first.space.options == odd.space.options == rows.OPTIONS
+    first, odd = next(iter(real()[0])), next(iter(overcooked_rows.rows(mode="probs")))
+    assert isinstance(first.space, Choice) and isinstance(odd.space, Distribution)
+    assert first.space.options == odd.space.options == overcooked_rows.JOINT_ACTIONS
     assert (first.id, first.truth, first.fields) == (odd.id, odd.truth, odd.fields)
-    assert rows.OPTIONS[28] == "player 0 STAY, player 1 STAY"
-    assert rows.OPTIONS[8] == "player 0 SOUTH, player 1 EAST"
+    assert overcooked_rows.JOINT_ACTIONS[28] == "player 0 STAY, player 1 STAY"
+    assert overcooked_rows.JOINT_ACTIONS[8] == "player 0 SOUTH, player 1 EAST"
 
 
 def test_what_cannot_be_asked_is_refused() -> None:
     wrong: dict[str, Any]
     for wrong in ({"mode": "x"}, {"history": -1}, {"pictures": 0}, {"split": "tset"}):
         with pytest.raises(UsageError):
-            rows.rows(**wrong)
+            overcooked_rows.rows(**wrong)
 
 
 def test_rows_travel_light() -> None:
@@ -134,7 +138,7 @@ def test_rows_travel_light() -> None:
 
 def test_what_was_read_is_named() -> None:
     found, _ = real()
-    assert found.hashes[data.PACKAGE.file] == data.PACKAGE.sha256
+    assert found.hashes[human_games.PACKAGE.file] == human_games.PACKAGE.sha256
     path = Path(found.home, "human_data", "clean_test_trials.pickle")
     assert found.hashes[path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -146,7 +150,7 @@ def test_a_picture_is_the_kitchen_tile_by_tile() -> None:
     found, frames = real()
     for layout in {frame.slices["layout"] for frame in frames}:
         frame = next(frame for frame in frames if frame.slices["layout"] == layout)
-        game = found.read().games[frame.group]
+        game = found.load_split().games[frame.group]
         (picture,) = found.pictures(frame.id)
         image = Image.open(BytesIO(picture.data))
         assert picture.mime == Image.MIME[image.format or ""]
@@ -167,7 +171,7 @@ def test_the_same_state_is_the_same_picture_and_another_is_another() -> None:
 
 def test_frames_come_oldest_first() -> None:
     plain, frames = real()
-    found = rows.rows(pictures=3)
+    found = overcooked_rows.rows(pictures=3)
     game = [frame.id for frame in frames[:5]]
     one = [plain.pictures(id)[0] for id in game]
     assert [found.pictures(id) for id in game] == [
@@ -195,8 +199,12 @@ def home(folder: Path, **changed: Any) -> Path:
 
 
 def test_a_game_is_read_as_it_was_written(tmp_path: Path) -> None:
-    split = data.read(home(tmp_path, cur_gameloop=[2.0, 0.0, 1.0], score=[15.0, 5.0, 5.0],
-                           reward=[0.0, 5.0, 0.0]), "test")  # fmt: skip
+    split = human_games.read_games(
+        home(
+            tmp_path, cur_gameloop=[2.0, 0.0, 1.0], score=[15.0, 5.0, 5.0], reward=[0.0, 5.0, 0.0]
+        ),
+        "test",
+    )
     (game,) = split.games.values()
     assert [step.score for step in game.steps] == [0, 5, 15]
     assert {step.joint for step in game.steps} == {29}
@@ -220,11 +228,11 @@ def test_a_game_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_bad_row_is_named(tmp_path: Path, column: str, value: object, why: str) -> None:
     was = pickled.games()[column]
     with pytest.raises(DataError, match=why) as told:
-        data.read(home(tmp_path, **{column: [was[0], value, was[2]]}), "test")
+        human_games.read_games(home(tmp_path, **{column: [was[0], value, was[2]]}), "test")
     assert "clean_test_trials.pickle" in str(told.value)
 
 
 def test_all_bad_rows_are_told_at_once_the_first_by_number(tmp_path: Path) -> None:
     steps = {"steps": 30, "cur_gameloop": list(map(float, range(30)))}
     with pytest.raises(DataError, match=r"row 0: .*row 19: .*; and 10 more"):
-        data.read(home(tmp_path, joint_action="no", **steps), "test")
+        human_games.read_games(home(tmp_path, joint_action="no", **steps), "test")

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from toolmark.suites.multinet.overcooked import data, state
+from toolmark.suites.multinet.overcooked import human_games, kitchen_state
 
-KITCHEN = state.grid("['XXPXX', 'O  2O', 'X1  X', 'XDXSX']")
+KITCHEN = kitchen_state.parse_grid("['XXPXX', 'O  2O', 'X1  X', 'XDXSX']")
 SAID = (
     "{'players': [{'position': [1, 2], 'orientation': [0, -1]}, {'position': [3, 1], 'orientation':"
     " [-1, 0], 'held_object': {'name': 'soup', 'position': [3, 1], 'state': ['onion', 3, 22]}}], "
@@ -18,10 +18,10 @@ SAID = (
 
 
 def test_python_and_json_say_the_same() -> None:
-    whole = state.read(SAID, KITCHEN)
-    assert state.read(json.dumps(translated(SAID)), KITCHEN) == whole
+    whole = kitchen_state.parse_state(SAID, KITCHEN)
+    assert kitchen_state.parse_state(json.dumps(translated(SAID)), KITCHEN) == whole
     quoted = SAID.replace("'order_list': ['onion']", "'order_list': [\"o'nion\"]")
-    assert state.read(quoted, KITCHEN) == whole
+    assert kitchen_state.parse_state(quoted, KITCHEN) == whole
 
 
 def translated(text: str) -> object:
@@ -29,14 +29,19 @@ def translated(text: str) -> object:
 
 
 def test_what_is_where_is_told() -> None:
-    now = state.read(SAID, KITCHEN)
-    assert state.told(KITCHEN, now).splitlines() == [
+    now = kitchen_state.parse_state(SAID, KITCHEN)
+    assert kitchen_state.describe_state(KITCHEN, now).splitlines() == [
         "player 0 (blue hat) at column 1, row 2, faces north, holds nothing",
         "player 1 (green hat) at column 3, row 1, faces west, holds dish with onion soup",
         "dish lies at column 0, row 0",
         "pot at column 2, row 0: onion soup, cooking, 7 of 20 steps",
     ]
-    assert state.plan(KITCHEN, now).splitlines()[:4] == ["XXPXX", "O..1O", "X0..X", "XDXSX"]
+    assert kitchen_state.draw_text_plan(KITCHEN, now).splitlines()[:4] == [
+        "XXPXX",
+        "O..1O",
+        "X0..X",
+        "XDXSX",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -48,8 +53,8 @@ def test_what_is_where_is_told() -> None:
     ],
 )
 def test_a_pot_tells_how_far_it_is(soup: str, told: str) -> None:
-    now = state.read(SAID.replace("'onion', 3, 7", soup), KITCHEN)
-    assert state.told(KITCHEN, now).endswith(told)
+    now = kitchen_state.parse_state(SAID.replace("'onion', 3, 7", soup), KITCHEN)
+    assert kitchen_state.describe_state(KITCHEN, now).endswith(told)
 
 
 @pytest.mark.parametrize(
@@ -78,13 +83,13 @@ def test_a_pot_tells_how_far_it_is(soup: str, told: str) -> None:
 def test_a_state_that_cannot_be_is_refused(was: str, is_: str, why: str) -> None:
     assert was in SAID
     with pytest.raises(ValueError, match=why):
-        state.read(SAID.replace(was, is_, 1), KITCHEN)
+        kitchen_state.parse_state(SAID.replace(was, is_, 1), KITCHEN)
 
 
 @pytest.mark.parametrize("text", ["[]", "['']", "['XX', 'X']", "['Q']", "'XX'", "[1]", "", "['XX'"])
 def test_a_layout_that_cannot_be_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        state.grid(text)
+        kitchen_state.parse_grid(text)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +101,7 @@ def test_a_layout_that_cannot_be_is_refused(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_joint_action_is_six_times_the_first_plus_the_second(said: str, number: int) -> None:
-    assert data.joint(said) == number
+    assert human_games.parse_joint_action(said) == number
 
 
 @pytest.mark.parametrize(
@@ -104,4 +109,4 @@ def test_a_joint_action_is_six_times_the_first_plus_the_second(said: str, number
 )
 def test_what_nobody_can_do_is_no_action(said: str) -> None:
     with pytest.raises(ValueError):
-        data.joint(said)
+        human_games.parse_joint_action(said)

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.suites.multinet.overcooked import pickled as p
 
-from toolmark.errors import DataError
-from toolmark.suites.multinet.overcooked import unpickle
+from toolmark.core.errors import DataError
+from toolmark.suites.multinet.overcooked import safe_unpickling
 
 GOOD = p.table({"a": ["x", "y"], "b": [1.5, 2.5]})
 
@@ -23,7 +23,7 @@ GOOD = p.table({"a": ["x", "y"], "b": [1.5, 2.5]})
 def read(folder: Path, data: bytes, *wanted: str) -> dict[str, list[object]]:
     path = folder / "some.pickle"
     path.write_bytes(data)
-    found = unpickle.table(path, wanted or ("a", "b"))
+    found = safe_unpickling.read_table(path, wanted or ("a", "b"))
     return {name: list(values) for name, values in found.items()}
 
 
@@ -55,7 +55,7 @@ def test_an_attack_is_refused_and_does_not_run(tmp_path: Path, protocol: int) ->
     [
         ("os", "system"), ("builtins", "eval"), ("builtins", "getattr"), ("numpy", "load"),
         ("pandas.core.frame", "DataFrame.to_csv"), ("pandas", "read_pickle"), ("copyreg", "_x"),
-        ("toolmark.suites.multinet.overcooked.unpickle", "_Frame"), ("a" * 10_000, "b"),
+        ("toolmark.suites.multinet.overcooked.safe_unpickling", "_Frame"), ("a" * 10_000, "b"),
     ],
 )  # fmt: skip
 def test_any_other_name_is_refused_and_told(tmp_path: Path, module: str, attribute: str) -> None:
@@ -145,10 +145,10 @@ def test_a_bomb_costs_no_memory(tmp_path: Path, bomb: str) -> None:
 def test_a_file_has_a_size_and_a_number_of_instructions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unpickle, "MAX_STEPS", 100)
+    monkeypatch.setattr(safe_unpickling, "MAX_INSTRUCTIONS", 100)
     with pytest.raises(DataError, match="more than 100 instructions"):
         read(tmp_path, GOOD)
-    monkeypatch.setattr(unpickle, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(safe_unpickling, "MAX_BYTES", 2**20)
     with pytest.raises(DataError, match="more than 1 MiB"):
         read(tmp_path, bytes(2**20 + 1))
 
@@ -192,13 +192,13 @@ def test_a_column_that_lacks_is_named(tmp_path: Path) -> None:
 
 def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none\.pickle"):
-        unpickle.table(tmp_path / "none.pickle", ())
+        safe_unpickling.read_table(tmp_path / "none.pickle", ())
 
 
 def records(folder: Path, data: bytes) -> list[dict[str, object]]:
     path = folder / "some.pickle"
     path.write_bytes(data)
-    return unpickle.records(path)
+    return safe_unpickling.read_records(path)
 
 
 def test_a_row_that_is_named_again_and_again_is_refused(tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 from PIL import Image
 from tests.suites.multinet.openx import written
 
-from toolmark.suites.multinet.held import Held
-from toolmark.suites.multinet.openx import export
-from toolmark.suites.multinet.published.odinw import CLASSES
+from toolmark.suites.multinet.loaded_rows import LoadedRows
+from toolmark.suites.multinet.openx import snapshot_export
+from toolmark.suites.multinet.published.odinw import N_CLASSES_BY_SUBSET
 
 
-def travelled(rows: Held) -> Held:
+def travelled(rows: LoadedRows) -> LoadedRows:
     """Return rows as another process gets them."""
-    held: Held = pickle.loads(pickle.dumps(rows))  # noqa: S301
+    held: LoadedRows = pickle.loads(pickle.dumps(rows))  # noqa: S301
     return held
 
 
@@ -80,7 +80,7 @@ def sqa3d(root: Path, split: str = "public", n: int = 5) -> Path:
 def subset(home: Path, n: int = 4, classes: int | None = None) -> list[dict[str, Any]]:
     """One sub-set of ODinW; ids of its categories are not their places among the classes."""
     name = home.name
-    n_classes = classes or CLASSES.get(name, 3)
+    n_classes = classes or N_CLASSES_BY_SUBSET.get(name, 3)
     kinds = [{"id": 0, "name": "all", "supercategory": "none"}]
     kinds += [{"id": 7 * (n_classes - k), "name": f"kind {k}", "supercategory": "all"}
               for k in range(n_classes)]  # fmt: skip
@@ -123,7 +123,7 @@ def fill(root: Path) -> None:
              "answer": "yes", "action": None, "is_last": True, "extras": "{}"}
             for k in range(4)]  # fmt: skip
     (root / "openx_multi_embodiment/public").mkdir(parents=True)
-    export.write(said, root / "openx_multi_embodiment/public/test.parquet")
+    snapshot_export.write_rows(said, root / "openx_multi_embodiment/public/test.parquet")
     written.rlds(
         root / "openx_wheeled_robot", {"train": [[written.drive(k) for k in range(8)]]},
         written.STEP,

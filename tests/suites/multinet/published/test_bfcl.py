@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.suites.multinet.published import laid
 
-from toolmark import codec
-from toolmark.errors import DataError, UsageError
-from toolmark.suites.bfcl import data
-from toolmark.suites.multinet.held import Held
+from toolmark.core import json_codec
+from toolmark.core.errors import DataError, UsageError
+from toolmark.official_bfcl import official_data
+from toolmark.suites.multinet.loaded_rows import LoadedRows
 from toolmark.suites.multinet.published import bfcl
 
 Rows = list[dict[str, Any]]
@@ -26,7 +26,7 @@ def folder(home: Path, asked: Rows, told: Rows) -> Path:
     return home
 
 
-def read(home: Path | None, split: Any = "test", seed: int = 0, **options: Any) -> Held:
+def read(home: Path | None, split: Any = "test", seed: int = 0, **options: Any) -> LoadedRows:
     return bfcl.rows(home, split=split, seed=seed, **options)
 
 
@@ -61,7 +61,7 @@ def test_nothing_told_hangs_on_the_path(
 
 
 def test_no_official_path_is_told() -> None:
-    root = data.fetch() / "bfcl_eval/data"
+    root = official_data.fetch_wheel() / "bfcl_eval/data"
     lines = (root / "BFCL_v4_multi_turn_base.json").read_text().splitlines()
     paths = {row["id"]: row["path"] for row in map(json.loads, lines)}
     frames = [*read(None, sample="all")]
@@ -72,7 +72,7 @@ def test_no_official_path_is_told() -> None:
         order = [call.partition(".")[2] for call in paths[frame.id]]
         listed = [json.loads(line)["name"] for line in frame.fields["functions"].splitlines()]
         assert len(listed) > len(set(order))
-        codec.encode(frame)
+        json_codec.encode_record(frame)
 
 
 def test_a_fifth_of_the_official_rows_is_asked_by_id() -> None:

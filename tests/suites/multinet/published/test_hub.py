@@ -17,11 +17,11 @@ from tests.suites.multinet.published import fakehub, laid
 from typer.testing import CliRunner
 
 from toolmark.cli.app import app
-from toolmark.cli.ready import DATA
-from toolmark.errors import DataError, UsageError
-from toolmark.plugin import attribute
-from toolmark.suites.multinet.openx.morphology import MORPHOLOGIES
-from toolmark.suites.multinet.published import hub, piqa
+from toolmark.cli.preparation_commands import FETCHERS
+from toolmark.core.errors import DataError, UsageError
+from toolmark.core.user_modules import import_attribute
+from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES
+from toolmark.suites.multinet.published import hub_download, piqa
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def served(monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, Any]]) -> Itera
 def test_piqa_is_kept_in_the_published_layout(
     tmp_path: Path, rows: list[dict[str, Any]], served: list[Any]
 ) -> None:
-    home = hub.piqa(tmp_path)
-    assert home == tmp_path / "multinet/piqa" and hub.piqa(tmp_path) == home
+    home = hub_download.piqa(tmp_path)
+    assert home == tmp_path / "multinet/piqa" and hub_download.piqa(tmp_path) == home
     assert served == [
         ("ybisk/piqa", "refs/convert/parquet"),
         ("ybisk/piqa", {"split": "train", "revision": "abc"}),
@@ -75,7 +75,7 @@ def test_piqa_is_kept_in_the_published_layout(
     test, train = (list(piqa.rows(home, split=split, seed=0)) for split in ("test", "train"))
     assert len(test) == 20 and len(train) == 80
     kept = {frame.fields["goal"]: frame.truth for frame in test}
-    assert kept == {rows[at]["goal"]: rows[at]["label"] for at in piqa.positions(100)}
+    assert kept == {rows[at]["goal"]: rows[at]["label"] for at in piqa.published_positions(100)}
     assert len({frame.id for frame in (*test, *train)}) == 100
     assert list((tmp_path / "multinet").iterdir()) == [home]
 
@@ -83,9 +83,9 @@ def test_piqa_is_kept_in_the_published_layout(
 def test_ids_hang_on_no_order(
     tmp_path: Path, rows: list[dict[str, Any]], served: list[Any]
 ) -> None:
-    one = hub.piqa(tmp_path / "one")
+    one = hub_download.piqa(tmp_path / "one")
     rows.reverse()
-    two = hub.piqa(tmp_path / "two")
+    two = hub_download.piqa(tmp_path / "two")
     held = [
         {f.id: f.fields["goal"] for split in ("test", "train")
          for f in piqa.rows(home, split=split, seed=0)}
@@ -104,11 +104,11 @@ def test_what_is_not_piqa_is_not_kept(
 ) -> None:
     rows[3].update(change)
     with pytest.raises(DataError, match=why):
-        hub.piqa(tmp_path)
+        hub_download.piqa(tmp_path)
     rows[3].update(laid.piqa(4)[3])
     rows.pop()
     with pytest.raises(DataError, match="99 rows; PIQA's training file has 100"):
-        hub.piqa(tmp_path)
+        hub_download.piqa(tmp_path)
     assert not (tmp_path / "multinet").exists()
 
 
@@ -117,7 +117,7 @@ def test_without_the_library_the_next_step_is_told(
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(UsageError, match=r"pip install -e .*\[multinet-hub\]"):
-        hub.piqa(tmp_path)
+        hub_download.piqa(tmp_path)
 
 
 def test_without_the_hub_the_next_step_is_told(
@@ -128,7 +128,7 @@ def test_without_the_hub_the_next_step_is_told(
 
     monkeypatch.setattr(sys.modules["datasets"], "load_dataset", load)
     with pytest.raises(UsageError, match=r"Couldn't reach it\. Try again where .*piqa/public"):
-        hub.piqa(tmp_path)
+        hub_download.piqa(tmp_path)
 
 
 def test_a_local_data_set_is_read_by_the_library(
@@ -136,17 +136,17 @@ def test_a_local_data_set_is_read_by_the_library(
 ) -> None:
     pytest.importorskip("datasets", reason="needs toolmark[multinet-hub]")
     laid.lines(tmp_path / "set/train.jsonl", rows)
-    home = hub.piqa(tmp_path / "home", str(tmp_path / "set"))
+    home = hub_download.piqa(tmp_path / "home", str(tmp_path / "set"))
     found = {f.fields["goal"]: f.truth for f in piqa.rows(home, split="test", seed=0)}
-    assert found == {rows[at]["goal"]: rows[at]["label"] for at in piqa.positions(100)}
+    assert found == {rows[at]["goal"]: rows[at]["label"] for at in piqa.published_positions(100)}
 
 
 FETCH = """
 import sys
 from pathlib import Path
-from toolmark.suites.multinet.published import hub, piqa
+from toolmark.suites.multinet.published import hub_download, piqa
 piqa.N_TRAIN = 100
-hub.piqa(Path(sys.argv[1]))
+hub_download.piqa(Path(sys.argv[1]))
 """
 
 
@@ -155,7 +155,7 @@ def test_the_library_reads_a_hub(tmp_path: Path, rows: list[dict[str, Any]], rea
     pytest.importorskip("datasets", reason="needs toolmark[multinet-hub]")
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
     files = {"plain_text/train/0000.parquet": (tmp_path / "rows.parquet").read_bytes()}
-    with fakehub.serving(hub.PIQA if reached else "some/other", files) as address:
+    with fakehub.serving(hub_download.PIQA_DATASET if reached else "some/other", files) as address:
         own = {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "hf")}
         done = subprocess.run(
             [sys.executable, "-c", FETCH, str(tmp_path / "home")],
@@ -167,19 +167,19 @@ def test_the_library_reads_a_hub(tmp_path: Path, rows: list[dict[str, Any]], rea
     assert done.returncode == 0, done.stderr
     found = piqa.rows(tmp_path / "home/multinet", split="test", seed=0)
     kept = {frame.fields["goal"]: frame.truth for frame in found}
-    assert kept == {rows[at]["goal"]: rows[at]["label"] for at in piqa.positions(100)}
+    assert kept == {rows[at]["goal"]: rows[at]["label"] for at in piqa.published_positions(100)}
 
 
 def test_of_what_stands_on_no_hub_the_place_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    mine = [name for name in DATA if name.startswith("multinet-")]
+    mine = [name for name in FETCHERS if name.startswith("multinet-")]
     assert len(mine) == 7
     for name in mine:
-        get = attribute(DATA[name])
+        get = import_attribute(FETCHERS[name])
         if name in ("multinet-bfcl", "multinet-overcooked"):
-            assert DATA[name] == DATA[name.removeprefix("multinet-")]
+            assert FETCHERS[name] == FETCHERS[name.removeprefix("multinet-")]
             continue
         if name == "multinet-piqa":
-            assert get is hub.piqa
+            assert get is hub_download.piqa
             continue
         with pytest.raises(UsageError, match=rf"{name} stands on no hub.*https://.*DIR"):
             get()

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.suites.multinet.published import laid
 
-from toolmark import codec
-from toolmark.errors import DataError
-from toolmark.suites.multinet.held import Held, order
+from toolmark.core import json_codec
+from toolmark.core.errors import DataError
+from toolmark.suites.multinet.loaded_rows import LoadedRows, natural_sort_key
 from toolmark.suites.multinet.published import bfcl, odinw, piqa, sqa3d
 
 LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
@@ -24,30 +24,30 @@ VALUE = st.recursive(
 )  # fmt: skip
 
 
-def _piqa(home: Path, change: Callable[[Any], None]) -> Held:
+def _piqa(home: Path, change: Callable[[Any], None]) -> LoadedRows:
     rows = laid.piqa(4)
     change(rows)
     laid.lines(home / "x.jsonl", rows)
     return piqa.rows(home, split="test", seed=0)
 
 
-def _sqa3d(home: Path, change: Callable[[Any], None]) -> Held:
+def _sqa3d(home: Path, change: Callable[[Any], None]) -> LoadedRows:
     laid.sqa3d(home)
     path = home / "sqa3d/public/v1_balanced_questions_test_scannetv2.json"
-    held = codec.loads(path.read_text())
+    held = json_codec.parse_json(path.read_text())
     change(held["questions"])
     laid.value(path, held)
     return sqa3d.rows(home, split="test", seed=0)
 
 
-def _odinw(home: Path, change: Callable[[Any], None]) -> Held:
+def _odinw(home: Path, change: Callable[[Any], None]) -> LoadedRows:
     rows = laid.subset(home / "mine")
     change(rows)
     laid.value(home / "mine/object_caption_pairs.json", rows)
     return odinw.rows(home, split="test", seed=0)
 
 
-def _bfcl(home: Path, change: Callable[[Any], None]) -> Held:
+def _bfcl(home: Path, change: Callable[[Any], None]) -> LoadedRows:
     asked, told = laid.bfcl(4)
     change(asked)
     laid.lines(home / "questions.jsonl", asked)
@@ -60,7 +60,7 @@ def _bfcl(home: Path, change: Callable[[Any], None]) -> Held:
 @given(at=st.integers(0, 3), field=st.integers(0, 20), value=VALUE)
 def test_a_row_is_kept_or_told(
     tmp_path_factory: pytest.TempPathFactory,
-    read: Callable[[Path, Callable[[Any], None]], Held],
+    read: Callable[[Path, Callable[[Any], None]], LoadedRows],
     at: int,
     field: int,
     value: Any,
@@ -78,11 +78,11 @@ def test_a_row_is_kept_or_told(
         return
     assert len(held) in (4, 5)
     for frame in held:
-        codec.encode(frame)
+        json_codec.encode_record(frame)
 
 
 @given(st.lists(st.text(max_size=6), max_size=8))
 def test_ids_have_one_order(ids: list[str]) -> None:
-    assert sorted(ids, key=order) == sorted(ids[::-1], key=order)
+    assert sorted(ids, key=natural_sort_key) == sorted(ids[::-1], key=natural_sort_key)
     numbers = [str(k) for k in range(0, 200, 7)]
-    assert sorted(sorted(numbers), key=order) == numbers
+    assert sorted(sorted(numbers), key=natural_sort_key) == numbers

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.suites.multinet.published import laid
 
-from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet.frame import Choice
-from toolmark.suites.multinet.held import Held
+from toolmark.core.errors import DataError, UsageError
+from toolmark.suites.multinet.frame_records import Choice
+from toolmark.suites.multinet.loaded_rows import LoadedRows
 from toolmark.suites.multinet.published import odinw
 
 
-def read(folder: Path, split: Any = "test", **options: Any) -> Held:
+def read(folder: Path, split: Any = "test", **options: Any) -> LoadedRows:
     return odinw.rows(folder, split=split, seed=5, **options)
 
 
@@ -39,8 +39,11 @@ def test_the_truth_is_the_place_among_the_classes(tmp_path: Path) -> None:
 
 
 def test_there_are_24_published_subsets() -> None:
-    assert len(odinw.CLASSES) == 24
-    assert (min(odinw.CLASSES.values()), max(odinw.CLASSES.values())) == (2, 43)
+    assert len(odinw.N_CLASSES_BY_SUBSET) == 24
+    assert (min(odinw.N_CLASSES_BY_SUBSET.values()), max(odinw.N_CLASSES_BY_SUBSET.values())) == (
+        2,
+        43,
+    )
 
 
 def test_order_hangs_on_ids_and_tests_come_first(tmp_path: Path) -> None:
@@ -55,7 +58,7 @@ def test_order_hangs_on_ids_and_tests_come_first(tmp_path: Path) -> None:
 
 
 def test_500_of_a_subset_are_drawn_by_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(odinw, "MOST", 10)
+    monkeypatch.setattr(odinw, "MAX_SUBSET_ROWS", 10)
     home = tmp_path / "BCCD"
     rows = laid.subset(home, n=30)
     drawn = [frame.id for frame in read(tmp_path)]

@@ -17,13 +17,13 @@ from tests.suites.multinet.overcooked import pickled
 from tests.suites.multinet.published import laid
 
 import toolmark as tm
-from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet.frame import Odds, bare
-from toolmark.suites.multinet.guesses import guessed
-from toolmark.suites.multinet.overcooked import unpickle
-from toolmark.suites.multinet.overcooked.rows import OPTIONS
+from toolmark.core.errors import DataError, UsageError
+from toolmark.suites.multinet.baseline_answers import add_baseline_answers
+from toolmark.suites.multinet.frame_records import Distribution, partial_frames
+from toolmark.suites.multinet.overcooked import safe_unpickling
+from toolmark.suites.multinet.overcooked.overcooked_rows import JOINT_ACTIONS
 from toolmark.suites.multinet.published import overcooked
-from toolmark.suites.multinet.sample import Drawn
+from toolmark.suites.multinet.row_sampling import SampledRows
 
 WORKER = "A1B2C3WORKER"
 
@@ -49,7 +49,7 @@ def write(folder: Path, rows: Any, split: str = "public", protocol: int = 4) -> 
     return path
 
 
-def read(folder: Path, split: Any = "test", **more: Any) -> overcooked.Published:
+def read(folder: Path, split: Any = "test", **more: Any) -> overcooked.PublishedGames:
     return overcooked.rows(folder, split=split, **more)
 
 
@@ -63,7 +63,7 @@ def test_rows_are_steps_of_games(tmp_path: Path, protocol: int) -> None:
     frames = list(held)
     assert len(held) == len(frames) == len({frame.id for frame in frames}) == 6
     assert [frame.step for frame in frames] == [0, 1, 2] * 2 and held.clustered
-    assert {frame.truth for frame in frames} == {29} and OPTIONS[29].endswith("INTERACT")
+    assert {frame.truth for frame in frames} == {29} and JOINT_ACTIONS[29].endswith("INTERACT")
     assert frames[0].fields == {
         "layout": "kitchen_0", "time_left": "60 s", "time_elapsed": "0.2 s", "score": "0"
     }  # fmt: skip
@@ -123,9 +123,13 @@ def test_history_and_frames_are_of_the_same_game(tmp_path: Path) -> None:
     write(tmp_path, [row(game, n, action) for game in range(2) for n, action in enumerate(actions)])
     held = read(tmp_path, history=1, pictures=2, mode="probs")
     frames = list(held)
-    assert all(isinstance(frame.space, Odds) for frame in frames)
+    assert all(isinstance(frame.space, Distribution) for frame in frames)
     told = [frame.fields["history"] for frame in frames[3:]]
-    assert told == ["none, this is the first step", f"\n{OPTIONS[4]}", f"\n{OPTIONS[10]}"]
+    assert told == [
+        "none, this is the first step",
+        f"\n{JOINT_ACTIONS[4]}",
+        f"\n{JOINT_ACTIONS[10]}",
+    ]
     shown = [[picture.data for picture in held.pictures(frame.id)] for frame in frames[3:]]
     assert shown == [[laid.png(10)], [laid.png(10), laid.png(11)], [laid.png(11), laid.png(12)]]
 
@@ -149,12 +153,12 @@ def test_rows_travel_without_their_pictures(tmp_path: Path) -> None:
 
 def test_what_is_drawn_is_as_whole_as_all_of_it(tmp_path: Path) -> None:
     write(tmp_path, ROWS)
-    rows = guessed(read(tmp_path, history=1), None, 0)
+    rows = add_baseline_answers(read(tmp_path, history=1), None, 0)
     whole = {frame.id: frame for frame in rows}
-    drawn = list(Drawn(rows, 4, 0))
+    drawn = list(SampledRows(rows, 4, 0))
     assert len(drawn) == 4 and drawn == [whole[frame.id] for frame in drawn]
     assert all(frame.guesses and frame.fields["history"] for frame in drawn)
-    assert [frame.truth for frame in bare(rows)] == [frame.truth for frame in rows]
+    assert [frame.truth for frame in partial_frames(rows)] == [frame.truth for frame in rows]
 
 
 # --- where they lie ---------------------------------------------------------------------
@@ -307,16 +311,16 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path: Path, share: float) -> None
 
 
 def test_what_is_kept_of_a_file_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpickle, "MAX_BYTES", 20_000)
+    monkeypatch.setattr(safe_unpickling, "MAX_BYTES", 20_000)
     long = "x" * 10_000
     write(tmp_path, [row(0, n, state=f"{long}{n}") for n in range(20)])
     assert len(read(tmp_path)) == 20  # long texts stay where they are
     write(tmp_path, [row(0, n, layout=f"{n}{long[:4000]}") for n in range(20)])
     with pytest.raises(DataError, match="beside its long texts"):
         read(tmp_path)
-    monkeypatch.setattr(unpickle, "MAX_STEPS", 10)
+    monkeypatch.setattr(safe_unpickling, "MAX_INSTRUCTIONS", 10)
     with pytest.raises(DataError, match="more than 10 instructions"):
         read(tmp_path)
-    monkeypatch.setattr(unpickle, "MAX_FILE", 1000)
+    monkeypatch.setattr(safe_unpickling, "MAX_FILE_BYTES", 1000)
     with pytest.raises(DataError, match="GiB"):
         read(tmp_path)

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from tests.suites.multinet.published import laid
 
-from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet.frame import Choice, Frame
+from toolmark.core.errors import DataError, UsageError
+from toolmark.suites.multinet.frame_records import Choice, Frame
 from toolmark.suites.multinet.published import piqa
 
 RECORDED = Path(__file__).parents[5] / "shared/data/multinet/recorded_predictions.json"
@@ -102,11 +102,11 @@ def test_the_published_sample_goes_by_position(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random.seed(42)  # as it was published
-    assert piqa.positions(1000) == sorted(random.sample(range(1000), 200))
-    assert len(piqa.positions(piqa.N_TRAIN)) == 3222
+    assert piqa.published_positions(1000) == sorted(random.sample(range(1000), 200))
+    assert len(piqa.published_positions(piqa.N_TRAIN)) == 3222
     monkeypatch.setattr(piqa, "N_TRAIN", 50)
     laid.lines(tmp_path / "x.jsonl", laid.piqa(50))
-    assert ids(tmp_path) == [f"row-{k}" for k in piqa.positions(50)]
+    assert ids(tmp_path) == [f"row-{k}" for k in piqa.published_positions(50)]
     assert len(ids(tmp_path, "train")) == 40 and not set(ids(tmp_path)) & set(
         ids(tmp_path, "train")
     )
@@ -119,7 +119,7 @@ def test_the_published_sample_goes_by_position(
 def test_the_recorded_labels_are_known() -> None:
     recorded = msgspec.json.decode(RECORDED.read_bytes())
     labels = recorded["piqa_gpt5"]["gt_labels"]
-    assert piqa.published(labels) and not piqa.published(labels[::-1])
+    assert piqa.are_published_labels(labels) and not piqa.are_published_labels(labels[::-1])
 
 
 def test_a_folder_of_training_rows_is_the_training_split(tmp_path: Path) -> None:

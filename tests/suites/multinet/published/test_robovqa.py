@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.suites.multinet.published import laid
 
-from toolmark.errors import DataError
-from toolmark.suites.multinet.openx import export
+from toolmark.core.errors import DataError
+from toolmark.suites.multinet.openx import snapshot_export
 from toolmark.suites.multinet.published import robovqa
 
 
@@ -26,7 +26,7 @@ def step(episode: int, at: int, text: str, answer: str = "yes", **more: Any) -> 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    assert export.write(rows, path) == len(rows)
+    assert snapshot_export.write_rows(rows, path) == len(rows)
     return path
 
 
@@ -76,7 +76,7 @@ def test_files_named_for_a_split_are_of_that(tmp_path: Path) -> None:
 
 @given(st.text())
 def test_no_word_of_a_question_is_lost(text: str) -> None:
-    context, question = robovqa.parted(text)
+    context, question = robovqa.split_question(text)
     assert "".join((context, question)).replace(" ", "") in text.replace("Q:", "", 1).replace(
         " ", ""
     )
@@ -122,7 +122,7 @@ def test_a_picture_that_lacks_is_told_when_it_is_asked(tmp_path: Path) -> None:
 
 
 def test_snapshots_are_sent_to_the_export(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"openx\.export SNAPSHOT"):
+    with pytest.raises(DataError, match=r"openx\.snapshot_export SNAPSHOT"):
         robovqa.rows(tmp_path, split="test", seed=0)
     assert len(robovqa.rows(tmp_path, split="train", seed=0)) == 0
     real = write(tmp_path / "elsewhere/x.parquet", ROWS)

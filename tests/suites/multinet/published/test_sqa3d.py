@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.suites.multinet.published import laid
 
-from toolmark.errors import DataError
-from toolmark.suites.multinet.held import Held
+from toolmark.core.errors import DataError
+from toolmark.suites.multinet.loaded_rows import LoadedRows
 from toolmark.suites.multinet.published import sqa3d
 
 
-def read(folder: Path, split: Any = "test") -> Held:
+def read(folder: Path, split: Any = "test") -> LoadedRows:
     return sqa3d.rows(folder, split=split, seed=0)
 
 
@@ -42,15 +42,22 @@ def test_rows_are_joined_by_id_and_grouped_by_scene(tmp_path: Path) -> None:
 
 
 def test_types_are_what_the_data_say_else_the_first_word() -> None:
-    assert sqa3d.kind("Which door is open?", "Where") == "where"
+    assert sqa3d.question_type("Which door is open?", "Where") == "where"
     said = ("Which door?", "what's up?", "What, now?", "", "Is it?", "how?")
-    assert [sqa3d.kind(x, "N/A") for x in said] == ["which", "other", "what", "other", "is", "how"]
+    assert [sqa3d.question_type(x, "N/A") for x in said] == [
+        "which",
+        "other",
+        "what",
+        "other",
+        "is",
+        "how",
+    ]
 
 
 def test_scenes_are_named_by_their_pictures() -> None:
     names = ("scene0015_00_vh_clean_2_top_down.png", "scene0015_00.png", "scene0015_00_x_y.png")
-    assert {sqa3d.scene_of(name) for name in names} == {"scene0015_00"}
-    assert sqa3d.scene_of("room.png") == "room"
+    assert {sqa3d.scene_id_of_picture(name) for name in names} == {"scene0015_00"}
+    assert sqa3d.scene_id_of_picture("room.png") == "room"
 
 
 def test_a_question_without_its_picture_is_told_when_it_is_asked(tmp_path: Path) -> None:

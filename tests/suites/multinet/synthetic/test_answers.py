@@ -11,17 +11,18 @@ from math import pi
 import numpy as np
 from PIL import Image
 
-from toolmark.suites.multinet.frame import Choice, Frame
+from toolmark.suites.multinet.frame_records import Choice, Frame
 from toolmark.suites.multinet.published import odinw as published
 from toolmark.suites.multinet.synthetic import (
-    crops,
+    crop_drawing,
     odinw,
     piqa,
     robovqa,
     sqa3d,
+    tabletop_scene,
 )
-from toolmark.suites.multinet.synthetic.matter import CONTRASTS
-from toolmark.suites.multinet.synthetic.room import FIXED, Room, Thing
+from toolmark.suites.multinet.synthetic.physical_contrasts import CONTRASTS
+from toolmark.suites.multinet.synthetic.room_layout import WALL_OPENINGS, FurnishedRoom, RoomThing
 
 # --- piqa -------------------------------------------------------------------------------
 
@@ -67,20 +68,23 @@ def test_no_row_of_piqa_comes_twice_and_no_goal_names_a_thing() -> None:
     frames = [*piqa.rows(n=6_912, split="test", seed=3)]
     assert len({(frame.fields["goal"], frame.space) for frame in frames}) == len(frames)
     for contrast in CONTRASTS:
-        assert len({*contrast.having, *contrast.lacking}) == 12
-        for thing in (*contrast.having, *contrast.lacking):
+        assert len({*contrast.things_with, *contrast.things_without}) == 12
+        for thing in (*contrast.things_with, *contrast.things_without):
             noun = thing.split()[-1]
-            assert noun not in f"{contrast.need} {contrast.forbid}".split(), (contrast.name, thing)
+            assert noun not in f"{contrast.goal} {contrast.opposite_goal}".split(), (
+                contrast.name,
+                thing,
+            )
 
 
 # --- sqa3d ------------------------------------------------------------------------------
 
 
-def _seen(room: Room, told: str) -> tuple[complex, complex]:
+def _seen(room: FurnishedRoom, told: str) -> tuple[complex, complex]:
     """Return where the middle before a thing is, and the way that is faced, as complex numbers."""
     found = re.fullmatch(r"I am standing right in front of the (\w+), facing the (\w+)\.", told)
     assert found
-    at, to = (room.one(kind) for kind in found.groups())
+    at, to = (room.only_thing(kind) for kind in found.groups())
     into = (1j, -1, -1j, 1)[at.back]
     depth = at.high if at.back % 2 == 0 else at.wide
     spot = complex(at.x, at.y) + into * (depth / 2 + 42)
@@ -88,30 +92,30 @@ def _seen(room: Room, told: str) -> tuple[complex, complex]:
     return spot, ahead / abs(ahead)
 
 
-def _side(thing: Thing, spot: complex, ahead: complex) -> str:
+def _side(thing: RoomThing, spot: complex, ahead: complex) -> str:
     there = (complex(thing.x, thing.y) - spot) / ahead
     turn = phase(there) * 180 / pi
     return ("front", "right", "behind", "left")[round(turn / 90) % 4]
 
 
-def _again(room: Room, frame: Frame) -> str | None:
+def _again(room: FurnishedRoom, frame: Frame) -> str | None:
     """Return the answer to a question about where things are, None for another."""
     spot, ahead = _seen(room, frame.fields["situation"])
     asked = frame.fields["question"]
     words = {"in front of me": "front", "to my right": "right", "to my left": "left",
              "behind me": "behind"}  # fmt: skip
     if found := re.fullmatch(r"Is the (\w+) (to my right|to my left|behind me)\?", asked):
-        there = _side(room.one(found[1]), spot, ahead) == words[found[2]]
+        there = _side(room.only_thing(found[1]), spot, ahead) == words[found[2]]
         return "yes" if there else "no"
     if found := re.match(r"In which direction is the (\w+)", asked):
-        return _side(room.one(found[1]), spot, ahead)
+        return _side(room.only_thing(found[1]), spot, ahead)
     if found := re.match(r"Which way should I turn to face the (\w+)", asked):
-        side = _side(room.one(found[1]), spot, ahead)
+        side = _side(room.only_thing(found[1]), spot, ahead)
         return "around" if side == "behind" else side
     if found := re.match(r"Can I look at the (\w+)", asked):
-        return "yes" if _side(room.one(found[1]), spot, ahead) == "front" else "no"
+        return "yes" if _side(room.only_thing(found[1]), spot, ahead) == "front" else "no"
     if found := re.fullmatch(r"How many (\w+)s are (.*), as a word\?", asked):
-        things = room.all(found[1])
+        things = room.things_of_kind(found[1])
         if "side" in found[2]:
             sign = 1 if "right" in found[2] else -1
             things = [t for t in things
@@ -119,15 +123,17 @@ def _again(room: Room, frame: Frame) -> str | None:
         return ("zero", "one", "two", "three", "four")[len(things)]
     if found := re.match(r"(?:Is|Which is closer to me,) the (\w+) (?:closer.*the|or the) (\w+)\?",
                          asked):  # fmt: skip
-        one, two = (room.one(found[k]).away(spot.real, spot.imag) for k in (1, 2))
+        one, two = (
+            room.only_thing(found[k]).distance_to_edge(spot.real, spot.imag) for k in (1, 2)
+        )
         if asked.startswith("Is"):
             return "yes" if one < two else "no"
         return found[1] if one < two else found[2]
     if found := re.fullmatch(r"What is the nearest thing (.*)\?", asked):
         beside = [t for t in room.things if _side(t, spot, ahead) == words[found[1]]]
-        at = room.one(frame.fields["situation"].split("front of the ")[1].split(",")[0])
+        at = room.only_thing(frame.fields["situation"].split("front of the ")[1].split(",")[0])
         return min((t for t in beside if t is not at),
-                   key=lambda t: t.away(spot.real, spot.imag)).kind  # fmt: skip
+                   key=lambda t: t.distance_to_edge(spot.real, spot.imag)).kind  # fmt: skip
     return None
 
 
@@ -135,12 +141,14 @@ def test_answers_about_rooms_hold_from_the_middle_before_the_thing() -> None:
     rows = sqa3d.rows(n=480, split="test", seed=4)
     judged = Counter[str]()
     for number, frame in enumerate(rows):
-        spot, _ = rows.asked(number // len(sqa3d.TYPES))[number % len(sqa3d.TYPES)]
+        spot, _ = rows.room_questions(number // len(sqa3d.QUESTION_TYPES))[
+            number % len(sqa3d.QUESTION_TYPES)
+        ]
         answer = _again(spot.room, frame)
         if answer is not None:
             assert answer == frame.truth, frame
             judged[frame.slices["type"]] += 1
-    assert set(judged) == set(sqa3d.TYPES) and judged.total() > 400
+    assert set(judged) == set(sqa3d.QUESTION_TYPES) and judged.total() > 400
 
 
 def test_a_free_way_meets_nothing_and_a_blocked_one_something() -> None:
@@ -149,16 +157,20 @@ def test_a_free_way_meets_nothing_and_a_blocked_one_something() -> None:
     for number, frame in enumerate(rows):
         if not (found := re.match(r"Can I walk straight to the (\w+)", frame.fields["question"])):
             continue
-        spot, _ = rows.asked(number // len(sqa3d.TYPES))[number % len(sqa3d.TYPES)]
+        spot, _ = rows.room_questions(number // len(sqa3d.QUESTION_TYPES))[
+            number % len(sqa3d.QUESTION_TYPES)
+        ]
         here, ahead = _seen(spot.room, frame.fields["situation"])
-        goal = spot.room.one(found[1])
+        goal = spot.room.only_thing(found[1])
         met = ""
         for step in range(800):
             at = here + ahead * step
-            if goal.away(at.real, at.imag) == 0:
+            if goal.distance_to_edge(at.real, at.imag) == 0:
                 break
-            others = (t for t in spot.room.things if t is not goal and t.kind not in FIXED)
-            met = met or next((t.kind for t in others if t.away(at.real, at.imag) < 9), "")
+            others = (t for t in spot.room.things if t is not goal and t.kind not in WALL_OPENINGS)
+            met = met or next(
+                (t.kind for t in others if t.distance_to_edge(at.real, at.imag) < 9), ""
+            )
         assert bool(met) == (frame.truth == "no"), frame
         judged[frame.truth] += 1
     assert min(judged["yes"], judged["no"]) > 10
@@ -167,10 +179,10 @@ def test_a_free_way_meets_nothing_and_a_blocked_one_something() -> None:
 def test_things_in_a_room_do_not_overlap() -> None:
     rows = sqa3d.rows(n=120, split="train", seed=6)
     for scene in range(20):
-        room = rows.asked(scene)[0][0].room
+        room = rows.room_questions(scene)[0][0].room
         things = room.things
-        assert all(a.apart(b) > 0 for k, a in enumerate(things) for b in things[:k])
-        assert all(0 <= t.x <= room.wide or t.kind in FIXED for t in things)
+        assert all(a.gap_to(b) > 0 for k, a in enumerate(things) for b in things[:k])
+        assert all(0 <= t.x <= room.wide or t.kind in WALL_OPENINGS for t in things)
 
 
 # --- robovqa ----------------------------------------------------------------------------
@@ -179,7 +191,7 @@ def test_things_in_a_room_do_not_overlap() -> None:
 def test_answers_about_the_table_follow_from_what_lies_where() -> None:
     rows = robovqa.rows(n=600, split="test", seed=7)
     for number, frame in enumerate(rows):
-        step = robovqa._episode(rows.seed, frame.group)[number % robovqa.STEPS]
+        step = robovqa._draw_episode(rows.seed, frame.group)[number % robovqa.N_EPISODE_ROWS]
         lies = dict(zip(step.after.things, step.after.lies, strict=True))
         moves = re.findall(r"\d\. (put the ([\w ]+?) in the (\w+))", frame.fields["context"])
         open_ = [words for words, thing, place in moves if lies[thing] != place]
@@ -199,7 +211,7 @@ def test_answers_about_the_table_follow_from_what_lies_where() -> None:
         assert len(rows.pictures(frame.id)) == (2 if step.before else 1) if number < 12 else True
 
 
-def _gone(table: robovqa.Table) -> list[int]:
+def _gone(table: tabletop_scene.TabletopScene) -> list[int]:
     """Return how far each thing has come: 0 as at the start, 1 beside its place, 2 in it."""
     return [2 - lie.startswith("~") if lie else 0 for lie in table.lies]
 
@@ -207,7 +219,7 @@ def _gone(table: robovqa.Table) -> list[int]:
 def test_a_try_moves_one_thing_in_its_turn_and_time_goes_on() -> None:
     rows = robovqa.rows(n=500, split="train", seed=8)
     for episode in range(100):
-        steps = robovqa._episode(rows.seed, rows.episode(episode))
+        steps = robovqa._draw_episode(rows.seed, rows.episode_id(episode))
         after = [_gone(step.after) for step in steps]
         assert all(gone == sorted(gone, reverse=True) and gone.count(1) < 2 for gone in after)
         assert after == sorted(after) and not any(gone[-1] for gone in after)
@@ -224,9 +236,11 @@ def test_a_try_moves_one_thing_in_its_turn_and_time_goes_on() -> None:
 
 
 def test_sub_sets_have_numbers_of_classes_that_the_published_ones_have() -> None:
-    assert {len(names) for names in odinw.SUBSETS.values()} <= {*published.CLASSES.values()}
-    assert all(len({*names}) == len(names) for names in odinw.SUBSETS.values())
-    assert not {*odinw.SUBSETS} & {*published.CLASSES}
+    assert {len(names) for names in odinw.CLASSES_BY_SUBSET.values()} <= {
+        *published.N_CLASSES_BY_SUBSET.values()
+    }
+    assert all(len({*names}) == len(names) for names in odinw.CLASSES_BY_SUBSET.values())
+    assert not {*odinw.CLASSES_BY_SUBSET} & {*published.N_CLASSES_BY_SUBSET}
 
 
 def test_every_class_comes_once_before_one_comes_again() -> None:
@@ -237,7 +251,7 @@ def test_every_class_comes_once_before_one_comes_again() -> None:
 
 def test_an_id_is_one_question_whichever_sub_sets_are_asked() -> None:
     """Whatever is chosen beside it, and however many rows: the same classes, truth and picture."""
-    ways = ((*odinw.SUBSETS,), ("DiceFaces",), ("Pennants", "DiceFaces", "BloodSmears"))
+    ways = ((*odinw.CLASSES_BY_SUBSET,), ("DiceFaces",), ("Pennants", "DiceFaces", "BloodSmears"))
     seen: dict[str, tuple[Frame, object]] = {}
     for subset in ways:
         rows = odinw.rows(n=2 * len(subset), split="test", seed=10, subset=subset)
@@ -249,9 +263,11 @@ def test_an_id_is_one_question_whichever_sub_sets_are_asked() -> None:
 
 def test_classes_look_different_and_all_can_be_drawn() -> None:
     rows = odinw.rows(n=1, split="test", seed=10)
-    for subset, kinds in odinw.SUBSETS.items():
+    for subset, kinds in odinw.CLASSES_BY_SUBSET.items():
         shown = {
-            crops.drawn(subset, kind, rows.rng("ground", 0), rows.rng("crop", 0)).tobytes()
+            crop_drawing.draw_crop(
+                subset, kind, rows.make_rng("ground", 0), rows.make_rng("crop", 0)
+            ).tobytes()
             for kind in kinds
         }
         assert len(shown) == len(kinds), subset

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from toolmark.errors import DataError, UsageError
-from toolmark.suites.multinet.frame import Frame, Words
+from toolmark.core.errors import DataError, UsageError
+from toolmark.suites.multinet.frame_records import Frame, FreeText
 from toolmark.suites.multinet.synthetic import odinw, openx, overcooked, piqa, robovqa, sqa3d
-from toolmark.suites.multinet.synthetic.motion import EPISODES
-from toolmark.suites.multinet.synthetic.stand import Split, Stand
+from toolmark.suites.multinet.synthetic.robot_simulation import SIMULATORS
+from toolmark.suites.multinet.synthetic.synthetic_rows import Split, SyntheticRows
 
-Make = Callable[..., Stand]
+Make = Callable[..., SyntheticRows]
 SETS: dict[str, Make] = {
     "piqa": piqa.rows,
     "sqa3d": sqa3d.rows,
@@ -31,7 +31,7 @@ SETS: dict[str, Make] = {
     "odinw": odinw.rows,
     "overcooked": partial(overcooked.rows, history=2),
     "overcooked-probs": partial(overcooked.rows, mode="probs", pictures=3),
-    **{f"openx-{name}": partial(openx.rows, morphology=name, history=2) for name in EPISODES},
+    **{f"openx-{name}": partial(openx.rows, morphology=name, history=2) for name in SIMULATORS},
 }
 ROBOVQA = {"success": 1 / 2, "possible": 1 / 2, "next": 1 / 4, "past": 1 / 6}
 """By type, how often one is right by chance who knows the list of three moves and no picture."""
@@ -84,7 +84,13 @@ def test_pictures_can_be_read_and_are_bounded(make: Make) -> None:
             with Image.open(io.BytesIO(picture.data)) as image:
                 assert (image.format, picture.mime, image.mode) == ("PNG", "image/png", "RGB")
                 assert min(image.size) >= 48 and max(image.size) <= 800
-    for wrong in ("", "x", f"{rows.stem}-000040", f"{rows.stem}-7", next(iter(rows)).group):
+    for wrong in (
+        "",
+        "x",
+        f"{rows.id_prefix}-000040",
+        f"{rows.id_prefix}-7",
+        next(iter(rows)).group,
+    ):
         with pytest.raises(DataError, match="no row"):
             rows.pictures(wrong)
 
@@ -216,7 +222,7 @@ def test_no_rule_about_names_and_pictures_tells_of_a_robots_table() -> None:
     rows = robovqa.rows(n=5_000, split="test", seed=31)
     cells: dict[str, dict[object, Counter[str]]] = {kind: {} for kind in ROBOVQA}
     for number, frame in enumerate(rows):
-        step = robovqa._episode(rows.seed, frame.group)[number % robovqa.STEPS]
+        step = robovqa._draw_episode(rows.seed, frame.group)[number % robovqa.N_EPISODE_ROWS]
         named = re.findall(r"put the (\w+) (\w+) in", frame.fields["context"])
         asked = re.search(r"(\w+) (\w+) to pick", frame.fields["question"])
         known = [name in each for name, each in zip(asked.groups(), zip(*named, strict=True),
@@ -244,5 +250,5 @@ def test_no_constant_answer_is_often_right(make: Make) -> None:
 def test_answers_in_words_are_short_and_lower_case() -> None:
     for make in (sqa3d.rows, robovqa.rows):
         for frame in make(n=120, split="test", seed=9):
-            assert isinstance(frame.space, Words) and isinstance(frame.truth, str)
+            assert isinstance(frame.space, FreeText) and isinstance(frame.truth, str)
             assert frame.truth == frame.truth.lower() and 0 < len(frame.truth.split()) <= 8

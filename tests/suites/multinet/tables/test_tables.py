@@ -16,16 +16,22 @@ from tests.suites.multinet import scores as hand
 from tests.suites.multinet import shown
 from tests.suites.multinet.scores import cells, titled
 
-from toolmark.report import page
-from toolmark.score import brier, control, similarity, turns
-from toolmark.score.spread import READINGS
-from toolmark.stats import figures
-from toolmark.stats.columns import Columns, columns
-from toolmark.suites.multinet import making
-from toolmark.suites.multinet.frame import Choice, Form
-from toolmark.suites.multinet.suite import SCORER
-from toolmark.suites.multinet.tables import choices, measure, odds, texts, vectors
-from toolmark.types import Chart, Reply, Score, Table
+from toolmark.core.records import Chart, Reply, Score, Table
+from toolmark.reports import html_report
+from toolmark.scoring import action_errors, brier_errors, conversation_matching, text_similarity
+from toolmark.scoring.error_statistics import GRADING_RULES
+from toolmark.statistics import number_format
+from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.suites.multinet import task_making
+from toolmark.suites.multinet.frame_records import Choice, Form
+from toolmark.suites.multinet.multinet_suites import SCORER
+from toolmark.suites.multinet.tables import (
+    choice_tables,
+    probability_tables,
+    score_columns,
+    text_and_call_tables,
+    vector_tables,
+)
 
 BOTH: tuple[Form, ...] = ("text", "tool")
 FAMILIES = ("piqa", "odinw", "overcooked", "odds", "sqa3d", "bfcl", "openx")
@@ -68,7 +74,7 @@ def test_cells_and_points_are_plain_numbers_and_titles_are_said_once(family: str
 
 def moved(rows: Sequence[tuple[float, float, bool]]) -> Columns:
     """Rows by their errors: one's own, the mean's, whether the answer was valid."""
-    return columns(
+    return gather_columns(
         [hand.answer(f"m{i}", {"valid": float(valid), "mae": own, "mse": own * own,
                                "base_mae": base, "base_mse": base * base}, own < base,
                      category="wheeled", family="openx")
@@ -85,22 +91,24 @@ def test_vectors_are_measured_by_the_library(rows: list[tuple[float, float, bool
     made = moved(rows)
     own, base, valid = (np.array(column) for column in zip(*rows, strict=True))
     found = {}
-    for reading in READINGS:
-        errors = control.Errors(reading)
-        errors.feed(control.Rows(own, own * own, base, base * base, valid))
-        found[reading] = errors.found()
+    for reading in GRADING_RULES:
+        errors = action_errors.ErrorAccumulator(reading)
+        errors.feed(action_errors.RowErrors(own, own * own, base, base * base, valid))
+        found[reading] = errors.measures()
     paper, reference = found["paper"], found["reference"]
-    assert list(vectors.errors(made)) == pytest.approx(
+    assert list(vector_tables.vector_errors(made)) == pytest.approx(
         [paper["mae"], paper["mse_mean_over_dims"], paper["approx_rel_mae"],
          paper["approx_rel_mse"], paper["quantile_filtered_rel_mae_pairwise"],
          reference["normalised_quantile_filtered_mae"], paper["max_rel_mae"],
          paper["prop_beyond_3x_median"]], nan_ok=True,
     )  # fmt: skip
-    rest = vectors.others(made)
+    rest = vector_tables.rare_measures(made)
     assert rest.exact == np.mean((own == 0) & valid)
     assert rest.ratios == pytest.approx(reference["avg_baseline_relative_mae"], nan_ok=True)
     assert valid.all() or rest.ratios == np.inf
-    assert rest.full == pytest.approx(paper["quantile_filtered_rel_mae_full_baseline"], nan_ok=True)
+    assert rest.filtered_full_baseline == pytest.approx(
+        paper["quantile_filtered_rel_mae_full_baseline"], nan_ok=True
+    )
 
 
 def test_huge_vectors_are_told_without_a_warning() -> None:
@@ -124,7 +132,7 @@ def test_an_exact_baseline_is_closer_than_a_mean_that_is_exact_too() -> None:
     made = moved([(0.5, 0.0, True), (0.5, 1.0, True)])
     guessed = replace(made, parts={**made.parts, "guess.mean.mae": np.array([0.0, 1.0]),
                                    "guess.mean.mse": np.array([0.0, 1.0])})  # fmt: skip
-    assert measure.moved(guessed, "mean").value.tolist() == [1, 0]
+    assert score_columns.baseline_vector_rows(guessed, "mean").value.tolist() == [1, 0]
 
 
 # --- readings and forms -----------------------------------------------------------------
@@ -137,7 +145,7 @@ def test_rows_that_differ_in_their_reading_alone_stand_once() -> None:
         ("z", "r: text, paper reading", None), ("z", "r: tool, paper reading", None),
         ("z", "r: text, reference reading", None), ("z", "stay", None),
     ]  # fmt: skip
-    assert measure.joined(rows, 1) == (
+    assert score_columns.merge_equal_rows(rows, 1) == (
         ("x", "r: both readings", 1), *rows[2:4], ("z", "r: text, both readings", None), rows[5],
         rows[7],
     )  # fmt: skip
@@ -151,7 +159,9 @@ def test_a_category_without_invalid_vectors_has_one_row_for_both_readings() -> N
         "paper": replace(paper, category=kinds),
         "reference": replace(other, category=kinds),
     }
-    table = vectors.main(measure.named(measure.variants(readings)), "morphology")
+    table = vector_tables.main_table(
+        score_columns.label_variants(score_columns.split_variants(readings)), "morphology"
+    )
     assert [row[:2] for row in table.rows] == [
         ("bimanual", "this run: both readings"), ("wheeled", "this run: paper reading"),
         ("wheeled", "this run: reference reading"),
@@ -160,14 +170,14 @@ def test_a_category_without_invalid_vectors_has_one_row_for_both_readings() -> N
 
 def test_each_form_has_its_calibration_and_one_without_answers_hides_no_other() -> None:
     readings = ran("odds", 40, BOTH)
-    chart = titled(odds.tables(readings))["Probabilities: promised and kept"]
+    chart = titled(probability_tables.probability_tables(readings))[
+        "Probabilities: promised and kept"
+    ]
     assert isinstance(chart, Chart)
     assert [line.name for line in chart.series] == ["text", "tool", "as promised"]
-    left = titled(odds.tables(silent(readings, "text")))
-    chart, table = (
-        left["Probabilities: promised and kept"],
-        left["Probabilities by how sure they are"],
-    )
+    left = titled(probability_tables.probability_tables(silent(readings, "text")))
+    chart = left["Probabilities: promised and kept"]
+    table = left["Probabilities by how sure they are"]
     assert isinstance(chart, Chart) and isinstance(table, Table)
     assert [line.name for line in chart.series] == ["tool", "as promised"]
     assert "By text no answer was valid" in chart.note
@@ -175,7 +185,7 @@ def test_each_form_has_its_calibration_and_one_without_answers_hides_no_other() 
 
 
 def test_texts_stand_by_type_in_each_form() -> None:
-    made = titled(texts.texts(ran("sqa3d", 24, BOTH), "type"))["Texts by type"]
+    made = titled(text_and_call_tables.text_tables(ran("sqa3d", 24, BOTH), "type"))["Texts by type"]
     rows = cells(made, 0, 1)
     assert set(rows) == {(kind, form) for kind in ("what", "how", "can") for form in BOTH}
 
@@ -190,7 +200,7 @@ def drawn(said: Sequence[int]) -> dict[str, Columns]:
     made = []
     for i, right in enumerate(said):
         frame = shown.frame("odinw", i, Choice(options=UNO), right, slices={"subset": "Uno"})
-        (task,) = making.Items(shown.Shown([frame], False), 1, ("text",), True)
+        (task,) = task_making.TaskList(shown.Shown([frame], False), 1, ("text",), True)
         made.append(judged(task, shown.trajectory(task, [Reply(text=str(right))])))
     return hand.rows(made)
 
@@ -199,12 +209,12 @@ def test_names_that_are_numbers_are_not_taken_for_indices() -> None:
     rows = drawn([0, 10, 12, 5] * 12)["paper"]
     axis = {str(level) for level in rows.axis("class")}
     assert sorted(axis) == ["00 3", "05 card 5", "10 0", "12 10"]
-    names = measure.options(rows, 13)
+    names = score_columns.option_names(rows, 13)
     assert [names[i] for i in (0, 10, 12)] == ["3", "0", "10"]
     assert names[1] == "#1" and names[11] == "#11"
-    chart = choices.mapped(rows, choices.tally(rows, "paper"))
+    chart = choice_tables.confusion_chart(rows, choice_tables.tally_answers(rows, "paper"))
     assert [line.y[i] for i, line in enumerate(chart.series) if i in (0, 5, 10, 12)] == [1] * 4
-    table = titled(choices.tables({"paper": rows}, "sub-set"))["Per class"]
+    table = titled(choice_tables.choice_tables({"paper": rows}, "sub-set"))["Per class"]
     by_index = cells(table, 1)
     assert by_index["10"]["class"] == "0" and by_index["10"]["rows"] == 12
 
@@ -214,18 +224,23 @@ def test_sets_with_as_many_options_are_not_taken_for_one() -> None:
     for k, name in ((0, "A"), (1, "B")):
         level: Any = {"class": f"{k} {name}"}
         rows += hand.chosen([k], [k], 2, category=name, **level)
-    assert [name for name, _ in measure.sets(columns(rows, "paper"))] == ["A", "B"]
+    assert [name for name, _ in score_columns.option_sets(gather_columns(rows, "paper"))] == [
+        "A",
+        "B",
+    ]
 
 
 def test_few_rows_make_no_map_and_the_report_says_so() -> None:
     for n, there in ((12, False), (48, True)):
-        made = titled(choices.tables(drawn([i % 13 for i in range(n)]), "sub-set"))
+        made = titled(choice_tables.choice_tables(drawn([i % 13 for i in range(n)]), "sub-set"))
         assert ("Confusion: what was said where" in made) == there
         table = made["Per class"]
         assert isinstance(table, Table) and ("No map" in table.note) != there
     one = hand.chosen([0] * 60, [0] * 60, 3, category="A")
     other = hand.chosen([0] * 8, [0] * 8, 4, category="B")
-    made = titled(choices.tables({"paper": columns([*one, *other], "paper")}, "sub-set"))
+    made = titled(
+        choice_tables.choice_tables({"paper": gather_columns([*one, *other], "paper")}, "sub-set")
+    )
     assert "Confusion: what was said where (A)" in made
     assert "Confusion: what was said where (B)" not in made
     table = made["Per class"]
@@ -233,11 +248,11 @@ def test_few_rows_make_no_map_and_the_report_says_so() -> None:
 
 
 def test_what_is_invalid_leaves_the_precision_and_stays_in_the_recall() -> None:
-    rows = columns(hand.chosen([0, 1, 1, 0], [0, 1, -1, -1], 2, raw={2: 7}), "paper")
-    told = cells(choices.more({"x": ("paper", rows)}, ""))["x"]
+    rows = gather_columns(hand.chosen([0, 1, 1, 0], [0, 1, -1, -1], 2, raw={2: 7}), "paper")
+    told = cells(choice_tables.rare_measures_table({"x": ("paper", rows)}, ""))["x"]
     assert (told["right"], told["wrong"], told["invalid"], told["out of range"]) == (2, 0, 2, 1)
-    assert told["F1 without invalid"] == figures.percent(2 / 3)
-    assert told["precision without invalid"] == figures.percent(1)
+    assert told["F1 without invalid"] == number_format.format_percent(2 / 3)
+    assert told["precision without invalid"] == number_format.format_percent(1)
 
 
 # --- probabilities ----------------------------------------------------------------------
@@ -245,19 +260,21 @@ def test_what_is_invalid_leaves_the_precision_and_stays_in_the_recall() -> None:
 
 def test_the_spread_of_briers_is_the_librarys() -> None:
     rows = ran("odds", 60)["paper"]
-    told = cells(odds.more({"x": ("paper", rows)}), 0, 1)
-    errors = brier.Brier()
-    errors.add(rows.part("brier"), rows.part("brier_sq"), rows.part("valid") == 1)
-    found = errors.found()
-    assert told["the whole", "x"]["largest / median"] == figures.decimal(found["max_rel_mae"])
-    assert told["the whole", "x"]["beyond 3 × median"] == figures.percent(
+    told = cells(probability_tables.brier_spread_table({"x": ("paper", rows)}), 0, 1)
+    errors = brier_errors.BrierAccumulator()
+    errors.add_errors(rows.part("brier"), rows.part("brier_sq"), rows.part("valid") == 1)
+    found = errors.measures()
+    assert told["the whole", "x"]["largest / median"] == number_format.format_decimal(
+        found["max_rel_mae"]
+    )
+    assert told["the whole", "x"]["beyond 3 × median"] == number_format.format_percent(
         found["prop_beyond_3x_median"]
     )
     assert ("player 1", "stay") in told
 
 
 def test_a_baseline_that_is_sure_costs_2_where_it_is_wrong() -> None:
-    rows = measure.guess(ran("odds", 30)["paper"], "stay")
+    rows = score_columns.baseline_rows(ran("odds", 30)["paper"], "stay")
     assert set(zip(rows.correct.tolist(), rows.part("brier").tolist(), strict=True)) == {
         (True, 0.0), (False, 2.0)
     }  # fmt: skip
@@ -273,16 +290,18 @@ def test_texts_are_measured_by_the_library() -> None:
     rows = ran("sqa3d", 40)["paper"]
     alike = np.linspace(0, 1, len(rows))
     rows = replace(rows, parts={**rows.parts, "similarity": alike})
-    (table,) = texts.more({"x": ("paper", rows)})
-    whole = similarity.Texts()
-    whole.add(alike)
-    found = whole.found()
-    assert cells(table)["x"]["standard deviation"] == figures.decimal(found["similarity_std"])
-    main = cells(texts.answers({"x": ("paper", rows)}))["x"]
-    assert main["≥ 0.8"] == figures.percent(found["similar"])
+    (table,) = text_and_call_tables.similarity_spread_table({"x": ("paper", rows)})
+    whole = text_similarity.TextAccumulator()
+    whole.add_cosines(alike)
+    found = whole.measures()
+    assert cells(table)["x"]["standard deviation"] == number_format.format_decimal(
+        found["similarity_std"]
+    )
+    main = cells(text_and_call_tables.answer_table({"x": ("paper", rows)}))["x"]
+    assert main["≥ 0.8"] == number_format.format_percent(found["similar"])
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("reading", GRADING_RULES)
 def test_conversations_are_measured_by_the_library(reading: Any) -> None:
     tasks = shown.tasks("bfcl", 9)
     truths = [task.reference["truth"] for task in tasks]
@@ -293,10 +312,12 @@ def test_conversations_are_measured_by_the_library(reading: Any) -> None:
     replies = [[Reply(text=f"[{', '.join(calls)}]" if calls else "No.") for calls in each]
                for each in said]  # fmt: skip
     rows = hand.rows(map(judged, tasks, map(shown.trajectory, tasks, replies)))[reading]
-    found = turns.conversations(truths, said, reading=reading)
-    made = titled(texts.conversations({"x": (reading, rows)}))
+    found = conversation_matching.measure_conversations(truths, said, rule=reading)
+    made = titled(text_and_call_tables.conversation_tables({"x": (reading, rows)}))
     told = cells(made["Conversations"])["x"]
-    assert told["invalid turns"] == figures.percent(found["invalid_turn_percentage"] / 100)
+    assert told["invalid turns"] == number_format.format_percent(
+        found["invalid_turn_percentage"] / 100
+    )
     assert told["first failure"] == f"{found['avg_turn_of_first_failure']:.2f}"
     assert told["calls"] == f"{found['avg_predicted_functions_per_sample']:.2f}"
     by_turn = cells(made["Calls by turn"], 0, 1)
@@ -316,6 +337,6 @@ def test_conversations_are_measured_by_the_library(reading: Any) -> None:
 
 def test_rarer_measures_are_folded_on_the_page(tmp_path: Path) -> None:
     run = shown.make(tmp_path, "openx", 24)
-    text = page.write([run], tmp_path / "r.html").read_text(encoding="utf-8")
+    text = html_report.write_report([run], tmp_path / "r.html").read_text(encoding="utf-8")
     assert "<details><summary>More measures: vectors</summary>" in text
     assert "<summary>Errors of the vectors" not in text

@@ -1,7 +1,7 @@
-"""The command of eSpeak NG: eight native English accents, each in some ninety variants.
+"""eSpeak NG's command: eight native English accents, each in about ninety variants.
 
-All of it is one formant synthesiser, so all of it is one speaker. Voices that only relay to
-MBROLA are not listed, nor are variants that no person sounds like, nor aliases.
+All voices are one formant synthesiser, so they count as one speaker. Voices that only call MBROLA,
+variants that do not sound like a person, and aliases are not listed.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from toolmark.errors import DataError
-from toolmark.perturb.speech.engines import process
-from toolmark.perturb.speech.voice import SYNTHETIC, Voice
+from toolmark.core import external_commands
+from toolmark.core.errors import DataError
+from toolmark.perturb.speech.voice import SYNTHETIC_SPEAKER, Voice
 
-PACKAGE = "apt-get install espeak-ng (Debian, Ubuntu)"
+INSTALL_HINT = "apt-get install espeak-ng (Debian, Ubuntu)"
 
 ACCENTS = {
     "en-029": "Caribbean",
@@ -27,97 +27,97 @@ ACCENTS = {
     "en-us": "American",
     "en-us-nyc": "New York",
 }
-_NOVELTY = re.compile(
+_NOVELTY_VARIANTS = re.compile(
     "(?i)whisper|croak|robo|unirobot|demonic|fast|announcer|storm|tweaky|anxious|ricishay"
 )
-_ALIASES = {"klatt", "klatt6"}  # both sound exactly as caleb does
+_ALIASES = {"klatt", "klatt6"}  # both sound exactly like caleb
 _NORMAL_WPM = 175
 
 
 @cache
-def _probe(path: str) -> tuple[str, Path]:
+def _installed_command(path: str) -> tuple[str, Path]:
     """Return the version and the data folder of an installed command."""
     with tempfile.TemporaryDirectory() as folder:
-        said = process.run([path, "--version"], Path(folder))
-    if found := re.search(r":\s*(\S+)\s+Data at:\s*(.+)", said):
+        printed = external_commands.run_command([path, "--version"], Path(folder))
+    if found := re.search(r":\s*(\S+)\s+Data at:\s*(.+)", printed):
         return found[1], Path(found[2].strip())
-    raise DataError(f"{path} --version says {said[:100]!r}, not what eSpeak NG says")
+    raise DataError(f"{path} --version says {printed[:100]!r}, not what eSpeak NG says")
 
 
 def version() -> str:
     """Return the version of the installed command."""
-    return _probe(process.find("espeak-ng", PACKAGE))[0]
+    return _installed_command(external_commands.find_command("espeak-ng", INSTALL_HINT))[0]
 
 
 def voices() -> list[Voice]:
-    """Return the accents, each plain and in all its variants."""
-    number, data = _probe(process.find("espeak-ng", PACKAGE))
-    return listed("espeak-ng", number, data)
+    """Return the accents, each plain and in all its variants. Raises NotInstalled."""
+    number, data = _installed_command(external_commands.find_command("espeak-ng", INSTALL_HINT))
+    return voices_in_folder("espeak-ng", number, data)
 
 
-def listed(engine: str, number: str, data: Path) -> list[Voice]:
+def voices_in_folder(engine: str, number: str, data: Path) -> list[Voice]:
     """Return the voices of a data folder."""
-    kinds = {"": "male"} | variants(data)
+    sex_by_variant = {"": "male"} | usable_variants(data)
     return [
         Voice(
             engine=engine,
             name=f"{name}+{variant}" if variant else name,
-            speaker=SYNTHETIC,
+            speaker=SYNTHETIC_SPEAKER,
             accent=accent,
             sex=sex,
             version=number,
         )
         for name, accent in ACCENTS.items()
-        for variant, sex in kinds.items()
+        for variant, sex in sex_by_variant.items()
     ]
 
 
 @cache
-def variants(data: Path) -> dict[str, str]:
-    """Return the variants of a data folder that a person might sound like, with their sex."""
+def usable_variants(data: Path) -> dict[str, str]:
+    """Return the variants of a data folder that sound like a person, with their sex."""
     kinds = {}
     for path in sorted((data / "voices" / "!v").glob("*")):
-        if _NOVELTY.search(path.name) or path.name in _ALIASES:
+        if _NOVELTY_VARIANTS.search(path.name) or path.name in _ALIASES:
             continue
-        told = re.search(r"(?im)^gender\s+(\w+)", path.read_text(errors="replace"))
-        kinds[path.name] = told[1].lower() if told else "male"  # as eSpeak itself takes it
+        gender = re.search(r"(?im)^gender\s+(\w+)", path.read_text(errors="replace"))
+        kinds[path.name] = gender[1].lower() if gender else "male"  # eSpeak's own default
     return kinds
 
 
-def pitched(name: str) -> bool:
-    """Every voice is."""
+def can_set_pitch(name: str) -> bool:
+    """Return True: the pitch of every voice can be set."""
     return True
 
 
-def settings(voice: Voice) -> tuple[int, int]:
-    """Return words per minute and the pitch from 0 to 99."""
+def rate_and_pitch(voice: Voice) -> tuple[int, int]:
+    """Return the rate in words per minute, and the pitch from 0 to 99."""
     pitch = 0.5 if voice.pitch is None else voice.pitch
     return round(_NORMAL_WPM * voice.rate), round(99 * pitch)
 
 
 def speak(text: str, voice: Voice, folder: Path) -> bytes:
-    """Return the text spoken, 22050 Hz."""
-    path = process.find("espeak-ng", PACKAGE)
-    known(voice, _probe(path)[1])
-    return spoken(path, text, voice, folder)
+    """Return the text as speech, a WAV file at 22050 Hz."""
+    path = external_commands.find_command("espeak-ng", INSTALL_HINT)
+    check_voice(voice, _installed_command(path)[1])
+    return run_espeak(path, text, voice, folder)
 
 
-def known(voice: Voice, data: Path) -> None:
-    """Raise DataError for a voice that is not listed: its name would be read as a file's."""
+def check_voice(voice: Voice, data: Path) -> None:
+    """Raise DataError for a voice that is not listed: eSpeak would read its name as a file name."""
     accent, _, variant = voice.name.partition("+")
-    if accent not in ACCENTS or (variant and variant not in variants(data)):
+    if accent not in ACCENTS or (variant and variant not in usable_variants(data)):
         raise DataError(f"{voice.engine} has no voice {voice.name[:80]!r}")
 
 
-def file(name: str) -> str:
-    """Return what eSpeak is to call a voice: of `en-gb+f3` it would pass over the variant."""
+def espeak_voice_name(name: str) -> str:
+    """Return the voice name for eSpeak, which would ignore the variant of `en-gb+f3`."""
     accent, plus, variant = name.partition("+")
     return f"{'en' if accent == 'en-gb' else accent}{plus}{variant}"
 
 
-def spoken(path: str, text: str, voice: Voice, folder: Path) -> bytes:
-    """Return the text spoken by a voice whose name is known to be one."""
-    words, pitch = settings(voice)
-    options = ["-v", file(voice.name), "-s", f"{words}", "-p", f"{pitch}", "-b", "1"]
-    process.run([path, *options, "--stdin", "-w", "out.wav"], folder, text)
-    return process.taken(folder / "out.wav")
+def run_espeak(path: str, text: str, voice: Voice, folder: Path) -> bytes:
+    """Return the text as speech; the name of the voice must be checked before."""
+    words, pitch = rate_and_pitch(voice)
+    options = ["-v", espeak_voice_name(voice.name), "-s", f"{words}", "-p", f"{pitch}", "-b", "1"]
+    external_commands.run_command([path, *options, "--stdin", "-w", "out.wav"], folder, text)
+    return external_commands.read_output_file(folder / "out.wav")

@@ -1,36 +1,39 @@
-"""MBROLA's English voices, driven by eSpeak NG. Only when asked for by name.
+"""MBROLA's English voices, driven by eSpeak NG; they are used only if named.
 
-The voices are free of charge for use with the MBROLA program alone and may not be sold: sound
-made with them does not belong in a data set that is published.
+The voices are free of charge for use with the MBROLA program only and must not be sold: do not use
+their sound in a published data set.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from toolmark.errors import DataError
-from toolmark.perturb.speech.engines import espeak, process
+from toolmark.core import external_commands
+from toolmark.core.errors import DataError
+from toolmark.perturb.speech.engines import espeak
 from toolmark.perturb.speech.voice import Voice
 
-PACKAGE = "apt-get install espeak-ng mbrola mbrola-us1 mbrola-us2 mbrola-us3 mbrola-en1 (non-free)"
+INSTALL_HINT = (
+    "apt-get install espeak-ng mbrola mbrola-us1 mbrola-us2 mbrola-us3 mbrola-en1 (non-free)"
+)
 
-_KNOWN = {
+_KNOWN_VOICES = {
     "en1": ("British", "male"),
     "us1": ("American", "female"),
     "us2": ("American", "male"),
     "us3": ("American", "male"),
 }
-FOLDER = Path("/usr/share/mbrola")
+MBROLA_FOLDER = Path("/usr/share/mbrola")
 
 
 def version() -> str:
-    """Return eSpeak's version. Raises Missing if it or MBROLA is not installed."""
-    process.find("mbrola", PACKAGE)
+    """Return eSpeak's version. Raises NotInstalled if eSpeak or MBROLA is not installed."""
+    external_commands.find_command("mbrola", INSTALL_HINT)
     return espeak.version()
 
 
 def voices() -> list[Voice]:
-    """Return the voices that are there. Raises Missing if none is."""
+    """Return the installed voices. Raises NotInstalled if there are none."""
     number = version()
     found = [
         Voice(
@@ -41,24 +44,26 @@ def voices() -> list[Voice]:
             sex=sex,
             version=number,
         )
-        for name, (accent, sex) in _KNOWN.items()
-        if (FOLDER / name / name).is_file()
+        for name, (accent, sex) in _KNOWN_VOICES.items()
+        if (MBROLA_FOLDER / name / name).is_file()
     ]
     if not found:
-        raise process.Missing(f"no English MBROLA voice in {FOLDER}: {PACKAGE}")
+        raise external_commands.NotInstalled(
+            f"no English MBROLA voice in {MBROLA_FOLDER}: {INSTALL_HINT}"
+        )
     return found
 
 
-def pitched(name: str) -> bool:
-    """Every voice is."""
+def can_set_pitch(name: str) -> bool:
+    """Return True: the pitch of every voice can be set."""
     return True
 
 
 def speak(text: str, voice: Voice, folder: Path) -> bytes:
-    """Return the text spoken, 16 kHz."""
+    """Return the text as speech, at 16 kHz."""
     version()
     name = voice.name.removeprefix("mb-")
-    if name not in _KNOWN or not (FOLDER / name / name).is_file():
+    if name not in _KNOWN_VOICES or not (MBROLA_FOLDER / name / name).is_file():
         raise DataError(f"mbrola has no voice {voice.name[:80]!r}")
-    path = process.find("espeak-ng", espeak.PACKAGE)
-    return espeak.spoken(path, text, voice, folder)
+    path = external_commands.find_command("espeak-ng", espeak.INSTALL_HINT)
+    return espeak.run_espeak(path, text, voice, folder)

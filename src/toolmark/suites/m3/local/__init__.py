@@ -1,1 +1,1 @@
-"""`m3-local`: multimodal, multi-hop tasks on real MCP servers that need no key and no network."""
+"""`m3-local`: multimodal, multi-hop tasks on real MCP servers without keys or network."""

@@ -1,15 +1,15 @@
 """ODinW in the published layout: `odinw/<split>/<sub-set>/`, cropped objects to be named.
 
-A sub-set holds `categories.json` (`{"categories": [{id, name, supercategory}]}`), the rows in
+A sub-set has `categories.json` (`{"categories": [{id, name, supercategory}]}`), the rows in
 `test_object_caption_pairs.json` or else `object_caption_pairs.json` (a list of {bbox_image,
 category_id, category_name, annotation_id, ...}), and the crops in `bbox_images/`.
 
-The classes are the categories whose supercategory is not "none", in the order of the file; the
+The classes are the categories whose supercategory is not "none", in the order of the file. The
 truth is the position among them, not the category's id. The 24 published sub-sets must have their
-published number of classes; others are read too, and told. One with a single class asks nothing and
-is left out. Of more than 500 rows of a sub-set 500 are drawn by id, in the test split. Rows cut out
-of one photo (`original_image`) are a group: they hang together. Its name, which may tell what it
-shows, is hashed.
+published number of classes; other sub-sets are read too, and a note names them. A sub-set with a
+single class asks nothing and is left out. If a sub-set of the test split has more than 500 rows,
+500 are drawn by id. Rows cut out of one photo (`original_image`) form a group, because they depend
+on each other. The group's name is hashed, because the name of the photo may reveal what it shows.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from toolmark import seeds
-from toolmark.errors import DataError, UsageError, near
-from toolmark.suites.multinet import layout as folders
-from toolmark.suites.multinet.frame import Choice, Frame
-from toolmark.suites.multinet.held import Held, order, stepped
-from toolmark.suites.multinet.layout import Decoder, Faults, Room, Split
+from toolmark.core import seeds
+from toolmark.core.errors import DataError, UsageError, suggest_names
+from toolmark.suites.multinet import published_layout as folders
+from toolmark.suites.multinet.frame_records import Choice, Frame
+from toolmark.suites.multinet.loaded_rows import LoadedRows, natural_sort_key, number_steps
+from toolmark.suites.multinet.published_layout import RowDecoder, RowFaults, Split, SplitFolder
 
 NAMES = ("odinw",)
-CLASSES = {
+N_CLASSES_BY_SUBSET = {
     "AerialMaritimeDrone": 5, "AmericanSignLanguageLetters": 26, "Aquarium": 7, "BCCD": 3,
     "ChessPieces": 13, "DroneControl": 8, "EgoHands": 4, "HardHatWorkers": 3, "MaskWearing": 2,
     "NorthAmericaMushrooms": 2, "OxfordPets": 37, "PKLot": 2, "ShellfishOpenImages": 3,
@@ -38,12 +38,12 @@ CLASSES = {
     "selfdrivingCar": 11, "thermalDogsAndPeople": 2, "websiteScreenshots": 8,
 }  # fmt: skip
 """The published sub-sets and how many classes each has."""
-MOST = 500
-"""Rows of a sub-set that are asked."""
-_FILE = "categories.json"
-_TOLD = 3  # sub-sets that are not here
-_PAIRS = ("test_object_caption_pairs.json", "object_caption_pairs.json")
-_CROPS = "bbox_images"
+MAX_SUBSET_ROWS = 500
+"""The most rows of a sub-set that are asked."""
+_CATEGORIES_FILE = "categories.json"
+_MAX_LISTED_SUBSETS = 3  # missing sub-sets named in a note
+_PAIR_FILES = ("test_object_caption_pairs.json", "object_caption_pairs.json")
+_CROPS_FOLDER = "bbox_images"
 
 
 class _Category(msgspec.Struct, frozen=True):
@@ -70,91 +70,111 @@ class _Subset(NamedTuple):
     note: str = ""
 
 
-def rows(folder: Path, *, split: Split, seed: int, subset: str | Collection[str] = ()) -> Held:
+def rows(
+    folder: Path, *, split: Split, seed: int, subset: str | Collection[str] = ()
+) -> LoadedRows:
     """Read a split: all sub-sets, or those named. Raises DataError that lists every bad row."""
-    room = folders.room(folder, NAMES, split)
-    if room is None:
-        return Held((), {}, (f"ODinW: {folder} holds no training split",), clustered=True)
-    known = sorted(path.parent.name for path in room.path.glob(f"*/{_FILE}"))
-    wanted = [subset] if isinstance(subset, str) and subset else list(subset) or known
-    if not known:
-        raise folders.absent(room.path, "odinw")
-    for name in wanted:
-        if name not in known:
-            raise UsageError(f"odinw: no sub-set {name!r} in {room.path}{near(name, known)}")
-    most = MOST if split == "test" else None
-    read = [_read(room, room.path / name, most, seed) for name in sorted(set(wanted))]
-    frames = [frame for part in read for frame in part.frames]
-    images = {id: path for part in read for id, path in part.images.items()}
-    notes = tuple(filter(None, (*(part.note for part in read), "" if subset else _absent(known))))
-    return Held(stepped(frames), room.hashes, notes, clustered=True, images=images)
+    split_folder = folders.find_split_folder(folder, NAMES, split)
+    if split_folder is None:
+        return LoadedRows((), {}, (f"ODinW: {folder} holds no training split",), clustered=True)
+    available = sorted(path.parent.name for path in split_folder.path.glob(f"*/{_CATEGORIES_FILE}"))
+    selected = [subset] if isinstance(subset, str) and subset else list(subset) or available
+    if not available:
+        raise folders.missing_data_error(split_folder.path, "odinw")
+    for name in selected:
+        if name not in available:
+            raise UsageError(
+                f"odinw: no sub-set {name!r} in {split_folder.path}{suggest_names(name, available)}"
+            )
+    max_rows = MAX_SUBSET_ROWS if split == "test" else None
+    subsets = [
+        _read_subset(split_folder, split_folder.path / name, max_rows, seed)
+        for name in sorted(set(selected))
+    ]
+    frames = [frame for part in subsets for frame in part.frames]
+    images = {id: path for part in subsets for id, path in part.images.items()}
+    notes = tuple(
+        filter(
+            None,
+            (*(part.note for part in subsets), "" if subset else _missing_subsets_note(available)),
+        )
+    )
+    return LoadedRows(
+        number_steps(frames), split_folder.hashes, notes, clustered=True, images=images
+    )
 
 
-def _absent(known: Sequence[str]) -> str:
-    lost = [name for name in CLASSES if name not in known]
-    more = f" and {len(lost) - _TOLD} more" if len(lost) > _TOLD else ""
-    told = f"{', '.join(lost[:_TOLD])}{more}"
-    return f"ODinW: {len(lost)} of the 24 sub-sets are not here: {told}" if lost else ""
+def _missing_subsets_note(available: Sequence[str]) -> str:
+    missing = [name for name in N_CLASSES_BY_SUBSET if name not in available]
+    more = (
+        f" and {len(missing) - _MAX_LISTED_SUBSETS} more"
+        if len(missing) > _MAX_LISTED_SUBSETS
+        else ""
+    )
+    listed = f"{', '.join(missing[:_MAX_LISTED_SUBSETS])}{more}"
+    return f"ODinW: {len(missing)} of the 24 sub-sets are not here: {listed}" if missing else ""
 
 
-def _read(room: Room, home: Path, most: int | None, seed: int) -> _Subset:
+def _read_subset(split_folder: SplitFolder, home: Path, max_rows: int | None, seed: int) -> _Subset:
     """Return a sub-set's rows, by id."""
     name = home.name
-    path = home / _FILE
-    listed = folders.whole(room.read(path), _Categories, path).categories
-    names, index, note = _classes(name, listed, path)
+    path = home / _CATEGORIES_FILE
+    listed = folders.decode_json_file(split_folder.read_bytes(path), _Categories, path).categories
+    names, index, note = _check_classes(name, listed, path)
     if len(names) < 2:
         return _Subset([], {}, f"ODinW: {name} has a single class and is left out")
-    path = home / next((each for each in _PAIRS if (home / each).exists()), _PAIRS[-1])
-    faults = Faults()
+    path = home / next((each for each in _PAIR_FILES if (home / each).exists()), _PAIR_FILES[-1])
+    faults = RowFaults()
     images: dict[str, Path | None] = {}
-    frames = list(_frames(room, path, names, index, images, faults))
-    faults.check(path)
-    if most is not None and len(frames) > most:
+    frames = list(_parse_pairs(split_folder, path, names, index, images, faults))
+    faults.raise_if_any(path)
+    if max_rows is not None and len(frames) > max_rows:
         note = f"{note}; " if note else ""
-        note += f"ODinW: {name}: {most} of {len(frames)} rows, drawn by id with seed {seed}"
-        frames.sort(key=lambda f: (seeds.of(seed, f.id, 0, "multinet odinw").random(), f.id))
-    kept = sorted(frames[:most], key=lambda frame: order(frame.id))
-    return _Subset(kept, {frame.id: images[frame.id] for frame in kept}, note)
+        note += f"ODinW: {name}: {max_rows} of {len(frames)} rows, drawn by id with seed {seed}"
+        frames.sort(key=lambda f: (seeds.make_rng(seed, f.id, 0, "multinet odinw").random(), f.id))
+    selected = sorted(frames[:max_rows], key=lambda frame: natural_sort_key(frame.id))
+    return _Subset(selected, {frame.id: images[frame.id] for frame in selected}, note)
 
 
-def _classes(
+def _check_classes(
     name: str, listed: Sequence[_Category], path: Path
 ) -> tuple[tuple[str, ...], dict[int, int], str]:
-    """Return the classes' names, the class of each category's id, and what to say of them."""
-    real = [each for each in listed if (each.supercategory or "").strip().lower() != "none"]
-    index = {each.id: at for at, each in enumerate(real)}
+    """Return the classes' names, the class of each category's id, and a note about them."""
+    classes = [each for each in listed if (each.supercategory or "").strip().lower() != "none"]
+    index = {each.id: at for at, each in enumerate(classes)}
     if len({each.id for each in listed}) < len(listed):
         raise DataError(f"{path}: two categories with the same id")
-    titles = [each.name.strip() for each in real]
+    titles = [each.name.strip() for each in classes]
     if "" in titles or len({*titles}) < len(titles):
         raise DataError(f"{path}: two classes of the same name, or one without: nobody could tell")
-    due = CLASSES.get(name)
-    if due is not None and len(real) != due:
+    n_expected = N_CLASSES_BY_SUBSET.get(name)
+    if n_expected is not None and len(classes) != n_expected:
         raise DataError(
-            f"{path}: {len(real)} classes, but the published {name} has {due}; "
+            f"{path}: {len(classes)} classes, but the published {name} has {n_expected}; "
             "give a sub-set of your own a name of its own"
         )
-    told = "" if due else f"ODinW: {name} is none of the 24 published sub-sets"
-    return tuple(each.name for each in real), index, told
+    note = "" if n_expected else f"ODinW: {name} is none of the 24 published sub-sets"
+    return tuple(each.name for each in classes), index, note
 
 
-def _frames(
-    room: Room,
+def _parse_pairs(
+    split_folder: SplitFolder,
     path: Path,
     names: tuple[str, ...],
     index: dict[int, int],
     images: dict[str, Path | None],
-    faults: Faults,
+    faults: RowFaults,
 ) -> Iterator[Frame]:
-    """Go through a sub-set's rows, and put the place of each one's crop with the images."""
+    """Yield a sub-set's rows, and add the place of each row's crop to `images`."""
     home = path.parent
-    decoder = Decoder(_Pair)
-    crops = Room(home / _CROPS, room.root)
-    seen: dict[Path, int] = {}
-    for number, text in enumerate(folders.whole(room.read(path), list[msgspec.Raw], path), 1):
+    decoder = RowDecoder(_Pair)
+    crops = SplitFolder(home / _CROPS_FOLDER, split_folder.root)
+    class_by_crop: dict[Path, int] = {}
+    for number, text in enumerate(
+        folders.decode_json_file(split_folder.read_bytes(path), list[msgspec.Raw], path), 1
+    ):
         where = f"row {number}"
-        pair = decoder.read(text, where, faults)
+        pair = decoder.decode(text, where, faults)
         if pair is None:
             continue
         id = f"{home.name}/{pair.annotation_id}"
@@ -167,11 +187,11 @@ def _frames(
             faults.add(where, f"annotation_id {pair.annotation_id} stands there twice")
         else:
             try:
-                crop = crops.named(pair.bbox_image)
+                crop = crops.resolve_name(pair.bbox_image)
             except DataError as error:
                 faults.add(where, f"bbox_image {error}")
                 continue
-            if seen.setdefault(crop, at) != at:
+            if class_by_crop.setdefault(crop, at) != at:
                 faults.add(where, f"bbox_image {crop.name!r} is of another class in another row")
                 continue
             images[id] = crop
@@ -181,11 +201,11 @@ def _frames(
                 source="published",
                 space=Choice(options=names),
                 truth=at,
-                group=_photo(home.name, pair.original_image) or id,
+                group=_photo_group(home.name, pair.original_image) or id,
                 slices={"subset": home.name},
             )
 
 
-def _photo(subset: str, name: str) -> str:
-    """Return what a photo is called here, "" where nobody says which it is."""
+def _photo_group(subset: str, name: str) -> str:
+    """Return the group name of a photo, "" if the photo is not known."""
     return f"{subset}/{hashlib.sha256(name.encode()).hexdigest()[:12]}" if name.strip() else ""

@@ -1,13 +1,13 @@
 """PIQA in the published layout: `piqa/<split>/*.jsonl`, exactly one file.
 
-A row holds `id`, `goal`, `sol1`, `sol2` and `label` (0: sol1 is right, 1: sol2 is). A row without
-its label is an error, not a row with label 0; labels may also lie beside the file, one a line, as
-`NAME-labels.lst`. A row without an id goes by what it says.
+A row has `id`, `goal`, `sol1`, `sol2` and `label` (0: sol1 is correct, 1: sol2 is). A row without
+its label is an error, not a row with label 0. Labels may also be in a file next to it, one per
+line, `NAME-labels.lst`. A row without an id gets one made from its content.
 
-MultiNet's set is a sample of 20 % of PIQA's training file, drawn by position: it hangs on the order
-of that file. A folder that holds the sample is taken as it is. Of the whole training file (known by
-its 16,113 rows) the same positions are drawn here, and the other rows train baselines; the notes
-say whether the labels that come out are those that MultiNet published.
+MultiNet's set is a sample of 20 % of PIQA's training file, drawn by position, so it depends on the
+order of that file. A folder that has the sample is used unchanged. For the whole training file
+(recognised by its 16,113 rows) the same positions are drawn here, and the other rows train
+baselines. A note says whether the resulting labels are those that MultiNet published.
 """
 
 from __future__ import annotations
@@ -20,26 +20,28 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from toolmark import seeds
-from toolmark.errors import DataError, UsageError, near
-from toolmark.suites.multinet import layout as folders
-from toolmark.suites.multinet.frame import Choice, Frame
-from toolmark.suites.multinet.held import Held, order
-from toolmark.suites.multinet.layout import Faults, Room, Split
+from toolmark.core import seeds
+from toolmark.core.errors import DataError, UsageError, suggest_names
+from toolmark.suites.multinet import published_layout as folders
+from toolmark.suites.multinet.frame_records import Choice, Frame
+from toolmark.suites.multinet.loaded_rows import LoadedRows, natural_sort_key
+from toolmark.suites.multinet.published_layout import RowFaults, Split, SplitFolder
 
-Sample: TypeAlias = Literal["", "all", "published", "seeded"]
+SampleMode: TypeAlias = Literal["", "all", "published", "seeded"]
 
 N_TRAIN = 16_113
-"""Rows of PIQA's own training file."""
-SHARE = 0.2
+"""The number of rows of PIQA's own training file."""
+SAMPLE_SHARE = 0.2
 NAMES = ("piqa",)
-_SEED = 42  # of the published sample
-_SAMPLES = ("", "all", "published", "seeded")
-_LABELS = "653f9a94eef7a39bc7b830227bb4e586347d4e902be2c54a7c60f921ee495983"  # the sample's 3,222
+_PUBLISHED_SEED = 42  # the seed of the published sample
+_SAMPLE_MODES = ("", "all", "published", "seeded")
+_PUBLISHED_LABELS_SHA256 = (
+    "653f9a94eef7a39bc7b830227bb4e586347d4e902be2c54a7c60f921ee495983"  # the sample's 3,222
+)
 
 
-class Row(msgspec.Struct, frozen=True):
-    """A line of the file; what else it holds is not read."""
+class PiqaRow(msgspec.Struct, frozen=True):
+    """A line of the file; other members are not read."""
 
     goal: str
     sol1: str
@@ -48,115 +50,133 @@ class Row(msgspec.Struct, frozen=True):
     id: str | int | None = None
 
 
-def rows(folder: Path, *, split: Split, seed: int, sample: Sample = "") -> Held:
+def rows(folder: Path, *, split: Split, seed: int, sample: SampleMode = "") -> LoadedRows:
     """Read a split. Raises DataError that lists every bad row with its line.
 
-    `sample` says what is asked of a folder without a `train` folder: "all" rows, the "published"
-    positions, or a "seeded" share of 20 % by id; what is not asked is the training split then.
-    Left empty it is "published" for a file of 16,113 rows, else "all".
+    `sample` says which rows of a folder without a `train` folder are asked: "all" rows, the
+    "published" positions, or a "seeded" share of 20 % by id; the other rows are then the training
+    split. An empty `sample` means "published" for a file of 16,113 rows, else "all".
     """
-    if sample not in _SAMPLES:
-        raise UsageError(f"piqa: no sample {sample!r}{near(sample, _SAMPLES[1:])}")
-    folders.check(split)
-    apart = folders.room(folder, NAMES, "train")
-    room = folders.room(folder, NAMES, "test") if split == "test" else apart
-    room = room or folders.room(folder, NAMES, "test")
-    assert room is not None  # there always is one to be asked
-    found = sorted(room.path.glob("*.jsonl"))
-    path = folders.one(found, room.path, "file of rows (*.jsonl)", "piqa")
-    read = _read(room, path)
-    whole: Sample = "published" if len(read) == N_TRAIN else "all"
-    chosen, note = _chosen(read, "all" if apart else sample or whole, seed)
-    if split == "train" and not apart:
-        asked = frozenset(chosen)
-        chosen = [name for name, _ in read if name not in asked]
-    kept = frozenset(chosen)
-    frames = sorted((_frame(name, row) for name, row in read if name in kept),
-                    key=lambda frame: order(frame.id))  # fmt: skip
-    return Held(tuple(frames), room.hashes, note)
+    if sample not in _SAMPLE_MODES:
+        raise UsageError(f"piqa: no sample {sample!r}{suggest_names(sample, _SAMPLE_MODES[1:])}")
+    folders.check_split(split)
+    train_folder = folders.find_split_folder(folder, NAMES, "train")
+    split_folder = (
+        folders.find_split_folder(folder, NAMES, "test") if split == "test" else train_folder
+    )
+    split_folder = split_folder or folders.find_split_folder(folder, NAMES, "test")
+    assert split_folder is not None  # only a `train` split can be missing
+    found = sorted(split_folder.path.glob("*.jsonl"))
+    path = folders.require_single_file(found, split_folder.path, "file of rows (*.jsonl)", "piqa")
+    rows_by_id = _read_rows(split_folder, path)
+    default_mode: SampleMode = "published" if len(rows_by_id) == N_TRAIN else "all"
+    selected, note = _select_rows(
+        rows_by_id, "all" if train_folder else sample or default_mode, seed
+    )
+    if split == "train" and not train_folder:
+        evaluated = frozenset(selected)
+        selected = [name for name, _ in rows_by_id if name not in evaluated]
+    selected_ids = frozenset(selected)
+    frames = sorted((_build_frame(name, row) for name, row in rows_by_id if name in selected_ids),
+                    key=lambda frame: natural_sort_key(frame.id))  # fmt: skip
+    return LoadedRows(tuple(frames), split_folder.hashes, note)
 
 
-def _read(room: Room, path: Path) -> list[tuple[str, Row]]:
+def _read_rows(split_folder: SplitFolder, path: Path) -> list[tuple[str, PiqaRow]]:
     """Return the rows by id, in the order of the file."""
-    faults = Faults()
-    found: dict[str, tuple[int, Row]] = {}
-    numbered = list(folders.lines(room.read(path), Row, faults))
-    labels = _labels(room, path, len(numbered))
+    faults = RowFaults()
+    found: dict[str, tuple[int, PiqaRow]] = {}
+    numbered = list(folders.parse_json_lines(split_folder.read_bytes(path), PiqaRow, faults))
+    labels = _read_labels(split_folder, path, len(numbered))
     for at, (number, row) in enumerate(numbered):
         label = labels[at] if row.label is None and labels else row.label
-        name = named(row)
-        if why := folders.blank(goal=row.goal, sol1=row.sol1, sol2=row.sol2):
+        name = row_id(row)
+        if why := folders.missing_texts(goal=row.goal, sol1=row.sol1, sol2=row.sol2):
             faults.add(f"line {number}", why)
         elif row.sol1.strip() == row.sol2.strip():
             faults.add(f"line {number}", "both solutions are the same")
         elif label not in (0, 1):
-            told = (
+            fault = (
                 "no label: it is not taken for 0" if label is None else f"label {label}, not 0, 1"
             )
-            faults.add(f"line {number}", told)
+            faults.add(f"line {number}", fault)
         elif name in found:
             faults.add(f"line {number}", f"id {name!r} stands in line {found[name][0]} too")
         else:
             found[name] = (number, msgspec.structs.replace(row, label=label))
-    faults.check(path)
+    faults.raise_if_any(path)
     if not found:
         raise DataError(f"{path}: holds no row")
     return [(name, row) for name, (_, row) in found.items()]
 
 
-def _labels(room: Room, path: Path, n: int) -> list[int]:
-    """Return the labels that lie beside the rows; none where no file does."""
-    beside = path.with_name(f"{path.stem}-labels.lst")
-    if not beside.exists() and not beside.is_symlink():
+def _read_labels(split_folder: SplitFolder, path: Path, n: int) -> list[int]:
+    """Return the labels in the file next to the rows, an empty list if there is no such file."""
+    labels_file = path.with_name(f"{path.stem}-labels.lst")
+    if not labels_file.exists() and not labels_file.is_symlink():
         return []
-    words = room.read(beside).split()
-    if len(words) != n:
-        raise DataError(f"{beside}: {len(words)} labels for {n} rows")
-    return [int(word) if word in (b"0", b"1") else -1 for word in words]
+    lines = split_folder.read_bytes(labels_file).split()
+    if len(lines) != n:
+        raise DataError(f"{labels_file}: {len(lines)} labels for {n} rows")
+    return [int(word) if word in (b"0", b"1") else -1 for word in lines]
 
 
-def named(row: Row) -> str:
-    """Return a row's id; where it has none, one that is made of its words."""
+def row_id(row: PiqaRow) -> str:
+    """Return a row's id; without one, an id made from its text."""
     if row.id is not None and str(row.id).strip():
         return str(row.id)
     return hashlib.sha256("\x1f".join((row.goal, row.sol1, row.sol2)).encode()).hexdigest()[:16]
 
 
-def _chosen(
-    read: Sequence[tuple[str, Row]], way: Sample, seed: int
+def _select_rows(
+    rows_by_id: Sequence[tuple[str, PiqaRow]], mode: SampleMode, seed: int
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return the ids of the rows that are asked, in their order, and what to say of them."""
-    match way:
+    """Return the ids of the asked rows, in their order, and notes about them."""
+    match mode:
         case "published":
-            held = [read[at] for at in positions(len(read))]
-            told = f"PIQA: {len(held)} of {len(read)} rows, at the positions of MultiNet's sample"
+            selected = [rows_by_id[at] for at in published_positions(len(rows_by_id))]
+            note = (
+                f"PIQA: {len(selected)} of {len(rows_by_id)} rows, at the positions of MultiNet's "
+                "sample"
+            )
         case "seeded":
-            lots = {name: seeds.of(seed, name, 0, "multinet piqa").random() for name, _ in read}
-            chosen = set(sorted(lots, key=lambda id: (lots[id], id))[: round(SHARE * len(read))])
-            held = [each for each in read if each[0] in chosen]
-            told = f"PIQA: {len(held)} of {len(read)} rows, drawn by id with seed {seed}"
+            draws = {
+                name: seeds.make_rng(seed, name, 0, "multinet piqa").random()
+                for name, _ in rows_by_id
+            }
+            drawn_ids = set(
+                sorted(draws, key=lambda id: (draws[id], id))[
+                    : round(SAMPLE_SHARE * len(rows_by_id))
+                ]
+            )
+            selected = [each for each in rows_by_id if each[0] in drawn_ids]
+            note = f"PIQA: {len(selected)} of {len(rows_by_id)} rows, drawn by id with seed {seed}"
         case _:
-            held, told = list(read), f"PIQA: all {len(read)} rows of the file"
-    if len(held) < len(read):
-        told += f"; {len(read) - len(held)} are kept to learn from"
-    same = "are" if published(row.label for _, row in held) else "are not"
-    return [name for name, _ in held], (f"{told}; their labels {same} those of MultiNet's sample",)
+            selected, note = list(rows_by_id), f"PIQA: all {len(rows_by_id)} rows of the file"
+    if len(selected) < len(rows_by_id):
+        note += f"; {len(rows_by_id) - len(selected)} are kept to learn from"
+    verb = "are" if are_published_labels(row.label for _, row in selected) else "are not"
+    return [name for name, _ in selected], (
+        f"{note}; their labels {verb} those of MultiNet's sample",
+    )
 
 
-def positions(n: int) -> list[int]:
-    """Return which of n rows MultiNet's sample takes, in the order of the file.
+def published_positions(n: int) -> list[int]:
+    """Return the positions of MultiNet's sample among n rows, in the order of the file.
 
-    It was drawn with Python's own generator, not with ours.
+    The sample was drawn with Python's own generator, not with ours.
     """
-    return sorted(random.Random(_SEED).sample(range(n), int(SHARE * n)))
+    return sorted(random.Random(_PUBLISHED_SEED).sample(range(n), int(SAMPLE_SHARE * n)))
 
 
-def published(labels: Iterable[int | None]) -> bool:
-    """Tell whether labels, in the order of the file, are those of MultiNet's sample."""
-    return hashlib.sha256("".join(map(str, labels)).encode()).hexdigest() == _LABELS
+def are_published_labels(labels: Iterable[int | None]) -> bool:
+    """Return whether labels, in the order of the file, are those of MultiNet's sample."""
+    return (
+        hashlib.sha256("".join(map(str, labels)).encode()).hexdigest() == _PUBLISHED_LABELS_SHA256
+    )
 
 
-def _frame(name: str, row: Row) -> Frame:
+def _build_frame(name: str, row: PiqaRow) -> Frame:
     assert row.label is not None
     return Frame(
         id=name,

@@ -2,17 +2,18 @@
 
 One file has "question" in its name: `{"questions": [{question_id, scene_id, situation, question,
 ...}]}`; one "annotation": `{"annotations": [{question_id, question_type, answers: [{answer}]}]}`.
-They are joined by `question_id`, and the first answer is the truth. Where a folder holds those of
-several splits (as SQA3D's own does) the ones with `_test_`, or `_train_`, in their names are read;
-then, and where there is a folder `train`, there is a training split.
+They are joined by `question_id`, and the first answer is the truth. If a folder has the files of
+several splits (as SQA3D's own does), those with `_test_`, or `_train_`, in their names are read. In
+that case, and if there is a folder `train`, there is a training split.
 
-Pictures are the PNG files below the folder whose names begin with the id of the scene: before
-`_vh_clean`, else the first two pieces between `_`. They are rendered from ScanNet, whose terms of
-use its users sign. A question without its picture is not asked, and no black one is shown instead.
-Neither the other words for the situation nor the scene's id is told to the model.
+Pictures are the PNG files below the folder whose names begin with the id of the scene: the text
+before `_vh_clean`, else the first two parts between `_`. They are rendered from ScanNet, whose
+users sign its terms of use. A question without its picture is not asked, and no black picture
+replaces it. The model sees neither the alternative descriptions of the situation nor the scene's
+id.
 
-The type of a question is what the data say; where they say nothing ("N/A") it goes by its first
-word, as in SQA3D's own tables: what, is, how, can, which, other. Rows of one scene are one group.
+The data state the type of a question. If they do not ("N/A"), its first word decides, as in SQA3D's
+own tables: what, is, how, can, which, other. Rows of one scene are one group.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from typing import TypeVar
 
 import msgspec
 
-from toolmark import files
-from toolmark.errors import DataError
-from toolmark.suites.multinet import layout as folders
-from toolmark.suites.multinet.frame import Frame, Words
-from toolmark.suites.multinet.held import Held, order, stepped
-from toolmark.suites.multinet.layout import Decoder, Faults, Room, Split
+from toolmark.core import files
+from toolmark.core.errors import DataError
+from toolmark.suites.multinet import published_layout as folders
+from toolmark.suites.multinet.frame_records import Frame, FreeText
+from toolmark.suites.multinet.loaded_rows import LoadedRows, natural_sort_key, number_steps
+from toolmark.suites.multinet.published_layout import RowDecoder, RowFaults, Split, SplitFolder
 
-T = TypeVar("T", bound="_Joined")
+T = TypeVar("T", bound="_WithQuestionId")
 
 NAMES = ("sqa3d",)
-TYPES = ("what", "is", "how", "can", "which", "other")
-_UNTOLD = ("", "n/a", "none")
-_CLEAN = "_vh_clean"
+QUESTION_TYPES = ("what", "is", "how", "can", "which", "other")
+_UNSPECIFIED_TYPES = ("", "n/a", "none")
+_SCENE_SUFFIX = "_vh_clean"
 
 
 class _Questions(msgspec.Struct, frozen=True):
@@ -46,71 +47,94 @@ class _Annotations(msgspec.Struct, frozen=True):
     annotations: list[msgspec.Raw]
 
 
-class _Joined(msgspec.Struct, frozen=True):
+class _WithQuestionId(msgspec.Struct, frozen=True):
     question_id: int | str
 
 
-class _Question(_Joined, frozen=True):
+class _Question(_WithQuestionId, frozen=True):
     scene_id: str
     question: str
     situation: str = ""
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _AnswerText(msgspec.Struct, frozen=True):
     answer: str
 
 
-class _Annotation(_Joined, frozen=True):
-    answers: list[_Said]
+class _Annotation(_WithQuestionId, frozen=True):
+    answers: list[_AnswerText]
     question_type: str | None = ""
 
 
-def rows(folder: Path, *, split: Split, seed: int) -> Held:
+def rows(folder: Path, *, split: Split, seed: int) -> LoadedRows:
     """Read a split. Raises DataError that lists every bad entry. Nothing is drawn from the seed."""
-    room = folders.room(folder, NAMES, split) or folders.room(folder, NAMES, "test")
-    assert room is not None  # there always is one to be asked
-    asked, told = (_file(room, word, split) for word in ("question", "annotation"))
-    if asked is None or told is None:
-        return Held((), {}, (f"SQA3D: {room.path} holds no split {split}",), clustered=True)
-    faults = Faults()
-    raw = folders.whole(room.read(asked), _Questions, asked).questions
-    questions = _by_id(raw, _Question, "question", faults)
-    raw = folders.whole(room.read(told), _Annotations, told).annotations
-    truths = _by_id(raw, _Annotation, "annotation", faults)
-    found = list(_frames(questions, truths, faults))
-    faults.check(asked)
+    split_folder = folders.find_split_folder(folder, NAMES, split) or folders.find_split_folder(
+        folder, NAMES, "test"
+    )
+    assert split_folder is not None  # only a `train` split can be missing
+    questions_file, annotations_file = (
+        _find_json_file(split_folder, word, split) for word in ("question", "annotation")
+    )
+    if questions_file is None or annotations_file is None:
+        return LoadedRows(
+            (), {}, (f"SQA3D: {split_folder.path} holds no split {split}",), clustered=True
+        )
+    faults = RowFaults()
+    raw = folders.decode_json_file(
+        split_folder.read_bytes(questions_file), _Questions, questions_file
+    ).questions
+    questions = _index_by_question(raw, _Question, "question", faults)
+    raw = folders.decode_json_file(
+        split_folder.read_bytes(annotations_file), _Annotations, annotations_file
+    ).annotations
+    truths = _index_by_question(raw, _Annotation, "annotation", faults)
+    found = list(_build_frames(questions, truths, faults))
+    faults.raise_if_any(questions_file)
     if not found:
-        raise DataError(f"{asked}: holds no question")
-    scenes, notes = _scenes(room)
-    frames = stepped(sorted(found, key=lambda frame: (order(frame.group), order(frame.id))))
+        raise DataError(f"{questions_file}: holds no question")
+    scenes, notes = _find_scene_pictures(split_folder)
+    frames = number_steps(
+        sorted(found, key=lambda frame: (natural_sort_key(frame.group), natural_sort_key(frame.id)))
+    )
     images = {frame.id: scenes.get(frame.group) for frame in frames}
-    if spare := len(truths.keys() - questions.keys()):
-        notes = (*notes, f"SQA3D: annotations without a question, not read: {spare}")
-    lack = f"no PNG of its scene lies in {room.path}"
-    return Held(frames, room.hashes, notes, clustered=True, images=images, lack=lack)
+    if n_unmatched := len(truths.keys() - questions.keys()):
+        notes = (*notes, f"SQA3D: annotations without a question, not read: {n_unmatched}")
+    missing_picture_reason = f"no PNG of its scene lies in {split_folder.path}"
+    return LoadedRows(
+        frames,
+        split_folder.hashes,
+        notes,
+        clustered=True,
+        images=images,
+        missing_picture_reason=missing_picture_reason,
+    )
 
 
-def _file(room: Room, word: str, split: Split) -> Path | None:
-    """Return the file with a word in its name, of several the split's own.
+def _find_json_file(split_folder: SplitFolder, word: str, split: Split) -> Path | None:
+    """Return the file with a word in its name; if there are several, the split's own.
 
-    None for the training split where no file says that it is of that.
+    None for the training split if no file is named after it.
     """
-    known = [path for path in sorted(room.path.glob("*.json")) if word in path.name.lower()]
-    own = [path for path in known if f"_{split}_" in path.name.lower()]
-    if split == "train" and room.path.name != folders.TRAIN and not own:
+    candidates = [
+        path for path in sorted(split_folder.path.glob("*.json")) if word in path.name.lower()
+    ]
+    of_split = [path for path in candidates if f"_{split}_" in path.name.lower()]
+    if split == "train" and split_folder.path.name != folders.TRAIN_FOLDER and not of_split:
         return None
-    return folders.one(own or known, room.path, f"JSON file with {word!r} in its name", "sqa3d")
+    return folders.require_single_file(
+        of_split or candidates, split_folder.path, f"JSON file with {word!r} in its name", "sqa3d"
+    )
 
 
-def _by_id(
-    raw: Iterable[msgspec.Raw], kind: type[T], what: str, faults: Faults
+def _index_by_question(
+    raw: Iterable[msgspec.Raw], row_type: type[T], entry_name: str, faults: RowFaults
 ) -> dict[str, tuple[str, T]]:
-    """Return entries with where each stands, by their question's id."""
-    decoder = Decoder(kind)
+    """Return entries with their places in the file, by their question's id."""
+    decoder = RowDecoder(row_type)
     found: dict[str, tuple[str, T]] = {}
     for number, text in enumerate(raw, 1):
-        where = f"{what} {number}"
-        row = decoder.read(text, where, faults)
+        where = f"{entry_name} {number}"
+        row = decoder.decode(text, where, faults)
         if row is None:
             continue
         name = str(row.question_id)
@@ -121,13 +145,13 @@ def _by_id(
     return found
 
 
-def _frames(
+def _build_frames(
     questions: Mapping[str, tuple[str, _Question]],
     truths: Mapping[str, tuple[str, _Annotation]],
-    faults: Faults,
+    faults: RowFaults,
 ) -> Iterator[Frame]:
     for name, (where, row) in questions.items():
-        why = folders.blank(question=row.question, scene_id=row.scene_id)
+        why = folders.missing_texts(question=row.question, scene_id=row.scene_id)
         answers = truths[name][1].answers if name in truths else []
         if name not in truths:
             why = why or f"question_id {name} has no annotation"
@@ -141,35 +165,39 @@ def _frames(
             id=name,
             family="sqa3d",
             source="published",
-            space=Words(),
+            space=FreeText(),
             truth=answers[0].answer,
             group=row.scene_id,
             fields={key: text for key, text in fields.items() if text},
-            slices={"type": kind(row.question, truths[name][1].question_type or "")},
+            slices={"type": question_type(row.question, truths[name][1].question_type or "")},
         )
 
 
-def kind(question: str, told: str = "") -> str:
-    """Return the type of a question: as the data tell it, else by its first word."""
-    if told.strip().lower() not in _UNTOLD:
-        return told.strip().lower()
+def question_type(question: str, given_type: str = "") -> str:
+    """Return the type of a question: as the data state it, else by its first word."""
+    if given_type.strip().lower() not in _UNSPECIFIED_TYPES:
+        return given_type.strip().lower()
     first = question.strip().lower().partition(" ")[0].strip("?,.!'\"")
-    return first if first in TYPES else "other"
+    return first if first in QUESTION_TYPES else "other"
 
 
-def _scenes(room: Room) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """Return the pictures by scene, and a note where a scene has several."""
+def _find_scene_pictures(split_folder: SplitFolder) -> tuple[dict[str, Path], tuple[str, ...]]:
+    """Return the pictures by scene, and a note if a scene has several."""
     found: dict[str, Path] = {}
-    twice = 0
-    for path in files.below(room.path, (".png",)):
-        scene = scene_of(path.name)
-        twice += scene in found
+    n_repeated = 0
+    for path in files.list_files(split_folder.path, (".png",)):
+        scene = scene_id_of_picture(path.name)
+        n_repeated += scene in found
         found.setdefault(scene, path)
-    note = f"SQA3D: pictures not read, since another of their scene comes first by name: {twice}"
-    return found, (note,) if twice else ()
+    note = (
+        f"SQA3D: pictures not read, since another of their scene comes first by name: {n_repeated}"
+    )
+    return found, (note,) if n_repeated else ()
 
 
-def scene_of(name: str) -> str:
-    """Return the id of the scene that a picture's name begins with."""
+def scene_id_of_picture(name: str) -> str:
+    """Return the id of the scene at the start of a picture's name."""
     stem = name.rpartition(".")[0]
-    return stem.partition(_CLEAN)[0] if _CLEAN in stem else "_".join(stem.split("_")[:2])
+    return (
+        stem.partition(_SCENE_SUFFIX)[0] if _SCENE_SUFFIX in stem else "_".join(stem.split("_")[:2])
+    )

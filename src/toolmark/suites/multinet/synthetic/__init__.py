@@ -1,1 +1,1 @@
-"""Stand-ins for data that cannot be shipped: made from a seed, and labelled synthetic."""
+"""Synthetic data in place of data that cannot be shipped: made from a seed, labelled synthetic."""

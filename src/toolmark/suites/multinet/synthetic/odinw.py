@@ -1,7 +1,7 @@
-"""Stand-in for ODinW: crops of drawn objects, each in one of several sub-sets with own classes.
+"""Synthetic ODinW: crops of drawn objects, each in one of several sub-sets with their own classes.
 
-The sub-sets are our own; their numbers of classes are ones that the published ones have. Three
-crops at a time come from one picture: the same ground, light and distance.
+The sub-sets are our own; their numbers of classes also occur in the published ones. Three crops at
+a time come from one picture: the same background, light and distance.
 """
 
 from __future__ import annotations
@@ -11,21 +11,34 @@ from itertools import islice, product
 from string import ascii_uppercase, digits
 from typing import TYPE_CHECKING
 
-from toolmark import seeds
-from toolmark.errors import UsageError, near
-from toolmark.suites.multinet.frame import Choice, Frame
-from toolmark.suites.multinet.synthetic.stand import Split, Stand, counted
+from toolmark.core import seeds
+from toolmark.core.errors import UsageError, suggest_names
+from toolmark.suites.multinet.frame_records import Choice, Frame
+from toolmark.suites.multinet.synthetic.synthetic_rows import Split, SyntheticRows, trailing_number
 
 if TYPE_CHECKING:
     from PIL import Image
 
-CROPS = 3  # of one picture
-_COLOURS = ("red", "blue", "green", "yellow", "black", "white", "orange", "purple")
-_SHAPES = ("shield", "circle", "square", "diamond", "hexagon", "triangle")
-_CHARGES = ("star", "crescent", "anchor", "tree", "wave", "mountain", "arrow", "sun", "key", "leaf",
-            "fish", "crown", "bolt")  # fmt: skip
+N_CROPS_PER_PICTURE = 3
+_COLOUR_NAMES = ("red", "blue", "green", "yellow", "black", "white", "orange", "purple")
+_SHAPE_NAMES = ("shield", "circle", "square", "diamond", "hexagon", "triangle")
+_CHARGE_NAMES = (
+    "star",
+    "crescent",
+    "anchor",
+    "tree",
+    "wave",
+    "mountain",
+    "arrow",
+    "sun",
+    "key",
+    "leaf",
+    "fish",
+    "crown",
+    "bolt",
+)
 
-SUBSETS: Mapping[str, tuple[str, ...]] = {
+CLASSES_BY_SUBSET: Mapping[str, tuple[str, ...]] = {
     "ParkingBays": ("space-empty", "space-occupied"),
     "FaceMasks": ("mask", "no-mask"),
     "BloodSmears": ("red cell", "white cell", "platelet"),
@@ -34,78 +47,82 @@ SUBSETS: Mapping[str, tuple[str, ...]] = {
     "DiceFaces": ("one", "two", "three", "four", "five", "six"),
     "PondLife": ("crab", "eel", "fish", "jellyfish", "shell", "starfish", "turtle"),
     "WebWidgets": ("button", "checkbox", "field", "heading", "image", "link", "slider", "text"),
-    "Charges": _CHARGES,
+    "Charges": _CHARGE_NAMES,
     "ColourCards": (*digits, "draw four", "draw two", "reverse", "skip", "wild"),
     "HandLetters": tuple(ascii_uppercase),
-    "Badges": tuple(f"{a} {b}" for a, b in product(_COLOURS[:5], _CHARGES[:6])),
+    "Badges": tuple(f"{a} {b}" for a, b in product(_COLOUR_NAMES[:5], _CHARGE_NAMES[:6])),
     "LetterTiles": (*digits, *ascii_uppercase),
-    "Pennants": tuple(f"{a} {b}" for a, b in islice(product(_COLOURS, _SHAPES), 43)),
+    "Pennants": tuple(f"{a} {b}" for a, b in islice(product(_COLOUR_NAMES, _SHAPE_NAMES), 43)),
 }
 
 
-class Odinw(Stand, frozen=True, kw_only=True):
+class SyntheticOdinw(SyntheticRows, frozen=True, kw_only=True):
     """Rows of one split: the chosen sub-sets in turn."""
 
     family = "odinw"
-    limit = "drawn objects in sub-sets of our own"
+    limitation = "drawn objects in sub-sets of our own"
 
-    subset: tuple[str, ...] = tuple(SUBSETS)
+    subset: tuple[str, ...] = tuple(CLASSES_BY_SUBSET)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.subset:
-            if name not in SUBSETS:
-                raise UsageError(f"odinw: no synthetic sub-set {name!r}{near(name, SUBSETS)}")
+            if name not in CLASSES_BY_SUBSET:
+                raise UsageError(
+                    f"odinw: no synthetic sub-set {name!r}{suggest_names(name, CLASSES_BY_SUBSET)}"
+                )
         if not self.subset or len({*self.subset}) < len(self.subset):
             raise UsageError("odinw: name at least one sub-set, and none twice")
 
-    def frame(self, number: int) -> Frame:
-        """Return one row. Whatever sub-sets are chosen, a sub-set has the same rows."""
+    def build_frame(self, number: int) -> Frame:
+        """Return one row. A sub-set's rows do not depend on which other sub-sets are selected."""
         lap, at = divmod(number, len(self.subset))
         name = self.subset[at]
         return Frame(
-            id=self.named(number),
+            id=self.row_id(number),
             family=self.family,
             source="synthetic",
-            space=Choice(options=SUBSETS[name]),
-            truth=self.truth(name, lap),
-            group=f"{self.stem}-{name}-{lap // CROPS:05}",
-            step=lap % CROPS,
+            space=Choice(options=CLASSES_BY_SUBSET[name]),
+            truth=self.correct_class(name, lap),
+            group=f"{self.id_prefix}-{name}-{lap // N_CROPS_PER_PICTURE:05}",
+            step=lap % N_CROPS_PER_PICTURE,
             slices={"subset": name},
         )
 
-    def named(self, number: int) -> str:
-        """Return the id of a row: it hangs on the sub-set, not on which others there are."""
+    def row_id(self, number: int) -> str:
+        """Return the id of a row: it depends on the sub-set, not on the other sub-sets."""
         lap, at = divmod(number, len(self.subset))
-        return f"{self.stem}-{self.subset[at]}-{lap:06}"
+        return f"{self.id_prefix}-{self.subset[at]}-{lap:06}"
 
-    def number(self, id: str) -> int:
-        """Return the number of the row of an id; any or -1 for what is none."""
+    def row_number(self, id: str) -> int:
+        """Return the number of the row with an id; any number or -1 for an unknown id."""
         name = id.split("-")[-2] if id.count("-") > 1 else ""
         if name not in self.subset:
             return -1
-        return counted(id) * len(self.subset) + self.subset.index(name)
+        return trailing_number(id) * len(self.subset) + self.subset.index(name)
 
-    def truth(self, subset: str, lap: int) -> int:
-        """Return the class of a sub-set's row: all classes once before one comes again."""
-        n = len(SUBSETS[subset])
+    def correct_class(self, subset: str, lap: int) -> int:
+        """Return the class of a sub-set's row: every class appears once before one repeats."""
+        n = len(CLASSES_BY_SUBSET[subset])
         round, at = divmod(lap, n)
-        return seeds.sample(self.rng(f"{subset} classes", round), n, n)[at]
+        return seeds.sample_indices(self.make_rng(f"{subset} classes", round), n, n)[at]
 
-    def drawn(self, number: int) -> tuple[Image.Image, ...]:
+    def draw_pictures(self, number: int) -> tuple[Image.Image, ...]:
         """Draw the crop."""
-        from toolmark.suites.multinet.synthetic import crops
+        from toolmark.suites.multinet.synthetic import crop_drawing
 
         lap, at = divmod(number, len(self.subset))
         name = self.subset[at]
-        kind = SUBSETS[name][self.truth(name, lap)]
-        ground = self.rng(f"{name} picture", lap // CROPS)
-        return (crops.drawn(name, kind, ground, self.rng(f"{name} crop", lap)),)
+        kind = CLASSES_BY_SUBSET[name][self.correct_class(name, lap)]
+        ground = self.make_rng(f"{name} picture", lap // N_CROPS_PER_PICTURE)
+        return (crop_drawing.draw_crop(name, kind, ground, self.make_rng(f"{name} crop", lap)),)
 
 
-def rows(*, n: int, split: Split, seed: int, subset: tuple[str, ...] = tuple(SUBSETS)) -> Odinw:
+def rows(
+    *, n: int, split: Split, seed: int, subset: tuple[str, ...] = tuple(CLASSES_BY_SUBSET)
+) -> SyntheticOdinw:
     """Return the first n rows of a split, the sub-sets in turn.
 
-    Raises UsageError for a sub-set that there is not.
+    Raises UsageError for an unknown sub-set.
     """
-    return Odinw(n=n, split=split, seed=seed, subset=subset)
+    return SyntheticOdinw(n=n, split=split, seed=seed, subset=subset)

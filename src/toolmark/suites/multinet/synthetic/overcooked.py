@@ -1,86 +1,111 @@
-"""Stand-in for Overcooked: games of two scripted cooks, so that all runs where no data can be had.
+"""Synthetic Overcooked: games of two scripted cooks, for use without the published data.
 
-The layouts, the cooks and the drawing are our own; rows, fields and actions are as of real games.
+The layouts, the cooks and the drawing are our own; rows, fields and actions are as in real games.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolmark.suites.multinet.frame import Frame
-from toolmark.suites.multinet.overcooked import state
-from toolmark.suites.multinet.overcooked.rows import Mode, above, before, check, space
-from toolmark.suites.multinet.synthetic.kitchen import LAYOUTS, LENGTH, Step, game
-from toolmark.suites.multinet.synthetic.stand import Split, Stand
+from toolmark.suites.multinet.frame_records import Frame
+from toolmark.suites.multinet.overcooked import kitchen_state
+from toolmark.suites.multinet.overcooked.overcooked_rows import (
+    AnswerMode,
+    answer_space,
+    check_options,
+    history_field,
+    status_fields,
+)
+from toolmark.suites.multinet.synthetic.kitchen_simulation import (
+    LAYOUTS,
+    N_GAME_STEPS,
+    KitchenStep,
+    play_game,
+)
+from toolmark.suites.multinet.synthetic.synthetic_rows import Split, SyntheticRows
 
 if TYPE_CHECKING:
     from PIL import Image
 
 
-class Overcooked(Stand, frozen=True, kw_only=True):
+class SyntheticOvercooked(SyntheticRows, frozen=True, kw_only=True):
     """Rows of one split: the steps of games, the layouts in turn."""
 
     family = "overcooked"
-    limit = "games of scripted players in kitchens of our own, drawn without the game's sprites"
+    limitation = (
+        "games of scripted players in kitchens of our own, drawn without the game's sprites"
+    )
 
-    mode: Mode = "action"
+    mode: AnswerMode = "action"
     history: int = 0
     shown: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check(self.mode, self.history, self.shown)
+        check_options(self.mode, self.history, self.shown)
 
-    def frame(self, number: int) -> Frame:
+    def build_frame(self, number: int) -> Frame:
         """Return one row."""
-        at, n = divmod(number, LENGTH)
-        steps, layout = self.game(at), self.layout(at)
+        at, n = divmod(number, N_GAME_STEPS)
+        steps, layout = self.game_steps(at), self.layout_of_game(at)
         step = steps[n]
         fields = {
-            **above(layout, step),
-            "grid": "\n" + state.plan(LAYOUTS[layout], step.state),
-            "state": "\n" + state.told(LAYOUTS[layout], step.state),
-            **before(steps, n, self.history),
+            **status_fields(layout, step),
+            "grid": "\n" + kitchen_state.draw_text_plan(LAYOUTS[layout], step.state),
+            "state": "\n" + kitchen_state.describe_state(LAYOUTS[layout], step.state),
+            **history_field(steps, n, self.history),
         }
         return Frame(
-            id=self.named(number),
+            id=self.row_id(number),
             family=self.family,
             source="synthetic",
-            space=space(self.mode),
+            space=answer_space(self.mode),
             truth=step.joint,
-            group=self.group(at),
+            group=self.game_id(at),
             step=n,
             fields=fields,
             slices={"layout": layout},
         )
 
-    def group(self, game: int) -> str:
+    def game_id(self, game: int) -> str:
         """Return the id of a game."""
-        return f"{self.stem}-game-{game:04}"
+        return f"{self.id_prefix}-game-{game:04}"
 
-    def layout(self, game: int) -> str:
+    def layout_of_game(self, game: int) -> str:
         """Return the layout of a game."""
         return tuple(LAYOUTS)[game % len(LAYOUTS)]
 
-    def game(self, number: int) -> tuple[Step, ...]:
+    def game_steps(self, number: int) -> tuple[KitchenStep, ...]:
         """Return a game's steps."""
-        return game(self.seed, self.group(number), self.layout(number))
+        return play_game(self.seed, self.game_id(number), self.layout_of_game(number))
 
-    def drawn(self, number: int) -> tuple[Image.Image, ...]:
+    def draw_pictures(self, number: int) -> tuple[Image.Image, ...]:
         """Draw the kitchen up to a row's step, oldest first."""
-        from toolmark.suites.multinet.synthetic import tiles
+        from toolmark.suites.multinet.synthetic import kitchen_drawing
 
-        at, n = divmod(number, LENGTH)
-        grid, shown = LAYOUTS[self.layout(at)], self.game(at)[max(0, n + 1 - self.shown) : n + 1]
-        return tuple(tiles.drawn(grid, step.state, step.left_s, step.score) for step in shown)
+        at, n = divmod(number, N_GAME_STEPS)
+        grid = LAYOUTS[self.layout_of_game(at)]
+        steps = self.game_steps(at)[max(0, n + 1 - self.shown) : n + 1]
+        return tuple(
+            kitchen_drawing.draw_kitchen(grid, step.state, step.left_s, step.score)
+            for step in steps
+        )
 
 
 def rows(
-    *, n: int, split: Split, seed: int, mode: Mode = "action", history: int = 0, pictures: int = 1,
-) -> Overcooked:  # fmt: skip
+    *,
+    n: int,
+    split: Split,
+    seed: int,
+    mode: AnswerMode = "action",
+    history: int = 0,
+    pictures: int = 1,
+) -> SyntheticOvercooked:
     """Return the first n steps of a split, game by game.
 
-    `history`: that many joint actions before the step are told; `pictures`: that many frames are
-    shown. Raises UsageError for what cannot be asked.
+    `history`: the model sees that many joint actions before the step. `pictures`: that many frames
+    are shown. Raises UsageError for what cannot be asked.
     """
-    return Overcooked(n=n, split=split, seed=seed, mode=mode, history=history, shown=pictures)
+    return SyntheticOvercooked(
+        n=n, split=split, seed=seed, mode=mode, history=history, shown=pictures
+    )

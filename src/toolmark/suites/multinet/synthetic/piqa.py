@@ -1,73 +1,86 @@
-"""Stand-in for PIQA: a goal and two ways to it, one of which fails for a physical reason.
+"""Synthetic PIQA: a goal and two ways to reach it, one of which fails for a physical reason.
 
 Rows come in pairs: the same two solutions in the same order, for a goal that needs a property and
-for one that forbids it. So neither the place, nor the length, nor any word of a solution tells the
-answer, and none of the two solutions is right more often than the other.
+for one that forbids it. So neither the position, nor the length, nor any word of a solution reveals
+the answer, and both solutions are correct equally often.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from toolmark import seeds
-from toolmark.errors import UsageError
-from toolmark.suites.multinet.frame import Choice, Frame
-from toolmark.suites.multinet.synthetic.matter import CONTRASTS
-from toolmark.suites.multinet.synthetic.stand import Split, Stand
+from toolmark.core import seeds
+from toolmark.core.errors import UsageError
+from toolmark.suites.multinet.frame_records import Choice, Frame
+from toolmark.suites.multinet.synthetic.physical_contrasts import CONTRASTS
+from toolmark.suites.multinet.synthetic.synthetic_rows import Split, SyntheticRows
 
-ASKED = ("How do I {goal}?", "I want to {goal}.", "To {goal}:", "What helps to {goal}?")
+QUESTION_TEMPLATES = (
+    "How do I {goal}?",
+    "I want to {goal}.",
+    "To {goal}:",
+    "What helps to {goal}?",
+)
 
 
-class Piqa(Stand, frozen=True, kw_only=True):
+class SyntheticPiqa(SyntheticRows, frozen=True, kw_only=True):
     """Rows of one split."""
 
     family = "piqa"
-    limit = f"{len(CONTRASTS)} physical properties, two solutions that differ in one thing"
+    limitation = f"{len(CONTRASTS)} physical properties, two solutions that differ in one thing"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        most = 2 * len(CONTRASTS) * len(_things(self.seed, 0, self.split)) * _wordings(0)
-        if self.n > most:
-            raise UsageError(f"piqa: the generator has {most} rows of a split, not {self.n}")
+        max_rows = (
+            2 * len(CONTRASTS) * len(_thing_pairs(self.seed, 0, self.split)) * _count_wordings(0)
+        )
+        if self.n > max_rows:
+            raise UsageError(f"piqa: the generator has {max_rows} rows of a split, not {self.n}")
 
-    def frame(self, number: int) -> Frame:
+    def build_frame(self, number: int) -> Frame:
         """Return one row: rows 2k and 2k + 1 are a pair."""
         pair, forbidden = divmod(number, 2)
         lap, kind = divmod(pair, len(CONTRASTS))
         contrast = CONTRASTS[kind]
-        things = _things(self.seed, kind, self.split)
+        things = _thing_pairs(self.seed, kind, self.split)
         round, at = divmod(lap, len(things))
-        rng = self.rng("pair", lap % len(things) * len(CONTRASTS) + kind)
-        asked, way = divmod((seeds.below(rng, _wordings(kind)) + round) % _wordings(kind), 2)
-        having, lacking = things[at]
-        first = seeds.below(rng, 2)  # where the thing that has the property stands
-        shown = (lacking, having) if first else (having, lacking)
-        goal = contrast.forbid if forbidden else contrast.need
+        rng = self.make_rng("pair", lap % len(things) * len(CONTRASTS) + kind)
+        template, solution = divmod(
+            (seeds.draw_below(rng, _count_wordings(kind)) + round) % _count_wordings(kind), 2
+        )
+        thing_with, thing_without = things[at]
+        first = seeds.draw_below(rng, 2)  # the position of the thing that has the property
+        things_in_order = (thing_without, thing_with) if first else (thing_with, thing_without)
+        goal = contrast.opposite_goal if forbidden else contrast.goal
         return Frame(
-            id=self.named(number),
+            id=self.row_id(number),
             family=self.family,
             source="synthetic",
-            space=Choice(options=tuple(contrast.ways[way].format(x=x) for x in shown)),
+            space=Choice(
+                options=tuple(
+                    contrast.solution_templates[solution].format(x=x) for x in things_in_order
+                )
+            ),
             truth=first ^ forbidden,
-            group=f"{self.stem}-pair-{kind}-{at}",
-            fields={"goal": ASKED[asked].format(goal=goal)},
+            group=f"{self.id_prefix}-pair-{kind}-{at}",
+            fields={"goal": QUESTION_TEMPLATES[template].format(goal=goal)},
         )
 
 
-def _wordings(kind: int) -> int:
-    return len(ASKED) * len(CONTRASTS[kind].ways)
+def _count_wordings(kind: int) -> int:
+    return len(QUESTION_TEMPLATES) * len(CONTRASTS[kind].solution_templates)
 
 
 @lru_cache(maxsize=256)
-def _things(seed: int, kind: int, split: Split) -> list[tuple[str, str]]:
-    """Return the pairs of things of a contrast that belong to a split: half of all each."""
+def _thing_pairs(seed: int, kind: int, split: Split) -> list[tuple[str, str]]:
+    """Return the pairs of things of a contrast that belong to a split, which is half of all."""
     contrast = CONTRASTS[kind]
-    pairs = [(a, b) for a in contrast.having for b in contrast.lacking]
-    seeds.shuffle(seeds.of(seed, contrast.name, 0, "multinet piqa things"), pairs)
+    pairs = [(a, b) for a in contrast.things_with for b in contrast.things_without]
+    seeds.shuffle(seeds.make_rng(seed, contrast.name, 0, "multinet piqa things"), pairs)
     half = len(pairs) // 2
     return pairs[:half] if split == "test" else pairs[half : 2 * half]
 
 
-def rows(*, n: int, split: Split, seed: int) -> Piqa:
-    """Return the first n rows of a split. Raises UsageError for more than can be made."""
-    return Piqa(n=n, split=split, seed=seed)
+def rows(*, n: int, split: Split, seed: int) -> SyntheticPiqa:
+    """Return the first n rows of a split. Raises UsageError if n is more than can be made."""
+    return SyntheticPiqa(n=n, split=split, seed=seed)

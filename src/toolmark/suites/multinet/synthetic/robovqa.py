@@ -1,10 +1,10 @@
-"""Stand-in for RoboVQA: a robot at a table, seen before and after what it last tried.
+"""Synthetic RoboVQA: a robot at a table, seen before and after its last try.
 
-An episode is a list of moves that the robot was given, and some moments on the way: it tries the
-next move that is not done, and either succeeds or drops the thing beside where it should go. What
-is asked at a moment and what the answer shall be is drawn first, evenly, and the moment follows
-from that: so the list of moves tells nothing. What is asked for though it is not there is drawn
-with what is there, so that nothing but the picture tells one from the other.
+An episode is a list of moves that the robot was given, and some moments in time. The robot tries
+the next open move, and either succeeds or drops the thing next to its target. The question and the
+answer of a moment are drawn first, evenly, and the moment follows from them, so the list of moves
+reveals nothing. Absent things that a question names are drawn together with the present ones, so
+that only the picture distinguishes them.
 """
 
 from __future__ import annotations
@@ -14,175 +14,174 @@ from functools import lru_cache
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolmark import seeds
-from toolmark.suites.multinet.frame import Frame, Words
-from toolmark.suites.multinet.synthetic.stand import Split, Stand
+from toolmark.core import seeds
+from toolmark.suites.multinet.frame_records import Frame, FreeText
+from toolmark.suites.multinet.synthetic.synthetic_rows import Split, SyntheticRows
+from toolmark.suites.multinet.synthetic.tabletop_scene import TabletopScene
 
 if TYPE_CHECKING:
     from PIL import Image
 
-KINDS = ("cube", "ball", "can", "ring", "star")
-COLOURS = ("red", "green", "blue", "yellow", "purple", "orange")
-PLACES = ("bowl", "tray", "basket")
-TYPES = ("next", "possible", "success", "past")
-STEPS = 5  # rows of an episode
-MOVES = 3  # of a list
-_YES = ("yes", "no")
-
-
-class Table(NamedTuple):
-    """What lies where: for each thing the place that it is in, beside or, "", neither of them.
-
-    A place with a "~" before it is one that the thing lies beside.
-    """
-
-    things: tuple[str, ...]
-    places: tuple[str, ...]
-    lies: tuple[str, ...]
+THING_KINDS = ("cube", "ball", "can", "ring", "star")
+THING_COLOURS = ("red", "green", "blue", "yellow", "purple", "orange")
+PLACE_NAMES = ("bowl", "tray", "basket")
+QUESTION_TYPES = ("next", "possible", "success", "past")
+N_EPISODE_ROWS = 5  # rows of an episode
+N_MOVES = 3  # in the list of an episode
+_YES_NO = ("yes", "no")
 
 
 class Moment(NamedTuple):
-    """When something is asked: so many moves are done, and whether the next was dropped then.
+    """When a question is asked: the number of moves done, and whether the next thing was dropped.
 
-    `alone`: what was before is not shown. `yes` is the answer where it is yes or no.
+    `without_before`: the picture before the try is not shown. `answer_is_yes` is the answer to a
+    yes-no question.
     """
 
-    done: int
+    n_done: int
     dropped: bool
-    alone: bool
+    without_before: bool
     type: str
-    yes: bool
+    answer_is_yes: bool
 
 
-class Scene(NamedTuple):
-    """A table at the start, a thing that is not on it, and where its first things are to go."""
+class EpisodeScene(NamedTuple):
+    """A table at the start, a thing that is absent, and the target places of its first things."""
 
-    table: Table
+    table: TabletopScene
     absent: str
-    goal: tuple[str, ...]
+    target_places: tuple[str, ...]
 
     @property
     def moves(self) -> list[tuple[str, str]]:
-        """Return the things that are to go somewhere, and where."""
-        return [*zip(self.table.things, self.goal, strict=False)]
+        """Return the things to move, and their target places."""
+        return [*zip(self.table.things, self.target_places, strict=False)]
 
-    def at(self, done: int, dropped: bool) -> Table:
-        """Return the table when so many moves are done, the next one's thing dropped or not."""
-        first = self.goal[:done]
-        next_ = (f"~{self.goal[done]}",) if dropped else ()
-        left = len(self.table.things) - len(first) - len(next_)
-        return self.table._replace(lies=(*first, *next_, *("",) * left))
+    def table_after(self, n_done: int, dropped: bool) -> TabletopScene:
+        """Return the table after `n_done` moves, with the next move's thing dropped or not."""
+        first = self.target_places[:n_done]
+        next_ = (f"~{self.target_places[n_done]}",) if dropped else ()
+        n_untouched = len(self.table.things) - len(first) - len(next_)
+        return self.table._replace(lies=(*first, *next_, *("",) * n_untouched))
 
 
-class Step(NamedTuple):
-    """The table before and after a try, and what is asked of it; None: before is not shown."""
+class EpisodeStep(NamedTuple):
+    """The table before and after a try, the question and its answer; None: before is not shown."""
 
-    before: Table | None
-    after: Table
+    before: TabletopScene | None
+    after: TabletopScene
     context: str
     question: str
     answer: str
     type: str
 
 
-class Robovqa(Stand, frozen=True, kw_only=True):
-    """Rows of one split: five for an episode."""
+class SyntheticRobovqa(SyntheticRows, frozen=True, kw_only=True):
+    """Rows of one split: five for each episode."""
 
     family = "robovqa"
-    limit = "a drawn table before and after each move, answers known from the moves"
+    limitation = "a drawn table before and after each move, answers known from the moves"
 
-    def frame(self, number: int) -> Frame:
+    def build_frame(self, number: int) -> Frame:
         """Return one row."""
-        episode, at = divmod(number, STEPS)
-        step = _episode(self.seed, self.episode(episode))[at]
+        episode, at = divmod(number, N_EPISODE_ROWS)
+        step = _draw_episode(self.seed, self.episode_id(episode))[at]
         return Frame(
-            id=self.named(number),
+            id=self.row_id(number),
             family=self.family,
             source="synthetic",
-            space=Words(),
+            space=FreeText(),
             truth=step.answer,
-            group=self.episode(episode),
+            group=self.episode_id(episode),
             step=at,
             fields={"context": step.context, "question": step.question},
             slices={"type": step.type},
         )
 
-    def episode(self, number: int) -> str:
+    def episode_id(self, number: int) -> str:
         """Return the id of an episode."""
-        return f"{self.stem}-episode-{number:05}"
+        return f"{self.id_prefix}-episode-{number:05}"
 
-    def drawn(self, number: int) -> tuple[Image.Image, ...]:
-        """Draw the table before and after the last try, or as it is now alone."""
-        from toolmark.suites.multinet.synthetic import table
+    def draw_pictures(self, number: int) -> tuple[Image.Image, ...]:
+        """Draw the table before and after the last try, or only as it is now."""
+        from toolmark.suites.multinet.synthetic import tabletop_drawing
 
-        episode, at = divmod(number, STEPS)
-        id = self.episode(episode)
-        step = _episode(self.seed, id)[at]
-        shown = (step.before, step.after) if step.before else (step.after,)
-        return tuple(table.drawn(self.seed, id, each) for each in shown)
+        episode, at = divmod(number, N_EPISODE_ROWS)
+        id = self.episode_id(episode)
+        step = _draw_episode(self.seed, id)[at]
+        tables = (step.before, step.after) if step.before else (step.after,)
+        return tuple(tabletop_drawing.draw_tabletop(self.seed, id, each) for each in tables)
 
 
 @lru_cache(maxsize=1024)
-def _episode(seed: int, id: str) -> tuple[Step, ...]:
+def _draw_episode(seed: int, id: str) -> tuple[EpisodeStep, ...]:
     """Draw an episode: its moments in the order of time."""
-    rng = seeds.of(seed, id, 0, "multinet robovqa")
-    scene = _laid(rng)
-    moments = sorted((_moment(rng) for _ in range(STEPS)), key=lambda each: each[:2])
-    # a move that is seen to fail was dropped when it is done at last; of others nobody knows
-    failed = [seeds.below(rng, 2) == 0 for _ in range(MOVES)]
+    rng = seeds.make_rng(seed, id, 0, "multinet robovqa")
+    scene = _draw_scene(rng)
+    moments = sorted((_draw_moment(rng) for _ in range(N_EPISODE_ROWS)), key=lambda each: each[:2])
+    # a move that is seen to fail was dropped before it succeeded; for other moves this is drawn
+    failed = [seeds.draw_below(rng, 2) == 0 for _ in range(N_MOVES)]
     for moment in moments:
         if moment.dropped:
-            failed[moment.done] = True
-    told = _told(scene.moves)
+            failed[moment.n_done] = True
+    context = _describe_moves(scene.moves)
     return tuple(
-        Step(
-            None if moment.alone else _before(scene, moment, failed),
-            scene.at(moment.done, moment.dropped),
-            told,
-            *_ask(moment, scene),
+        EpisodeStep(
+            None if moment.without_before else _table_before(scene, moment, failed),
+            scene.table_after(moment.n_done, moment.dropped),
+            context,
+            *_ask_question(moment, scene),
             moment.type,
         )
         for moment in moments
     )
 
 
-def _moment(rng: Random) -> Moment:
-    """Draw what is asked and the answer, then a moment when that is so."""
-    type, yes = seeds.choice(rng, TYPES), seeds.below(rng, 2) == 0
-    if type in ("success", "past"):  # of a try: "yes" is one that worked
-        return Moment(seeds.below(rng, MOVES) + yes, not yes, False, type, yes)
-    done, alone = seeds.below(rng, MOVES + 1), seeds.below(rng, 4) == 0
-    first = done == 0 and not alone  # what was before is shown, and nothing is done: so one failed
-    dropped = done < MOVES and (first or seeds.below(rng, 2) == 0)
-    return Moment(done, dropped, alone, type, yes)
+def _draw_moment(rng: Random) -> Moment:
+    """Draw a question and its answer, then a moment in which the answer is true."""
+    type, answer_is_yes = seeds.draw_one(rng, QUESTION_TYPES), seeds.draw_below(rng, 2) == 0
+    if type in ("success", "past"):  # about a try: "yes" means that it worked
+        return Moment(
+            seeds.draw_below(rng, N_MOVES) + answer_is_yes,
+            not answer_is_yes,
+            False,
+            type,
+            answer_is_yes,
+        )
+    n_done, without_before = seeds.draw_below(rng, N_MOVES + 1), seeds.draw_below(rng, 4) == 0
+    # the picture before is shown and no move is done: so a try failed
+    first = n_done == 0 and not without_before
+    dropped = n_done < N_MOVES and (first or seeds.draw_below(rng, 2) == 0)
+    return Moment(n_done, dropped, without_before, type, answer_is_yes)
 
 
-def _before(scene: Scene, moment: Moment, failed: Sequence[bool]) -> Table:
+def _table_before(scene: EpisodeScene, moment: Moment, failed: Sequence[bool]) -> TabletopScene:
     """Return the table before the last try."""
     if moment.dropped:
-        return scene.at(moment.done, False)
-    return scene.at(moment.done - 1, failed[moment.done - 1])
+        return scene.table_after(moment.n_done, False)
+    return scene.table_after(moment.n_done - 1, failed[moment.n_done - 1])
 
 
-def _laid(rng: Random) -> Scene:
-    """Lay four things and two or three places on a table.
+def _draw_scene(rng: Random) -> EpisodeScene:
+    """Place four things and two or three places on a table.
 
-    Names are of few colours and kinds, so that one has to look at both. The last of five drawn is
-    left out: nothing in words tells it from the last that is there.
+    Names combine few colours and kinds, so that both must be compared. Of five drawn things the
+    last is left out: no word of the text distinguishes it from the last one on the table.
     """
     colours, kinds = (
-        [names[k] for k in seeds.sample(rng, len(names), 3)] for names in (COLOURS, KINDS)
+        [names[k] for k in seeds.sample_indices(rng, len(names), 3)]
+        for names in (THING_COLOURS, THING_KINDS)
     )
     names = [f"{colour} {kind}" for colour in colours for kind in kinds]
-    *things, absent = (names[k] for k in seeds.sample(rng, len(names), MOVES + 2))
-    count = seeds.between(rng, 2, 3)
-    places = tuple(PLACES[k] for k in seeds.sample(rng, len(PLACES), count))
-    goal = tuple(seeds.choice(rng, places) for _ in range(MOVES))
-    return Scene(Table(tuple(things), places, ("",) * len(things)), absent, goal)
+    *things, absent = (names[k] for k in seeds.sample_indices(rng, len(names), N_MOVES + 2))
+    count = seeds.draw_between(rng, 2, 3)
+    places = tuple(PLACE_NAMES[k] for k in seeds.sample_indices(rng, len(PLACE_NAMES), count))
+    goal = tuple(seeds.draw_one(rng, places) for _ in range(N_MOVES))
+    return EpisodeScene(TabletopScene(tuple(things), places, ("",) * len(things)), absent, goal)
 
 
-def _told(goal: Sequence[tuple[str, str]]) -> str:
-    moves = "; ".join(f"{k}. {_move(*move)}" for k, move in enumerate(goal, 1))
+def _describe_moves(goal: Sequence[tuple[str, str]]) -> str:
+    moves = "; ".join(f"{k}. {_describe_move(*move)}" for k, move in enumerate(goal, 1))
     return (
         f"The robot has this list of moves, to be done in this order: {moves}. Some may be done. "
         "It repeats a move that failed. Two pictures show the table before and after what it last "
@@ -190,35 +189,41 @@ def _told(goal: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _move(thing: str, place: str) -> str:
-    return f"put the {thing} in the {place}"
+def _describe_move(thing: str, place_name: str) -> str:
+    return f"put the {thing} in the {place_name}"
 
 
-def _ask(moment: Moment, scene: Scene) -> tuple[str, str]:
+def _ask_question(moment: Moment, scene: EpisodeScene) -> tuple[str, str]:
     """Return a question and its answer."""
-    moves, done = scene.moves, moment.done
-    thing, place = moves[done - (not moment.dropped)]  # what was tried last
+    moves, done = scene.moves, moment.n_done
+    thing, place = moves[done - (not moment.dropped)]  # the last try
     match moment.type:
         case "success":
-            return f"Was this move done: {_move(thing, place)}? Answer yes or no.", _said(moment)
+            return (
+                f"Was this move done: {_describe_move(thing, place)}? Answer yes or no.",
+                _yes_or_no(moment),
+            )
         case "past":
-            asked = ("What did the robot just do? Answer 'put the ... in the ...' or 'dropped the "
-                     "... beside the ...'.")  # fmt: skip
+            question = (
+                "What did the robot just do? Answer 'put the ... in the ...' or 'dropped the "
+                "... beside the ...'."
+            )
             dropped = f"dropped the {thing} beside the {place}"
-            return asked, _move(thing, place) if moment.yes else dropped
+            return question, _describe_move(thing, place) if moment.answer_is_yes else dropped
         case "next":
-            asked = "What is the next move? Answer with its words from the list, or 'done'."
-            return asked, _move(*moves[done]) if done < len(moves) else "done"
+            question = "What is the next move? Answer with its words from the list, or 'done'."
+            return question, _describe_move(*moves[done]) if done < len(moves) else "done"
         case _:
-            thing = scene.table.things[-1] if moment.yes else scene.absent  # the list names neither
+            # the list of moves names neither
+            thing = scene.table.things[-1] if moment.answer_is_yes else scene.absent
             one = "an" if thing.startswith("orange") else "a"
-            return f"Is there {one} {thing} to pick up now? Answer yes or no.", _said(moment)
+            return f"Is there {one} {thing} to pick up now? Answer yes or no.", _yes_or_no(moment)
 
 
-def _said(moment: Moment) -> str:
-    return _YES[not moment.yes]
+def _yes_or_no(moment: Moment) -> str:
+    return _YES_NO[not moment.answer_is_yes]
 
 
-def rows(*, n: int, split: Split, seed: int) -> Robovqa:
-    """Return the first n rows of a split, five for an episode."""
-    return Robovqa(n=n, split=split, seed=seed)
+def rows(*, n: int, split: Split, seed: int) -> SyntheticRobovqa:
+    """Return the first n rows of a split, five for each episode."""
+    return SyntheticRobovqa(n=n, split=split, seed=seed)

@@ -1,28 +1,28 @@
-"""The families of m3-local: each a kind of picture, the servers it is worked with, templates."""
+"""The task families of m3-local: a kind of picture, the servers used, and templates each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from toolmark.suites.m3.local.families import (
-    clock,
-    darkroom,
-    deck,
-    labels,
-    ledger,
-    notes,
-    repo,
-    stock,
+    clock_tasks,
+    darkroom_tasks,
+    deck_tasks,
+    label_tasks,
+    ledger_tasks,
+    note_tasks,
+    repository_tasks,
+    stock_tasks,
 )
-from toolmark.suites.m3.local.item import Template
+from toolmark.suites.m3.local.task_item import Template
 
 FAMILIES: Mapping[str, Sequence[Template]] = {
-    "clock": clock.TEMPLATES,
-    "darkroom": darkroom.TEMPLATES,
-    "deck": deck.TEMPLATES,
-    "labels": labels.TEMPLATES,
-    "ledger": ledger.TEMPLATES,
-    "notes": notes.TEMPLATES,
-    "repo": repo.TEMPLATES,
-    "stock": stock.TEMPLATES,
+    "clock": clock_tasks.TEMPLATES,
+    "darkroom": darkroom_tasks.TEMPLATES,
+    "deck": deck_tasks.TEMPLATES,
+    "labels": label_tasks.TEMPLATES,
+    "ledger": ledger_tasks.TEMPLATES,
+    "notes": note_tasks.TEMPLATES,
+    "repo": repository_tasks.TEMPLATES,
+    "stock": stock_tasks.TEMPLATES,
 }

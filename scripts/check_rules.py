@@ -1,0 +1,301 @@
+"""The rules of the house, checked in one pass: `python scripts/check_rules.py`.
+
+Prints one line for each place that breaks a rule, then the counts. Exit code 1 where there is any.
+Imports are read from the syntax tree, those inside functions and for type checkers included, and
+from `module:attribute` strings.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "toolmark"
+
+# Rooms by level. A module imports from its own room and from lower levels.
+LEVELS: tuple[frozenset[str], ...] = (
+    frozenset({"core"}),
+    frozenset({"language", "models", "statistics", "sources", "formats"}),
+    frozenset({"scoring", "environments", "perturb", "generation"}),
+    frozenset({"agents"}),
+    frozenset({"runs"}),
+    frozenset({"authoring", "baselines", "official_bfcl", "verification"}),
+    frozenset({"suites"}),
+    frozenset({"reports"}),
+    frozenset({"studio"}),
+    frozenset({"api"}),
+    frozenset({"cli"}),
+    frozenset({"__main__"}),
+)
+LEVEL_OF = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+
+GRADERS = frozenset({"scoring", "statistics", "formats"})
+TRANSPORTS = frozenset(
+    {"pyreqwest", "aiohttp", "httpx", "uvloop", "asyncio", "socket", "subprocess"}
+)
+EVALUATORS = frozenset({"eval", "exec", "compile", "__import__"})
+UNPICKLERS = frozenset({"pickle", "marshal", "shelve", "yaml"})
+# faults of other people's code become "not run" here, and nowhere else
+BROAD_CATCHES = frozenset(
+    {
+        "toolmark.runs.episode_execution",
+        "toolmark.runs.presentation_writer",
+        "toolmark.runs.run_scoring",
+    }
+)
+
+RETIRED_WORDS = frozenset(
+    """
+    told kept held lose mend sure able sit cast crew door booth purse shelf weave hunt beside
+    """.split()  # noqa: SIM905
+)
+BARE_VERBS = frozenset(
+    """
+    add ask begin bind blame bring build call change check choose close collect come convert copy
+    count cut describe do draw drop edit end fetch fill find finish fit fix gather get give go hear
+    hold join judge keep know label leave let list load look lose make mark match measure meet mend
+    move name note offer open order pair pass pick place plan play print publish put raise read
+    record refuse remove render repeat replay report reset resolve rest run save say score search
+    see send serve set settle share show sort speak split start state stop store take tell test
+    told track try turn unpack use vary wait walk watch weigh win word work write
+    """.split()  # noqa: SIM905
+)
+MOST_BARE_VERBS = 0.01  # of all functions at the top of a module
+
+
+class Import(NamedTuple):
+    """One module of ours that another one names."""
+
+    source: str
+    target: str
+    line: int
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a source file."""
+    parts = ["toolmark", *path.relative_to(SOURCE).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room_of(module: str) -> str:
+    """Return the room of a module: the part below `toolmark`, `` for the package itself."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def suite_of(module: str) -> str:
+    """Return the suite that a module belongs to, `` where it belongs to none."""
+    parts = module.split(".")
+    return parts[2] if len(parts) > 3 and parts[1] == "suites" else ""
+
+
+def existing_module(name: str, modules: Mapping[str, object]) -> str:
+    """Return the longest leading part of a dotted name that is a module."""
+    while name and name not in modules:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def find_imports(module: str, tree: ast.AST, modules: Mapping[str, object]) -> Iterator[Import]:
+    """Yield what a module imports of ours, also inside functions and as strings."""
+    for node in ast.walk(tree):
+        names: list[str] = []
+        match node:
+            case ast.Import():
+                names = [alias.name for alias in node.names]
+            case ast.ImportFrom(module=str(base)):
+                names = [f"{base}.{alias.name}" for alias in node.names]
+            case ast.Constant(value=str(text)) if re.fullmatch(r"toolmark(\.\w+)+(:\w+)?", text):
+                names = [text.partition(":")[0]]
+        for name in names:
+            if name.partition(".")[0] == "toolmark":
+                target = existing_module(name, modules)
+                if target not in ("", "toolmark", module):
+                    yield Import(module, target, getattr(node, "lineno", 0))
+
+
+def upward_imports(imports: Iterable[Import]) -> Iterator[Import]:
+    """Yield imports that point up, or across to another room of the same level."""
+    for edge in imports:
+        source, target = room_of(edge.source), room_of(edge.target)
+        if source in ("", target):
+            continue
+        if LEVEL_OF[target] >= LEVEL_OF[source]:
+            yield edge
+
+
+def suite_imports(imports: Iterable[Import]) -> Iterator[Import]:
+    """Yield imports from one suite into another."""
+    for edge in imports:
+        source, target = suite_of(edge.source), suite_of(edge.target)
+        if source and target and source != target:
+            yield edge
+
+
+def circles(imports: Iterable[Import]) -> list[list[str]]:
+    """Return the groups of modules that import each other, by Tarjan's algorithm."""
+    targets: dict[str, set[str]] = defaultdict(set)
+    for edge in imports:
+        targets[edge.source].add(edge.target)
+    index: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    groups: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        index[module] = lowest[module] = len(index)
+        stack.append(module)
+        for target in sorted(targets[module]):
+            if target not in index:
+                visit(target)
+                lowest[module] = min(lowest[module], lowest[target])
+            elif target in stack:
+                lowest[module] = min(lowest[module], index[target])
+        if lowest[module] == index[module]:
+            at = stack.index(module)
+            group = sorted(stack[at:])
+            del stack[at:]
+            if len(group) > 1:
+                groups.append(group)
+
+    for module in sorted(targets):
+        if module not in index:
+            visit(module)
+    return groups
+
+
+def module_functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield the functions of a module, private ones included, methods left out."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+# drawn things that are really called so
+DRAWN_THINGS = frozenset({"draw_shelf", "_draw_door"})
+
+
+def retired_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield names of functions, classes and parameters that hold a retired word."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                pass
+            case ast.ClassDef(name=name):
+                name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+            case ast.arg(arg=name):
+                pass
+            case _:
+                continue
+        if name not in DRAWN_THINGS and RETIRED_WORDS & set(name.lower().strip("_").split("_")):
+            yield node.lineno, name
+
+
+def is_broad(handler: ast.ExceptHandler) -> bool:
+    """Tell whether a handler catches everything and raises nothing."""
+    catches_all = handler.type is None or ast.unparse(handler.type) in (
+        "Exception",
+        "BaseException",
+    )
+    return catches_all and not any(isinstance(inner, ast.Raise) for inner in handler.body)
+
+
+def relative_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield relative imports: their target cannot be read without its folder."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            yield node.lineno, "relative import"
+
+
+def forbidden_calls(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield calls that would run text as code, and imports that could unpickle."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in EVALUATORS:
+                yield node.lineno, f"calls {name}"
+            case ast.Import(names=names):
+                for alias in names:
+                    if alias.name.partition(".")[0] in UNPICKLERS:
+                        yield node.lineno, f"imports {alias.name}"
+            case ast.ImportFrom(module=str(base)) if base.partition(".")[0] in UNPICKLERS:
+                yield node.lineno, f"imports {base}"
+
+
+def transports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield imports of libraries that reach the network or other processes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found = {alias.name.partition(".")[0] for alias in names} & TRANSPORTS
+            case ast.ImportFrom(module=str(base)):
+                found = {base.partition(".")[0]} & TRANSPORTS
+            case _:
+                continue
+        for name in sorted(found):
+            yield node.lineno, f"a grader imports {name}"
+
+
+def check_house() -> tuple[list[str], dict[str, int]]:
+    """Return one line for each broken rule, and the counts."""
+    paths = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
+    texts = {module: path.read_text() for module, path in paths.items()}
+    trees = {module: ast.parse(text) for module, text in texts.items()}
+    imports = [edge for m, tree in trees.items() for edge in find_imports(m, tree, paths)]
+    lines: list[str] = []
+    counts: dict[str, int] = {}
+
+    def place(module: str, line: int) -> str:
+        return f"{paths[module].relative_to(ROOT)}:{line}"
+
+    upward, across = list(upward_imports(imports)), list(suite_imports(imports))
+    for name, edges in (("upward imports", upward), ("suite-to-suite imports", across)):
+        lines += [f"{place(e.source, e.line)}: {name[:-1]}: {e.target}" for e in edges]
+        counts[name] = len({(edge.source, edge.target) for edge in edges})
+    groups = circles(edge for edge in imports if edge.target in trees)
+    lines += [f"circle: {', '.join(group)}" for group in groups]
+    counts["circles"] = len(groups)
+
+    bare, n_functions, n_retired, broad = [], 0, 0, set()
+    for module, tree in trees.items():
+        for function in module_functions(tree):
+            n_functions += 1
+            if function.name.strip("_") in BARE_VERBS:
+                bare.append(f"{place(module, function.lineno)}: bare verb: {function.name}")
+        for line, name in retired_names(tree):
+            lines.append(f"{place(module, line)}: retired word: {name}")
+            n_retired += 1
+        lines += [f"{place(module, line)}: {what}" for line, what in relative_imports(tree)]
+        lines += [f"{place(module, line)}: {what}" for line, what in forbidden_calls(tree)]
+        if room_of(module) in GRADERS:
+            lines += [f"{place(module, line)}: {what}" for line, what in transports(tree)]
+        if any(isinstance(n, ast.ExceptHandler) and is_broad(n) for n in ast.walk(tree)):
+            broad.add(module)
+        # Python 3.11.2, the one of Debian 12, does not restore what a failed repeat consumed
+        if re.search(r"\)(?:[*+?]|\{+\d*,?\d*\}+)\+", texts[module]):
+            lines.append(f"{place(module, 1)}: a group is repeated possessively")
+    if len(bare) > MOST_BARE_VERBS * n_functions:
+        lines += bare
+    lines += [f"{place(m, 1)}: catches everything" for m in sorted(broad - BROAD_CATCHES)]
+    lines += [f"catches not everything any more, take it off the list: {m}"
+              for m in sorted((BROAD_CATCHES & {*trees}) - broad)]  # fmt: skip
+    counts |= {"functions": n_functions, "bare verbs": len(bare), "retired names": n_retired}
+    return lines, counts
+
+
+def main() -> int:
+    """Print what is broken and the counts; return the exit code."""
+    lines, counts = check_house()
+    for line in lines:
+        print(line)
+    print(", ".join(f"{name} {count}" for name, count in counts.items()))
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

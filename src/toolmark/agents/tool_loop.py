@@ -1,0 +1,297 @@
+"""The plain agent: ask, execute, repeat until a reply contains no call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from toolmark.agents.simulated_user import SimulatedUser
+from toolmark.core.errors import StageContext
+from toolmark.core.records import (
+    Call,
+    Ending,
+    Environment,
+    Message,
+    Model,
+    Request,
+    Result,
+    Sampling,
+    Step,
+    StopReason,
+    Task,
+    Tool,
+    ToolFormat,
+    Trajectory,
+    Usage,
+)
+
+T = TypeVar("T")
+ENDING_BY_STOP: dict[StopReason, Ending] = {
+    "stop": "answered",
+    "length": "length",
+    "refused": "refused",
+    "malformed": "malformed",
+    "over_long": "over_long",
+}
+_UNSET_SAMPLING = Sampling()
+IN_ENVIRONMENT, _IN_USER = StageContext("environment"), StageContext("user")
+_EPISODE_ENDINGS = ("steps", "calls", "over_long")
+
+
+async def run_tool_loop(
+    task: Task,
+    model: Model,
+    dialect: ToolFormat,
+    world: Environment,
+    sampling: Sampling,
+    repeat: int = 0,
+    *,
+    steps: list[Step] | None = None,
+) -> Trajectory:
+    """Run every turn of the task with the model.
+
+    Calls of one reply are executed in order, or at the same time if the environment's `at_once` is
+    more than 1. The results are in the order of the calls. A turn ends with a reply without calls,
+    or with any reply if the task's limit is `single`. Reaching another limit of the task, or a
+    conversation too long for the model, ends the episode.
+
+    If an environment says that it has `changed`, its tools are read again before the next reply. If
+    it has a `user`, the user receives a reply without calls first. If the user answers, the turn
+    continues, and the reply does not count as one of the turn's steps.
+
+    `steps` is filled during the run, so that the caller has them when an EndpointError or
+    ToolEnvironmentError is raised.
+    """
+    with IN_ENVIRONMENT:
+        environment_tools = await world.tools()
+        task = await apply_opening(task, world)
+    conversation = _Conversation(
+        task, dialect, environment_tools or task.tools, [] if steps is None else steps
+    )
+    conversation.max_parallel = max_parallel_calls(world)
+    conversation.user = getattr(world, "user", None)
+    if hasattr(world, "changed"):
+        conversation.tools_can_change = True
+        conversation.environment_tools = conversation.all_environment_tools = {
+            tool.name: tool for tool in environment_tools
+        }
+    settings = merge_sampling(sampling, task.sampling)
+    ending: Ending = "answered"
+    for index in range(len(task.turns)):
+        conversation.begin_turn(index)
+        ending = await _run_turn(conversation, model, world, settings, repeat)
+        if ending in _EPISODE_ENDINGS:
+            break
+    last = conversation.steps[-1] if conversation.steps else None
+    if conversation.tools_can_change:
+        environment_tools = tuple(conversation.all_environment_tools.values())
+    with IN_ENVIRONMENT:
+        state = await world.final_state()
+    return Trajectory(
+        task=task.id,
+        repeat=repeat,
+        dialect=dialect.name,
+        steps=tuple(conversation.steps),
+        answer="" if last is None or last.calls else last.reply.text,
+        state=state,
+        ending=ending,
+        tools=() if environment_tools == task.tools else environment_tools,
+        usage=total_usage(conversation.steps),
+        latency_s=sum(step.reply.latency_s for step in conversation.steps),
+    )
+
+
+class _Conversation:
+    """The conversation so far: the messages, the tools on offer, the number of calls left."""
+
+    def __init__(
+        self, task: Task, tool_format: ToolFormat, tools: tuple[Tool, ...], steps: list[Step]
+    ) -> None:
+        self.task = task
+        self.tool_format = tool_format
+        self.tools = tools
+        self.steps = steps
+        self.turn = 0
+        self.history: tuple[Message, ...] = ()
+        self.new_messages: tuple[Message, ...] = ()
+        self.offered_tools: tuple[Tool, ...] = ()
+        self.calls_left = task.limits.calls
+        self.max_parallel = 1
+        self.user: SimulatedUser | None = None
+        self.tools_can_change = False
+        self.environment_tools: dict[str, Tool] = {}
+        self.all_environment_tools: dict[str, Tool] = {}
+
+    def begin_turn(self, index: int) -> None:
+        """Begin a turn: add its messages and its tools."""
+        turn = self.task.turns[index]
+        self.turn = index
+        self.tools += turn.tools
+        if index == 0:
+            self.new_messages, self.offered_tools = self.tool_format.open(turn.messages, self.tools)
+        else:
+            self.new_messages, appeared = self.tool_format.more(turn.messages, turn.tools)
+            self.offered_tools += appeared
+        self.history += self.new_messages
+
+    async def ask_user(self, text: str) -> bool:
+        """Give the last reply to the user; return whether the user answered, and add the answer."""
+        if self.user is None or not text.strip():
+            return False
+        with _IN_USER:
+            ruling, message = await self.user.answer(self.task, self.turn, self.steps, text)
+        self.steps[-1] = replace(self.steps[-1], ruling=ruling)
+        if message is None:
+            return False
+        self.new_messages, appeared = self.tool_format.more((message,), ())
+        self.offered_tools += appeared
+        self.history += self.new_messages
+        return True
+
+    async def refresh_tools(self, environment: Environment) -> None:
+        """Offer the environment's present tools: new tools are added, missing ones removed."""
+        with IN_ENVIRONMENT:
+            now = {tool.name: tool for tool in await environment.tools()}
+        removed = {name: tool for name, tool in self.environment_tools.items() if name not in now}
+        added = tuple(tool for name, tool in now.items() if name not in self.environment_tools)
+        self.environment_tools = now
+        self.all_environment_tools = self.all_environment_tools | now
+        self.tools = _update_tools(self.tools, now, removed) + added
+        messages, appeared = self.tool_format.more((), added) if added else ((), ())
+        self.offered_tools = _update_tools(self.offered_tools, now, removed) + appeared
+        self.new_messages += messages
+        self.history += messages
+
+
+def _update_tools(
+    tools: tuple[Tool, ...], current: dict[str, Tool], removed: dict[str, Tool]
+) -> tuple[Tool, ...]:
+    return tuple(current.get(tool.name, tool) for tool in tools if tool.name not in removed)
+
+
+async def _run_turn(
+    conversation: _Conversation,
+    model: Model,
+    environment: Environment,
+    sampling: Sampling,
+    repeat: int,
+) -> Ending:
+    steps_left = conversation.task.limits.steps
+    while steps_left > 0:
+        if conversation.tools_can_change and getattr(environment, "changed"):  # noqa: B009 - not of every environment
+            await conversation.refresh_tools(environment)
+        request = Request(
+            messages=conversation.history,
+            tools=conversation.offered_tools,
+            sampling=sampling,
+            repeat=repeat,
+        )
+        reply = await model(request)
+        parsed = conversation.tool_format.read(reply, conversation.tools)
+        calls = parsed.calls
+        allowed = calls if conversation.calls_left is None else calls[: conversation.calls_left]
+        results: tuple[Result, ...] = ()
+        if allowed:
+            with IN_ENVIRONMENT:
+                if conversation.max_parallel > 1 and len(allowed) > 1:
+                    results = await execute_parallel(
+                        environment, allowed, conversation.max_parallel
+                    )
+                else:
+                    results = tuple([await environment.call(call) for call in allowed])
+        conversation.steps.append(
+            Step(
+                reply=reply,
+                turn=conversation.turn,
+                said=conversation.new_messages,
+                calls=calls,
+                results=results,
+                fault=parsed.fault,
+            )
+        )
+        conversation.new_messages = ()
+        if len(allowed) < len(calls):
+            return "calls"
+        if conversation.calls_left is not None:
+            conversation.calls_left -= len(allowed)
+        conversation.history += conversation.tool_format.answer(reply, calls, results)
+        if conversation.task.limits.single:
+            return ENDING_BY_STOP[reply.stop]
+        if calls:
+            steps_left -= 1
+        elif reply.stop != "stop" or not await conversation.ask_user(reply.text):
+            return ENDING_BY_STOP[reply.stop]
+    return "steps"
+
+
+async def apply_opening(task: Task, environment: Environment) -> Task:
+    """Return the task with its first turn from the environment's `opening`, if it has one."""
+    if not hasattr(environment, "opening") or not task.turns:
+        return task
+    return replace_first_turn(task, await environment.opening(task.turns[0].messages))
+
+
+def replace_first_turn(task: Task, messages: tuple[Message, ...]) -> Task:
+    """Return the task with these messages as its first turn."""
+    return replace(task, turns=(replace(task.turns[0], messages=messages), *task.turns[1:]))
+
+
+def max_parallel_calls(environment: Environment) -> int:
+    """Return how many calls the environment runs at the same time: its `at_once`, else 1."""
+    return int(getattr(environment, "at_once", 1))
+
+
+async def execute_parallel(
+    environment: Environment, calls: tuple[Call, ...], limit: int
+) -> tuple[Result, ...]:
+    """Execute calls at the same time, at most `limit` of them, started in their order.
+
+    Results are in the order of the calls. When one call raises, or the caller is cancelled, the
+    other calls are cancelled too, because the environment is being closed.
+    """
+    semaphore = asyncio.Semaphore(limit)
+
+    async def execute_one(call: Call) -> Result:
+        async with semaphore:
+            return await environment.call(call)
+
+    return await gather_all(map(execute_one, calls))
+
+
+async def gather_all(coroutines: Iterable[Coroutine[Any, Any, T]]) -> tuple[T, ...]:
+    """Run all coroutines until they end, and return their results in order.
+
+    When one raises, or the caller is cancelled, the others are cancelled and awaited.
+    """
+    running = [asyncio.create_task(work) for work in coroutines]
+    try:
+        return tuple(await asyncio.gather(*running))
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def merge_sampling(base: Sampling, override: Sampling) -> Sampling:
+    """Return the base settings, replaced by those that `override` sets."""
+    if override == _UNSET_SAMPLING:
+        return base
+    settings = msgspec.structs.asdict(override)
+    overrides = {name: value for name, value in settings.items() if value not in (None, {})}
+    return msgspec.structs.replace(base, **overrides)
+
+
+def total_usage(steps: list[Step]) -> Usage:
+    """Return the sum of the tokens of all replies."""
+    n_input = n_output = n_reasoning = n_cached = 0
+    for step in steps:
+        used = step.reply.usage
+        n_input += used.input
+        n_output += used.output
+        n_reasoning += used.reasoning
+        n_cached += used.cached
+    return Usage(input=n_input, output=n_output, reasoning=n_reasoning, cached=n_cached)

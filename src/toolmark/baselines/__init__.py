@@ -1,0 +1,1 @@
+"""Baselines that see only what a model sees, and controls for tests."""

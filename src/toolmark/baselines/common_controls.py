@@ -1,0 +1,50 @@
+"""Controls that need no suite: one returns nothing, one always calls, one never answers."""
+
+from __future__ import annotations
+
+from toolmark.core.errors import Unavailable
+from toolmark.core.records import Call, Model, Reply, Request, Task, Tool
+
+
+class NullControl:
+    """Answers every request with an empty reply."""
+
+    name = "test/null"
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Return an empty reply."""
+        return Reply()
+
+
+class DeadControl:
+    """Never answers, like a server that is down."""
+
+    name = "test/dead"
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Raise Unavailable."""
+        raise Unavailable("test/dead never answers")
+
+
+class AlwaysCallControl:
+    """Calls the first offered tool, without arguments, for every request.
+
+    It is a control: it also knows the tools when they are only in the prompt. Without any tool
+    it invents a tool name.
+    """
+
+    name = "test/always-call"
+
+    def bind(self, task: Task, repeat: int, /) -> Model:
+        """Return the model that plays this episode."""
+        return _FirstToolCaller(task.tools or tuple(t for turn in task.turns for t in turn.tools))
+
+
+class _FirstToolCaller:
+    def __init__(self, tools: tuple[Tool, ...]) -> None:
+        self.tools = tools
+
+    async def __call__(self, request: Request, /) -> Reply:
+        tools = request.tools or self.tools
+        name = tools[0].name if tools else "anything"
+        return Reply(calls=(Call(name=name, id=f"call_{len(request.messages)}"),))

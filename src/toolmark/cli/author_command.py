@@ -1,0 +1,200 @@
+"""`toolmark author`: have models make reference trajectories for the tasks of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+import uvloop
+
+from toolmark import __version__, api
+from toolmark.cli import command_options as o
+from toolmark.cli import consoles, exit_codes, progress_display
+from toolmark.cli.judge_command import ShowPictures, open_model
+from toolmark.core import secrets
+from toolmark.core.errors import UsageError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Task
+from toolmark.environments.mcp import sandbox as boxes
+from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
+from toolmark.models.wires.chat_completions import TIMEOUT_S
+from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.runs import run_folders
+from toolmark.runs.run_plan import Plan
+from toolmark.runs.run_store import Run, RunWriter
+from toolmark.runs.suite import Suite
+from toolmark.runs.task_selection import environment_hashes, select_tasks
+from toolmark.suites import suite_registry
+
+if TYPE_CHECKING:
+    from toolmark.studio.m3_authoring import AuthoringCounts
+
+out = consoles.stdout_console()
+err = consoles.stderr_console()
+
+Judge = Annotated[
+    str, o.option("-j", "--judge", metavar="MODEL", help="Accepts, turns down, condenses.")
+]
+Output = Annotated[Path, o.option("-o", "--output", metavar="DIR", help="New, or to be continued.")]
+Rounds = Annotated[int, o.option("--rounds", help="Attempts at a task at most.", min=1)]
+
+
+def author(
+    suite: o.SuiteName,
+    model: o.ModelName,
+    judge: Judge,
+    output: Output,
+    rounds: Rounds = 3,
+    see: ShowPictures = False,
+    knob: o.Parameters = None,
+    limit: o.Limit = None,
+    ids: o.Ids = None,
+    sample: o.Sample = None,
+    seed: o.Seed = None,
+    base_url: o.BaseUrl = None,
+    header: o.Headers = None,
+    max_connections: o.RequestsPerModel = DEFAULT_CONNECTIONS,
+    max_retries: o.Retries = DEFAULT_RETRIES,
+    timeout: o.Timeout = TIMEOUT_S,
+    cache: o.CacheDir = None,
+    sandbox: o.SandboxMode = o.Sandbox.required,
+    as_json: o.AsJson = False,
+) -> None:
+    """Have a model do the tasks and a judge decide; what it accepts becomes references."""
+    loaded = o.load_suite(suite, _with_exact_similarity(suite, knob), seed)
+    chosen = o.split_list(ids)
+    settings = o.connection_settings(
+        (model, judge), base_url=base_url, header=header, max_connections=max_connections,
+        max_retries=max_retries, timeout=timeout, cache=cache,
+    ) | {"media": MediaStore(output / "media")}  # fmt: skip
+    with boxes.use_setting(sandbox.value), boxes.hide_paths(output):
+        plan = Plan(
+            suite=loaded.name,
+            # what is kept is condensed: it is no run of the model alone
+            model=f"{secrets.mask_model_spec(model)} with {secrets.mask_model_spec(judge)}",
+            dialect=next(iter(loaded.dialects)),
+            knobs=dict(loaded.knobs),
+            base_url=o.stored_base_url((model, judge), base_url),
+            sampling=loaded.sampling,
+            limit=limit,
+            ids=chosen,
+            sample=sample,
+            world=environment_hashes(loaded),
+        )
+        counts = uvloop.run(
+            _make_references(output, plan, loaded, (model, judge), rounds, see, settings)
+        )
+    _print_result(output, counts, as_json=as_json)
+
+
+def _with_exact_similarity(suite: str, parameters: list[str] | None) -> list[str]:
+    """Return the knobs; nothing is compared here, so no encoder need be there unless asked for."""
+    assignments = list(parameters or ())
+    names = {assignment.partition("=")[0].strip() for assignment in assignments}
+    if "similarity" not in names and any(
+        k.name == "similarity" for k in suite_registry.list_parameters(suite)
+    ):
+        assignments.append("similarity=exact")
+    return assignments
+
+
+def _prepare_folder(path: Path, plan: Plan, suite: Suite) -> None:
+    """Make the folder, or see that the one there is of the same request. Raises UsageError."""
+    if (path / "run.json").exists():
+        # by hash: what was read back holds lists where the request has tuples
+        if Run(path).info.plan.hash != plan.hash:
+            raise UsageError(f"{path}: made by another request; choose another folder")
+        return
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if any(path.iterdir()):
+            raise UsageError(f"{path}: not empty, and no author's folder; choose another")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot write there: {error.strerror}") from None
+    run_folders.write_run(
+        path,
+        plan,
+        _independent_tasks(suite, plan),
+        media=suite.media,
+        seed=suite.seed,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        hashes=dict(suite.hashes),
+        versions={"toolmark": __version__},
+    )
+
+
+def _independent_tasks(suite: Suite, plan: Plan) -> Iterator[Task]:
+    for task in select_tasks(suite, plan, suite.seed):
+        if task.needs or task.kind == "setup":
+            raise UsageError(f"{suite.name}: its tasks need each other; references are made apart")
+        yield task
+
+
+async def _make_references(
+    path: Path,
+    plan: Plan,
+    suite: Suite,
+    names: tuple[str, str],
+    rounds: int,
+    see: bool,
+    settings: Mapping[str, Any],
+) -> AuthoringCounts:
+    from toolmark.studio import m3_authoring
+
+    async with AsyncExitStack() as stack:
+        model, judge = [await open_model(stack, name, settings) for name in names]
+        api.check_runnable(suite, plan)
+        _prepare_folder(path, plan, suite)
+        folder = stack.enter_context(RunWriter(path))
+        watch = stack.enter_context(progress_display.show_progress(err, f"author {names[0]}"))
+        return await m3_authoring.author_references(
+            folder,
+            suite,
+            model,
+            judge,
+            rounds=rounds,
+            see=see,
+            at_once=settings["max_connections"],
+            watch=watch,
+        )
+
+
+def _print_result(path: Path, counts: AuthoringCounts, *, as_json: bool) -> None:
+    from toolmark.studio.m3_authoring import TRUTHS_FILE
+
+    truths = str(path / TRUTHS_FILE) if counts.accepted else ""
+    if as_json:
+        found = msgspec.to_builtins(counts) | {"truths": truths, "run_dir": str(path)}
+        o.print_json(found)
+    else:
+        _print_counts(path, counts, truths)
+    raise typer.Exit(_exit_code(counts))
+
+
+def _print_counts(path: Path, counts: AuthoringCounts, truths: str) -> None:
+    lines = [
+        f"{pluralize(counts.accepted, 'task')} accepted ({counts.by_rule} condensed by rule), "
+        f"{counts.rejected} turned down, {counts.not_run} not run"
+    ]
+    if counts.not_run:
+        failures = [attempt.failure for attempt in Run(path).attempts()]
+        lines += [f"  not run: {failure.summary[:500]}" for failure in failures[-1:]]
+        lines.append("  next: give the same command again to run what is missing")
+    if truths:
+        lines.append(f"  {truths}")
+        step = consoles.shell_command("review", path)
+        lines.append(f"  next: models made these, so look at each of them: {step}")
+    for line in lines:
+        out.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def _exit_code(counts: AuthoringCounts) -> int:
+    """Return the exit code: something not run 3, every task turned down 1, else 0."""
+    if counts.not_run:
+        return exit_codes.NOT_RUN
+    return 0 if counts.accepted else exit_codes.GATE_FAILED

@@ -1,0 +1,370 @@
+"""What the command line shows of runs and suites: summaries, lists. Writes to a rich console."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from toolmark.cli import consoles, failure_advice
+from toolmark.core.failure import Failure, group_failures
+from toolmark.core.records import Attempt, Check, Estimate, Score
+from toolmark.reports import run_names, table_format, usage_text
+from toolmark.reports.table_format import visible_text
+from toolmark.runs.run_store import Run
+from toolmark.statistics import number_format
+from toolmark.suites.multinet import multinet_families
+from toolmark.suites.suite_registry import SuiteParameter, describe_type
+from toolmark.suites.suite_registry import baseline_names as baselines
+from toolmark.suites.suite_registry import tool_format_note as known
+
+MAX_TEXT_CHARS = 2_000  # characters of one text that `show` prints
+NOT_RUN = "not run"
+LABEL_WIDTH = 32  # characters kept for the names of a summary's parts
+MAX_LISTED_EPISODES = 50  # episodes that `show` lists
+MAX_REASONS = 3  # why tasks fail, or could not be made
+MAX_FURTHER_MESSAGES = 2  # further ones of one cause of not being run
+AGENT_DESCRIPTIONS = {
+    "baselines": "baseline/planner, baseline/eager, baseline/lexical, baseline/desk, "
+    "baseline/listener, baseline/ocr-search, baseline/blind: agents that need no key",
+    "baselines of MultiNet": ", ".join(
+        f"baseline/{name}" for name in multinet_families.FAMILIES_BY_BASELINE
+    )
+    + ": what needs no look; a suite tells those it has",
+    "test instruments": "test/null, test/always-call, test/dead for any suite; test/oracle, "
+    "test/faulty?class=... where a suite has them",
+    "dialects": "--dialect native (tool calling by the endpoint) or prompt (calls as text)",
+}
+
+
+def print_missing_parts(console: Console, missing: Mapping[str, str]) -> None:
+    """Print what parts of the site lack to run: a line for each part."""
+    print_part_notes(console, {name: (why.replace("\n", "; "),) for name, why in missing.items()})
+
+
+def print_part_notes(console: Console, found: Mapping[str, Sequence[str]]) -> None:
+    """Print what parts of the site lack, or what happened to them: a line for each part."""
+    for name, notes in found.items():
+        more = f" (and {len(notes) - 1} more: `toolmark report`)" if len(notes) > 1 else ""
+        line = shorten_text(f"  {name}: {notes[0].partition(chr(10))[0]}{more}")
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def format_estimate(fields: Mapping[str, Any]) -> str:
+    """Return `38.2 % [26.1, 52.4]` or `0.879 [0.81, 0.95]` from the fields of an estimate."""
+    return number_format.replace_special_spaces(number_format.format_estimate(_to_estimate(fields)))
+
+
+def _to_estimate(fields: Mapping[str, Any]) -> Estimate:
+    return Estimate(**{name: fields[name] for name in Estimate.__struct_fields__ if name in fields})
+
+
+def _label_and_size(fields: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what a number is called, and how many of what it rests on."""
+    return fields.get("told") or fields["name"], _sample_size_text(fields)
+
+
+def _sample_size_text(fields: Mapping[str, Any]) -> str:
+    """Say how many of what a number rests on, and of how many items and groups where known."""
+    n, unit = fields["n"], fields.get("unit", "")
+    of = (
+        f" in {table_format.pluralize(fields['n_groups'], 'group')}"
+        if fields.get("n_groups")
+        else ""
+    )
+    if fields.get("n_items"):
+        return f"{n} {unit or 'answers'}, {table_format.pluralize(fields['n_items'], 'item')}{of}"
+    return f"{n} {unit or 'answers'}{of}" if of else f"n={n} {unit}".strip()
+
+
+def print_summary(console: Console, found: Mapping[str, Any]) -> None:
+    """Print the headline of a run, its parts and the next commands."""
+    head = found["score"]
+    model = escape(visible_text(run_names.short_model_name(found["model"])))
+    console.print(
+        f"[bold]{escape(found['suite'])}[/]  {model}  {escape(found['dialect'])}", highlight=False
+    )
+    rule_note = f", {found['reading']} reading" if len(found.get("readings", ())) > 1 else ""
+    console.print(
+        f"  {escape(_label_and_size(head)[0] + rule_note)} "
+        f"[bold]{escape(format_estimate(head))}[/]  {_episode_counts_text(found)}, not run "
+        f"{found['n_not_run']}" + _bounds_text(found),
+        highlight=False,
+        soft_wrap=True,
+    )
+    if caution := found.get("caution"):
+        console.print(f"  {visible_text(caution)}", markup=False, highlight=False, soft_wrap=True)
+    if sample_note := run_names.sample_label(found.get("sample")):
+        console.print(f"  {sample_note}", style="dim", highlight=False)
+    parts = [part for part in found["parts"].values() if part["value"] is not None]
+    width = max((len(_label_and_size(part)[0]) for part in parts), default=0)
+    for part in parts:
+        has_same_groups = part.get("n_groups") == head.get("n_groups")  # told above
+        name, size = _label_and_size({**part, "n_groups": 0} if has_same_groups else part)
+        console.print(
+            f"  [dim]{escape(name.ljust(max(width, LABEL_WIDTH)))}[/] "
+            f"{escape(format_estimate(part))}  {escape(size)}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    missing = len(found["parts"]) - len(parts)
+    if missing and found["n_run"]:
+        hidden_note = f"  {table_format.pluralize(missing, 'part')} without a result not shown"
+        console.print(hidden_note, style="dim", highlight=False)
+    if any(number_format.lacks_interval(_to_estimate(part)) for part in parts):
+        console.print(
+            f"  {number_format.NO_INTERVAL_NOTE}", style="dim", highlight=False, soft_wrap=True
+        )
+    if cost_note := usage_text.summary_usage_line(found):
+        console.print(f"  {cost_note}", style="dim", highlight=False, soft_wrap=True)
+    console.print(
+        f"  [dim]{escape(visible_text(found['run_dir']))}[/]", highlight=False, soft_wrap=True
+    )
+
+
+def _episode_counts_text(found: Mapping[str, Any]) -> str:
+    """Say on how many episodes the headline rests, and of how many, where that is not all."""
+    n, n_run = found["score"]["n"], found["n_run"]
+    label = found["score"].get("told")  # of a suite whose headline names what it rests on
+    if label and 0 < n < n_run:
+        return f"{n} of all {n_run} answers"
+    return _sample_size_text({**found["score"], "n": n_run})
+
+
+def print_stale_report_note(console: Console, folder: Path) -> None:
+    """Say that a report of the run tells the scores from before, where there is one."""
+    page, scores = folder / "report.html", folder / "scores.jsonl"
+    if page.exists() and scores.exists() and page.stat().st_mtime_ns < scores.stat().st_mtime_ns:
+        step = consoles.shell_command("report", folder)
+        note = f"  report.html tells the scores from before; next: {step}"
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
+
+
+def _bounds_text(found: Mapping[str, Any]) -> str:
+    head = found["score"]
+    if not found["n_not_run"] or head["worst"] is None:
+        return ""
+    return escape(
+        f"; with those {number_format.format_percent(head['worst'])} to "
+        f"{number_format.format_percent(head['best'])}"
+    )
+
+
+def print_suites(console: Console, found: Mapping[str, tuple[str, str]]) -> None:
+    """Print the suites with a sentence each and what they still need, who plays, who asks."""
+    table = Table.grid(padding=(0, 2))
+    for name, (about, needs) in found.items():
+        needs_note = f" [yellow]needs: {escape(needs)}[/]" if needs else ""
+        table.add_row(f"[bold]{escape(name)}[/]", escape(_first_sentence(about)) + needs_note)
+    table.add_row("", "")
+    for name, about in AGENT_DESCRIPTIONS.items():
+        table.add_row(f"[dim]{name}[/]", escape(about))
+    console.print(table, highlight=False)
+    console.print("next: toolmark list SUITE shows its knobs", highlight=False)
+
+
+def print_baselines(console: Console, suite: str) -> None:
+    """Print who plays one of MultiNet's suites without a key."""
+    if available := baselines(suite):
+        listed = ", ".join(f"baseline/{name}" for name in available)
+        controls = "test/oracle, test/null, test/faulty?class=..., test/always-call, test/dead"
+        for line in (f"baselines: {listed}", f"test instruments: {controls}"):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_tool_formats(console: Console, suite: str) -> None:
+    """Print a suite's dialects, where its module tells them."""
+    if description := known(suite):
+        console.print(f"--dialect: {description}", markup=False, highlight=False)
+
+
+def print_outcomes(
+    console: Console,
+    run: Run,
+    fits: Callable[[Score], bool] = lambda score: True,
+    *,
+    list_all: bool = False,
+    natives: Mapping[str, str] = {},
+) -> None:
+    """List the tasks of a run that fit: outcome and primary cause in the headline reading.
+
+    The first of them only, unless the `whole` list is wanted.
+    """
+    console.print(f"{run_names.short_model_name(run.info.plan.model)} on {run.info.plan.suite}",
+                  markup=False, highlight=False)  # fmt: skip
+    rows: list[tuple[str, str, str]] = []
+    n = 0
+    for n, score in enumerate(filter(fits, run.scores()), 1):
+        if list_all or n <= MAX_LISTED_EPISODES:
+            rows.append(_outcome_row(score, natives))
+    width = max((len(row[0]) for row in rows), default=0)
+    for name, outcome, why in rows:
+        line = f"  {name:{width}}  {outcome:9}  {why}".rstrip()
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if not n:
+        console.print("  no episode fits")
+    if n > len(rows):
+        console.print(f"... and {n - len(rows):,} more: --all lists them, --outcome and --axis "
+                      "choose", markup=False, highlight=False, soft_wrap=True)  # fmt: skip
+    step = f"next: {consoles.shell_command('show', run.path, 'ID')}"
+    console.print(step, highlight=False, markup=False, soft_wrap=True)
+
+
+def headline_outcome(score: Score) -> str:
+    """Return what became of an episode in the headline reading."""
+    if score.failure or not score.readings:
+        return NOT_RUN
+    return next(iter(score.readings.values())).outcome
+
+
+def incomplete_attempts(run: Run) -> list[Attempt]:
+    """Return the latest attempt at each episode that is not complete, oldest first."""
+    done = run.completed_episodes()
+    latest: dict[tuple[str, int], Attempt] = {}
+    for attempt in run.attempts():
+        latest.pop((attempt.task, attempt.repeat), None)
+        latest[attempt.task, attempt.repeat] = attempt
+    return [attempt for episode, attempt in latest.items() if episode not in done]
+
+
+def print_not_run(console: Console, run: Run) -> None:
+    """Print why episodes are not run, by kind, and what to do."""
+    incomplete, scoring_failures = incomplete_attempts(run), unscored_failures(run)
+    failures = [*(attempt.failure for attempt in incomplete), *scoring_failures]
+    # what only waited for another episode tells least: it comes last
+    groups = sorted(group_failures(failures), key=lambda x: x[1][0].kind == "needs")
+    _print_failure_groups(console, "not run", [x for x in groups if x[1][0].kind != "scorer"])
+    _print_failure_groups(console, "not scored", [x for x in groups if x[1][0].kind == "scorer"])
+    lines = [
+        f"  next: see one of them whole: {consoles.shell_command('show', run.path, each.task)}"
+        for each in incomplete[:1]
+    ]
+    n_unreached = run.info.n_episodes - len(run.completed_episodes()) - len(incomplete)
+    lines += [f"  {step}" for step in failure_advice.next_steps(run, failures, n_unreached)]
+    for line_ in lines:
+        console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)
+
+
+def unscored_failures(run: Run) -> list[Failure]:
+    """Return why episodes that were played have no score."""
+    failed = {(s.task, s.repeat): s.failure for s in run.scores() if s.failure is not None}
+    return (
+        [failed[key] for key in sorted(failed.keys() & run.completed_episodes())] if failed else []
+    )
+
+
+def print_unscored(console: Console, run: Run) -> None:
+    """Print why episodes that were played have no score, and how to score them: nobody is asked."""
+    failures = unscored_failures(run)
+    _print_failure_groups(console, "not scored", group_failures(failures))
+    plan = run.info.plan
+    wanted = [failure for failure in failures if not failure_advice.find_step(failure, plan).again]
+    for step in failure_advice.next_steps(run, wanted):
+        console.print(visible_text(f"  {step}"), markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_failure_groups(
+    console: Console, what: str, groups: Sequence[tuple[int, Sequence[Failure]]]
+) -> None:
+    """Print how many failed for each cause, and what some of them say."""
+    for n, (first, *more) in groups:
+        others = table_format.pluralize(len(more) - MAX_FURTHER_MESSAGES, "other message")
+        for line_ in (
+            f"  {what}, {table_format.pluralize(n, 'episode')}: {shorten_text(first.summary)}",
+            *(f"    also: {shorten_text(each.first_line)}" for each in more[:MAX_FURTHER_MESSAGES]),
+            *([f"    also: {others}"] if len(more) > MAX_FURTHER_MESSAGES else []),
+        ):
+            console.print(line_, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_reasons(
+    console: Console, what: str, unit: str, reasons: Sequence[tuple[str, int]]
+) -> None:
+    """Print the first reasons with their counts, and how many are not told."""
+    lines = [
+        f"{table_format.pluralize(n, unit)}: {shorten_text(reason)}"
+        for reason, n in reasons[:MAX_REASONS]
+    ]
+    if others_left := reasons[MAX_REASONS:]:
+        others = table_format.pluralize(len(others_left), "other reason")
+        lines.append(f"{table_format.pluralize(sum(n for _, n in others_left), unit)}: {others}")
+    for line_ in lines:
+        console.print(f"  {what}, {line_}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _outcome_row(score: Score, natives: Mapping[str, str]) -> tuple[str, str, str]:
+    name = visible_text(f"{score.task} #{score.repeat}" if score.repeat else score.task)
+    if score.failure or not score.readings:
+        return name, NOT_RUN, shorten_text(score.failure.summary) if score.failure else ""
+    return name, headline_outcome(score), _failure_text(score, natives)
+
+
+def _failure_text(score: Score, natives: Mapping[str, str]) -> str:
+    """Return the primary cause in the headline reading and the suite's class, "" for none."""
+    verdict = next(iter(score.readings.values()), None)
+    label = next((each for each in verdict.labels if each.primary), None) if verdict else None
+    return (
+        f"{label.cause}  {run_names.native_failure_label(label.native, natives)}".strip()
+        if label
+        else ""
+    )
+
+
+def print_failures(console: Console, run: Run, natives: Mapping[str, str]) -> None:
+    """Print the commonest primary causes of failure in the headline reading."""
+    counts = Counter(filter(None, (_failure_text(score, natives) for score in run.scores())))
+    for reason, n in counts.most_common(MAX_REASONS):
+        line = f"  {table_format.pluralize(n, 'failure')}: {shorten_text(reason)}"
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def _first_sentence(text: str) -> str:
+    head, stop, _ = text.partition(". ")
+    return head + "." if stop else text
+
+
+def print_parameters(console: Console, about: str, found: Sequence[SuiteParameter]) -> None:
+    """Print the knobs of a suite as a table."""
+    console.print(about, highlight=False, markup=False)
+    table = Table.grid(padding=(0, 2))
+    for parameter in found:
+        is_list = isinstance(parameter.default, tuple)
+        default = ",".join(parameter.default) if is_list else parameter.default
+        table.add_row(
+            f"[bold]-T {parameter.name}=[/]{escape('' if default is None else str(default))}",
+            f"[dim]{escape(describe_type(parameter.kind))}[/]",
+            escape(parameter.help),
+        )
+    console.print(table, highlight=False)
+
+
+def print_checks(console: Console, found: Sequence[Check]) -> None:
+    """Print what the doctor found, and what to do about it."""
+    colours = {"ok": "green", "warn": "yellow", "fail": "red"}
+    for check in found:
+        console.print(
+            f"[{colours[check.status]}]{check.status:4}[/]  [bold]{escape(check.name):18}[/] "
+            f"{escape(visible_text(check.detail))}",
+            highlight=False,
+            soft_wrap=True,
+        )
+        if check.step:
+            note = f"      next: {check.step}"
+            console.print(note, markup=False, highlight=False, soft_wrap=True)
+
+
+def shorten_text(text: str, more: str = "") -> str:
+    """Cut long text in its middle, and show control characters instead of sending them.
+
+    What is asked mostly stands at the end. `more` is told beside how long it is.
+    """
+    if len(text) <= MAX_TEXT_CHARS:
+        return visible_text(text)
+    head = visible_text(text[: MAX_TEXT_CHARS // 2])
+    tail = visible_text(text[-MAX_TEXT_CHARS // 2 :])
+    return f"{head} ... ({len(text):,} characters{more}) ... {tail}"

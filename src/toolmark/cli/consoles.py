@@ -1,0 +1,40 @@
+"""Where commands write: consoles that show what was said, letter by letter."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from toolmark.reports.table_format import visible_text
+
+
+class SafeConsole(Console):
+    """A console that a text cannot command: control characters are shown, whoever prints them."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """Return a text as it is shown."""
+        return super().render_str(visible_text(text), **how)
+
+
+def stdout_console() -> Console:
+    """Return the standard output: `:x:` in a text stays what it is, not the sign it may spell."""
+    return SafeConsole(emoji=False)
+
+
+def print_error(console: Console, exception: Exception) -> None:
+    """Print an error as one line."""
+    line = f"toolmark: {visible_text(str(exception))}"
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def shell_command(*arguments: object) -> str:
+    """Return a command of toolmark such that a shell takes each word as it is."""
+    return shlex.join(["toolmark", *map(str, arguments)])
+
+
+def stderr_console() -> Console:
+    """Return the standard error, for progress and remarks; as `out`."""
+    return SafeConsole(stderr=True, emoji=False)

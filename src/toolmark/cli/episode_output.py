@@ -1,0 +1,173 @@
+"""One episode on the terminal: step by step, then what it was worth and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from toolmark.cli.console_output import shorten_text
+from toolmark.core.media import MediaStore
+from toolmark.core.records import (
+    Audio,
+    Drawing,
+    Image,
+    Label,
+    Message,
+    Part,
+    Score,
+    Step,
+    Table,
+    Task,
+    Text,
+    Trajectory,
+    Verdict,
+)
+from toolmark.reports import run_names, table_format
+from toolmark.reports.table_format import visible_text
+
+MORE_HINT = "; --all tells them all"
+
+
+def print_episode(
+    console: Console,
+    task: Task,
+    trajectory: Trajectory,
+    score: Score | None,
+    views: Sequence[Table | Drawing | Audio],
+    natives: Mapping[str, str] = {},
+    *,
+    full_text: bool = False,
+) -> None:
+    """Print one episode step by step, then what it was worth and why, evidence only once.
+
+    Long texts are cut unless they are wanted `whole`.
+    """
+    shorten = visible_text if full_text else partial(shorten_text, more=MORE_HINT)
+    console.rule(escape(f"{trajectory.task}  repeat {trajectory.repeat}"))
+    recordings = recordings_by_digest(task)
+    for number_, step in enumerate(trajectory.steps, 1):
+        _print_step(console, number_, step, recordings, shorten)
+    console.print(f"[bold]ending[/] {trajectory.ending}")
+    if trajectory.answer:
+        console.print("[bold]answer[/] ", end="")
+        console.print(shorten(trajectory.answer), markup=False, highlight=False)
+    _print_verdicts(console, score.readings if score else {}, natives, shorten)
+    for each in views:
+        if isinstance(each, Table):
+            console.print(
+                "\n" + table_format.render_text(each), markup=False, highlight=False, soft_wrap=True
+            )
+
+
+def _print_verdicts(
+    console: Console,
+    verdicts_by_rule: Mapping[str, Verdict],
+    natives: Mapping[str, str],
+    shorten: Callable[[str], str],
+) -> None:
+    """Print every reading's value, the evidence of the first, and how the others' differs."""
+    for rule, verdict in verdicts_by_rule.items():
+        console.print(f"[bold]{escape(rule)}[/] {verdict.outcome} {verdict.value:.3f}")
+    first: list[str] = []
+    for at, (rule, verdict) in enumerate(verdicts_by_rule.items()):
+        labels = [_label_text(label, natives) for label in verdict.labels]
+        lines = [f"  {line}" for line in labels]
+        if at == 0:
+            first = labels
+        else:
+            lines = [f"  {rule} also: {line.strip()}" for line in labels if line not in first]
+            lines += [f"  {rule} not: {line.strip()}" for line in first if line not in labels]
+        for line in lines:
+            console.print(shorten(line), markup=False, highlight=False)
+
+
+def _label_text(label: Label, natives: Mapping[str, str]) -> str:
+    parts = filter(
+        None, (label.cause, run_names.native_failure_label(label.native, natives), label.evidence)
+    )
+    return f"{'*' if label.primary else ' '} {'  '.join(parts)}"
+
+
+def recordings_by_digest(task: Task) -> dict[str, Mapping[str, Any]]:
+    """Return what is known of a task's recordings, by their digest: `said`, `seconds`."""
+    recorded = task.reference.get("speech") if isinstance(task.reference, Mapping) else None
+    turns = recorded.get("turns") if isinstance(recorded, Mapping) else None
+    known = [turn for turn in turns or () if isinstance(turn, Mapping)]
+    return {
+        str(turn["audio"].get("sha256")): turn
+        for turn in known
+        if isinstance(turn.get("audio"), Mapping)
+    }
+
+
+def message_text(message: Message, media: MediaStore | None) -> str:
+    """Return a message for a reader: who says it, its words, and its media by their files."""
+    parts = [
+        part.text
+        if isinstance(part, Text)
+        else (
+            f"[{part.mime}{_image_size(part, media)}, {media.path(part) if media else part.sha256}]"
+        )
+        for part in message.parts
+    ]
+    calls = [f"{call.name} {call.arguments}" for call in message.calls]
+    return f"{message.role}: " + "\n".join([*parts, *calls])
+
+
+def _image_size(part: Part, media: MediaStore | None) -> str:
+    """Return " 64x48" of a PNG that is there: its width and height in pixels."""
+    if not isinstance(part, Image) or part.mime != "image/png" or media is None:
+        return ""
+    try:
+        with media.path(part).open("rb") as file:
+            head = file.read(24)  # the signature, a chunk's length and name, two numbers
+    except OSError:
+        return ""
+    return f" {int.from_bytes(head[16:20], 'big')}x{int.from_bytes(head[20:24], 'big')}"
+
+
+def _part_text(part: Part, recordings: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a part of a message as a line: a recording by its length, its file and its words."""
+    if isinstance(part, Text):
+        return part.text
+    if not isinstance(part, Audio):
+        return f"[{part.mime}, media/{part.sha256[:2]}/{part.sha256}]"
+    recording = recordings.get(part.sha256, {})
+    duration_s = recording.get("seconds")
+    length = (
+        f"{duration_s:.1f} s"
+        if isinstance(duration_s, int | float)
+        else f"{part.size_bytes:,} bytes"
+    )
+    quoted = f' "{recording["said"]}"' if recording.get("said") else ""
+    return f"[sound {length}, media/{part.sha256[:2]}/{part.sha256}]{quoted}"
+
+
+def _print_step(
+    console: Console,
+    number_: int,
+    step: Step,
+    recordings: Mapping[str, Mapping[str, Any]],
+    shorten: Callable[[str], str],
+) -> None:
+    for message in step.said:
+        console.print(f"[cyan]{message.role}[/] ", end="")
+        content = " ".join(_part_text(part, recordings) for part in message.parts)
+        console.print(shorten(content), markup=False, highlight=False, soft_wrap=True)
+    console.print(f"[green]model[/] step {number_}", end=" " if step.reply.text else "\n")
+    if step.reply.text:
+        console.print(shorten(step.reply.text), markup=False, highlight=False)
+    if step.fault:
+        console.print(shorten(f"  not read: {step.fault}"), markup=False, highlight=False)
+    for index, call in enumerate(step.calls):
+        console.print(shorten(f"  {call.name} {call.arguments}"), markup=False, highlight=False)
+        if index < len(step.results):
+            result = step.results[index]
+            if not result.text and not result.is_error:
+                continue  # a world in which nothing happens: there is nothing to show
+            sign = "!" if result.is_error else "="
+            console.print(shorten(f"    {sign} {result.text}"), markup=False, highlight=False)

@@ -1,0 +1,160 @@
+"""`toolmark judge`: have judge models rate the episodes of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import uvloop
+
+from toolmark import api
+from toolmark.cli import command_options as o
+from toolmark.cli import console_output, consoles, exit_codes, progress_display
+from toolmark.core import secrets
+from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Control, Model
+from toolmark.models.model_resolver import public_model_address
+from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
+from toolmark.models.wires.chat_completions import TIMEOUT_S
+from toolmark.reports.table_format import render_text, visible_text
+from toolmark.runs import judge_panels, run_finalization
+from toolmark.runs.damaged_files import check_files
+from toolmark.runs.record_files import lock_folder
+from toolmark.runs.run_store import RUN_FILES, Run
+from toolmark.suites.model_registry import make_model
+
+if TYPE_CHECKING:
+    from toolmark.suites.m3.judge_panel import PanelFindings
+
+out = consoles.stdout_console()
+err = consoles.stderr_console()
+JUDGED_SUITES = ("m3", "m3-local")
+
+Judges = Annotated[
+    list[str], o.option("-j", "--judge", metavar="MODEL", help="A judge; repeat it, 3 or more.")
+]
+Kinds = Annotated[
+    str, o.option("--kind", metavar="KINDS", help="Of completion, grounding, steps, by a comma.")
+]
+ShowPictures = Annotated[bool, o.option("--see", help="Show judges the task's pictures.")]
+
+
+def judge(
+    path: o.RunPath,
+    judge: Judges,
+    kind: Kinds = "completion,grounding,steps",
+    see: ShowPictures = False,
+    base_url: o.BaseUrl = None,
+    header: o.Headers = None,
+    max_connections: o.RequestsPerModel = DEFAULT_CONNECTIONS,
+    max_retries: o.Retries = DEFAULT_RETRIES,
+    timeout: o.Timeout = TIMEOUT_S,
+    cache: o.CacheDir = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Have judge models rate task completion and information grounding, then score anew."""
+    from toolmark.suites.m3 import judge_panel
+    from toolmark.suites.m3 import judge_questions as judging_m3
+
+    run = api.open_run(path)
+    kinds = _parse_kinds(kind, judging_m3.JUDGEMENT_KINDS)
+    _check_judging(run, judge)
+    names = {_judge_name(name, base_url): name for name in judge}
+    if len(names) < len(judge):
+        raise UsageError("judges of one name at one address: with --base-url each needs its own")
+    settings = o.connection_settings(
+        judge, base_url=base_url, header=header, max_connections=max_connections,
+        max_retries=max_retries, timeout=timeout, cache=cache,
+    ) | {"media": MediaStore(run.path / "media")}  # fmt: skip
+    forms = {name: judging_m3.form_hash(name, see=see) for name in kinds}
+    with lock_folder(run.path):
+        run.verify()
+        check_files(run.path, RUN_FILES)
+        uvloop.run(_collect_judgements(run, names, forms, judging_m3.make_asker(see=see), settings))
+        summary = run_finalization.rescore_locked_run(run, api.scorer_for_run(run))
+    found = judge_panel.panel_findings(run, kinds)
+    if as_json:
+        o.print_json({"judged": found, "summary": summary})
+    else:
+        _print_findings(run, found, summary)
+    incomplete = any(each.n_not_run or any(j.n_not_run for j in each.judges) for each in found)
+    raise typer.Exit(exit_codes.NOT_RUN if incomplete else 0)
+
+
+def _parse_kinds(text_of_kinds: str, known: Iterable[str]) -> list[str]:
+    kinds = list(dict.fromkeys(word.strip() for word in text_of_kinds.split(",") if word.strip()))
+    for name in kinds:
+        if name not in known:
+            raise UsageError(f"--kind: no judgement {name!r}{suggest_names(name, known)}")
+    if not kinds:
+        raise UsageError(f"--kind: name one{suggest_names('', known)}")
+    return kinds
+
+
+def _check_judging(run: Run, judges: list[str]) -> None:
+    suite = run.info.plan.suite
+    if suite not in JUDGED_SUITES:
+        raise UsageError(
+            f"{run.path}: a run of {suite!r}; judged are runs of {', '.join(JUDGED_SUITES)}"
+        )
+    duplicate = next((name for name in judges if judges.count(name) > 1), None)
+    if duplicate is not None:
+        raise UsageError(
+            f"--judge {secrets.mask_model_spec(duplicate)} is given twice; a judge has one voice"
+        )
+    if not run.completed_episodes():
+        raise UsageError(f"{run.path}: no completed episode yet; run it first")
+
+
+def _judge_name(name: str, base_url: str | None) -> str:
+    """Return a judge's name; of one that is asked elsewhere than usual, the address is part."""
+    location = public_model_address(name, base_url) if base_url else ""
+    return f"{location}#{name.partition('/')[2]}" if location else secrets.mask_model_spec(name)
+
+
+async def _collect_judgements(
+    run: Run,
+    judges: Mapping[str, str],
+    forms: Mapping[str, str],
+    ask: judge_panels.JudgeFunction,
+    settings: dict[str, Any],
+) -> None:
+    async with AsyncExitStack() as stack:
+        models = {name: await open_model(stack, judges[name], settings) for name in judges}
+        with progress_display.show_progress(err, f"judge {len(judges)} models") as watch:
+            await judge_panels.collect_judgements(
+                run, models, forms, ask, n_concurrent=settings["max_connections"], watch=watch
+            )
+
+
+async def open_model(stack: AsyncExitStack, name: str, settings: Mapping[str, Any]) -> Model:
+    """Return the model of that name, closed with the stack. Raises UsageError for instruments."""
+    model = make_model(name, **settings)
+    if isinstance(model, Control):
+        raise UsageError(f"{name} is a test instrument, which sees the reference; name a model")
+    close = getattr(model, "close", None)
+    if close is not None:
+        stack.push_async_callback(close)
+    return model
+
+
+def _print_findings(run: Run, found: list[PanelFindings], summary: Mapping[str, Any]) -> None:
+    from toolmark.suites.m3 import judge_panel
+
+    for table in judge_panel.make_tables(found):
+        out.print(render_text(table) + "\n", markup=False, highlight=False, soft_wrap=True)
+    for each in found:
+        for judge in each.judges:
+            if judge.failure is not None:
+                why = judge.failure.summary[:200]
+                line = f"  {each.kind}, not run, {judge.judge}: {why}"
+                out.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)
+    console_output.print_summary(out, summary)
+    if any(judge.n_not_run for each in found for judge in each.judges):
+        out.print("  next: give the same command again to ask what is missing", highlight=False)
+    step = f"  next: {consoles.shell_command('report', run.path)}"
+    out.print(visible_text(step), markup=False, highlight=False, soft_wrap=True)
+    console_output.print_stale_report_note(out, run.path)

@@ -1,0 +1,265 @@
+"""`toolmark perturb`: what a suite does to its items, done to anything, one stage or all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from toolmark.cli import command_options as o
+from toolmark.cli import consoles, exit_codes
+from toolmark.core import user_modules
+from toolmark.reports.table_format import visible_text
+
+if TYPE_CHECKING:  # loaded when needed: other commands start sooner without it
+    from toolmark.perturb.image.variation_record import VariationRecord
+    from toolmark.perturb.speech.effect_timeline import Effect
+    from toolmark.suites.mfcl_speech.speech_pipeline import Utterance
+
+app = typer.Typer(
+    help="Change wording, sound and pictures as the suites do, seeded and recorded.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+out = consoles.stdout_console()
+err = consoles.stderr_console()
+
+
+class MissingEngine(StrEnum):
+    """What is done where a synthesiser is not installed."""
+
+    error = "error"
+    skip = "skip"
+
+
+@app.callback()
+def _group() -> None:
+    """Change wording, sound and pictures as the suites do, seeded and recorded."""
+
+
+@app.command(
+    epilog="""Examples:
+
+`toolmark perturb speech "Book a table for 4 at 7:30 pm" --stages rewrite,disfluency`
+
+`toolmark perturb speech requests.txt --condition noisy --seed 7 -o DIR`
+
+`toolmark perturb speech requests.txt --noises musan,RIRS_NOISES --condition harsh -o DIR`
+
+`toolmark perturb speech clip.wav --condition snr=10:cafe+loss@3 --ears pocketsphinx -o DIR`
+"""
+)
+def speech(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(help="A text, a .txt file with a text per line, or a sound file."),
+    ],
+    stages: Annotated[
+        str | None,
+        o.option("--stages", help="Of rewrite, disfluency, voice, acoustics, transcript. All."),
+    ] = None,
+    condition: Annotated[
+        str, o.option("--condition", help="Acoustics: clean, noisy, harsh, snr=20, loss@3, ...")
+    ] = "noisy",
+    ears: Annotated[
+        str | None,
+        o.option(
+            "--ears",
+            metavar="NAME,...",
+            help="Recognisers: simulated:a|b|c (a text's default),"
+            " pocketsphinx (a sound's), whisper:PATH, openai:MODEL, deepgram:MODEL.",
+        ),
+    ] = None,
+    engines: Annotated[
+        str | None, o.option("--engines", help="Synthesisers. Default: espeak-ng, flite, festival.")
+    ] = None,
+    missing: Annotated[
+        MissingEngine, o.option("--missing", help="A synthesiser is: an error, or skip it.")
+    ] = MissingEngine.error,
+    noises: Annotated[
+        str | None,
+        o.option("--noises", metavar="DIR,...", help="Recorded noises and rooms: MUSAN, any."),
+    ] = None,
+    rewriter: Annotated[
+        str, o.option("--rewriter", metavar="MODEL", help="Who words it: rules, or a model.")
+    ] = "rules",
+    text: Annotated[
+        str,
+        o.option("--text", help="What is said in the sound file; else FILE.txt beside it tells."),
+    ] = "",
+    seed: Annotated[int, o.option("--seed", help="Of all that is drawn.", min=0)] = 0,
+    output: Annotated[
+        Path | None, o.option("--output", "-o", metavar="DIR", help="Keep sound and record there.")
+    ] = None,
+    verbose: Annotated[
+        bool, o.option("-v", "--verbose", help="Every effect, with its times and strength.")
+    ] = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Say texts as people do, through a bad line, and write down what is heard."""
+    each = user_modules.import_attribute(
+        "toolmark.suites.mfcl_speech.standalone_utterances:make_utterances"
+    )
+    records: list[dict[str, object]] = []
+    with ExitStack() as stack:
+        stack.enter_context(err.status("voices, rooms, recognisers: the first time takes longest"))
+        record = None
+        for name, done in each(
+            inputs, stages=o.split_list(stages), condition=condition,
+            recognisers=o.split_list(ears), engines=o.split_list(engines), missing=missing.value,
+            noises=o.split_list(noises), rewriter=rewriter, text=text, seed=seed, folder=output,
+            report_note=_print_note,
+        ):  # fmt: skip
+            records.append({"name": name, **msgspec.to_builtins(done)})
+            if output is not None:  # line by line: what is made is kept whatever comes later
+                record = record or stack.enter_context((output / "record.jsonl").open("wb"))
+                record.write(msgspec.json.encode(records[-1]) + b"\n")
+                record.flush()
+            if not as_json:
+                _print_utterance(name, done, verbose=verbose)
+    if as_json:
+        o.print_json(records)
+    else:
+        _print_speech_summary(records, output)
+    if any(one.get("failed") for one in records):
+        raise typer.Exit(exit_codes.NOT_RUN)
+
+
+@app.command(
+    epilog="""Examples:
+
+`toolmark perturb image photo.jpg OUT --with edges`
+
+`toolmark perturb image photos OUT --with crop-4:3 --with occlusion=0.5 --boxes boxes.json --sheet`
+
+`toolmark perturb image images OUT --keep-names`, then `-T images=OUT/edges` of a suite
+"""
+)
+def image(
+    source: Annotated[Path, typer.Argument(help="A picture, or a folder.", metavar="IN")],
+    output: Annotated[Path, typer.Argument(help="The folder to write to.", metavar="OUT")],
+    names: Annotated[
+        list[str] | None,
+        o.option(
+            "--with",
+            metavar="NAME",
+            help="base, crop-16:9, crop-4:3, resize-16:9, resize-4:3, gray, edges (or"
+            " edges=LOW/HIGH), red-green: these eight where none is named; occlusion=SHARE,"
+            " jitter=1 to 4. May be repeated.",
+        ),
+    ] = None,
+    boxes: Annotated[
+        Path | None,
+        o.option(
+            "--boxes",
+            metavar="FILE.json",
+            help="Clues in pixels, which crops keep and occlusions cover:"
+            ' {"NAME": [[left, top, right, bottom], ...]}.',
+        ),
+    ] = None,
+    seed: Annotated[int, o.option("--seed", help="Of all that is drawn.", min=0)] = 0,
+    keep: Annotated[
+        bool, o.option("--keep-names", help="Files keep their names, and the format these say.")
+    ] = False,
+    sheet: Annotated[
+        bool, o.option("--sheet", help="Also all variations of a picture side by side.")
+    ] = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Cut, squash, bleach, cover pictures; one that cannot be read is named, the rest is made."""
+    order = user_modules.import_attribute("toolmark.perturb.image.picture_folder:VariationJob")(
+        folder=output, seed=seed, keep=keep, sheets=sheet
+    )
+    if names:
+        order = order._replace(names=tuple(names))
+    each = user_modules.import_attribute("toolmark.perturb.image.picture_folder:vary_pictures")
+    records: list[VariationRecord] = []
+    for one in each(source, order, boxes, note=_print_note):
+        records.append(one)
+        if one.failed:
+            _print_note(one.failed)
+    for note, n in Counter(f"{one.variation}: {one.note}" for one in records if one.note).items():
+        _print_note(f"{note} ({_plural(n, 'picture')})")
+    _print_image_summary(records, output, as_json=as_json)
+    if any(one.failed for one in records):
+        raise typer.Exit(exit_codes.NOT_RUN)
+
+
+def _print_image_summary(
+    records: Sequence[VariationRecord], output: Path, *, as_json: bool
+) -> None:
+    if as_json:
+        o.print_json(records)
+        return
+    fine = [one for one in records if not one.failed and one.variation != "sheet"]
+    n_pictures = len({one.name for one in fine})
+    message = f"{_plural(len(fine), 'variation')} of {_plural(n_pictures, 'picture')}"
+    message = f"{output}: {message}, record.jsonl"
+    if refused := sum(bool(one.failed) for one in records):
+        message += f"; {refused} refused"
+    out.print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+def _plural(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def _print_speech_summary(records: Sequence[Mapping[str, object]], output: Path | None) -> None:
+    failed = sum(bool(one.get("failed")) for one in records)
+    if failed:
+        _print_note(f"{failed} of {len(records)} failed")
+    if output is not None:
+        message = f"{output}: {len(records) - failed} utterances, record.jsonl"
+        out.print(message, markup=False, highlight=False, soft_wrap=True)
+    elif any(one.get("audio") for one in records):
+        out.print("-o DIR keeps the sound and the record", style="dim", highlight=False)
+
+
+def _print_note(line: str) -> None:
+    err.print(visible_text(line), style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_utterance(name: str, utterance: Utterance, *, verbose: bool) -> None:
+    """Print what was said, how, and what was heard."""
+    rows = [
+        ("worded by", utterance.rewriter),
+        ("wording not taken", utterance.refused),
+        ("said", utterance.said),
+    ]
+    if utterance.voice is not None:
+        who = utterance.voice
+        rows.append(("voice", f"{who.engine} {who.name}, rate {who.rate:g}"))
+    if verbose:
+        rows += [(effect.name, _format_effect(effect)) for effect in utterance.timeline]
+    else:
+        short = dict.fromkeys(f"{effect.name}@{effect.severity}" for effect in utterance.timeline)
+        rows.append(("acoustics", ", ".join(short)))
+    if utterance.stoi is not None:
+        rows.append(("STOI", f"{utterance.stoi:.2f} {utterance.gate}".strip()))
+    for ear, heard in utterance.heard.items():
+        mark = " (simulated)" if heard.simulated else ""
+        wrong = "" if heard.wer is None else f"  [word error rate {heard.wer:.0%}]"
+        rows.append((ear + mark, heard.text + wrong))
+    if utterance.failed:
+        rows.append(("failed", utterance.failed))
+    out.print(name, style="bold", markup=False, highlight=False)
+    for head, text in rows:
+        if text:
+            out.print(
+                f"  {head}: {visible_text(text)}", markup=False, highlight=False, soft_wrap=True
+            )
+
+
+def _format_effect(effect: Effect) -> str:
+    values = (
+        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in effect.detail.items()
+    )
+    span = f"{effect.start_s:.2f}-{effect.end_s:.2f} s"
+    return f"{span}, severity {effect.severity}" + "".join(f", {value}" for value in values)

@@ -1,0 +1,208 @@
+"""Commands that come before a run: list, doctor, make, fetch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import uvloop
+
+from toolmark import api
+from toolmark.cli import command_options as o
+from toolmark.cli import console_output, consoles, exit_codes, progress_display
+from toolmark.core import json_codec, user_modules
+from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.records import Check
+from toolmark.environments.mcp import sandbox as boxes
+from toolmark.reports.table_format import visible_text
+from toolmark.runs import dataset_folder
+from toolmark.runs.run_plan import Plan
+from toolmark.suites import suite_registry
+from toolmark.suites.multinet import multinet_families
+from toolmark.suites.multinet.multinet_families import FAMILIES
+
+out = consoles.stdout_console()
+err = consoles.stderr_console()
+FETCHERS = {
+    "bfcl": "toolmark.official_bfcl.official_data:fetch_wheel",
+    "m3-servers": "toolmark.suites.m3.local.server_configuration:install_servers",
+    "overcooked": "toolmark.suites.multinet.overcooked.human_games:fetch_package",
+    **{
+        multinet_families.suite_name(
+            name
+        ): f"toolmark.suites.multinet.published.hub_download:{name}"
+        for name in FAMILIES
+        if name not in ("bfcl", "overcooked")  # which come from packages
+    },
+    "multinet-bfcl": "toolmark.official_bfcl.official_data:fetch_wheel",
+    "multinet-overcooked": "toolmark.suites.multinet.overcooked.human_games:fetch_package",
+}
+
+
+def list_suites(
+    suite: Annotated[str | None, typer.Argument(help="Show this suite's knobs.")] = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """List the suites, or the knobs of one."""
+    if as_json:
+        o.print_json(
+            _suite_details(suite)
+            if suite
+            else {"suites": [_suite_summary(name) for name in suite_registry.SUITES]}
+        )
+        return
+    if suite is None:
+        console_output.print_suites(
+            out,
+            {
+                name: (suite_registry.suite_summary(name), suite_registry.missing_requirement(name))
+                for name in suite_registry.SUITES
+            },
+        )
+        return
+    console_output.print_parameters(
+        out, suite_registry.suite_summary(suite), suite_registry.list_parameters(suite)
+    )
+    if suite in suite_registry.SUITES and (step := suite_registry.missing_requirement(suite)):
+        out.print(f"needs: {step}", markup=False, highlight=False, soft_wrap=True)
+    console_output.print_tool_formats(out, suite)
+    console_output.print_baselines(out, suite)
+
+
+def _suite_summary(suite: str) -> dict[str, Any]:
+    """Return what is said of a suite in the list of all: `needs` is what to install first."""
+    needs = suite_registry.missing_requirement(suite) if suite in suite_registry.SUITES else ""
+    return {"name": suite, "about": suite_registry.suite_summary(suite), "needs": needs}
+
+
+def _suite_details(suite: str) -> dict[str, Any]:
+    """Return what is known of one suite; a default that only loading tells is null."""
+    parameters = [
+        {
+            "name": parameter.name,
+            "kind": suite_registry.describe_type(parameter.kind),
+            "default": json_codec.to_plain_json(parameter.default),
+            "help": parameter.help,
+        }
+        for parameter in suite_registry.list_parameters(suite)
+    ]
+    about = {
+        "dialects": suite_registry.tool_format_note(suite),
+        "baselines": list(suite_registry.baseline_names(suite)),
+    }
+    return _suite_summary(suite) | {"knobs": parameters} | about
+
+
+def doctor(
+    model: Annotated[
+        str | None, o.option("-m", "--model", metavar="MODEL", help=o.MODEL_HELP)
+    ] = None,
+    servers: Annotated[
+        Path | None, o.option("--servers", metavar="mcp.json", help="Start these MCP servers.")
+    ] = None,
+    base_url: o.BaseUrl = None,
+    header: o.Headers = None,
+    timeout: o.Timeout = 60.0,
+    sandbox: o.SandboxMode = o.Sandbox.required,
+    as_json: o.AsJson = False,
+) -> None:
+    """Probe an endpoint, or MCP servers, before money is spent."""
+    from toolmark.models import endpoint_probes as probing
+
+    if model is None and servers is None:
+        raise UsageError("say what to examine: -m MODEL, --servers mcp.json, or both")
+    checks: list[Check] = []
+    if servers is not None:
+        configured = user_modules.import_attribute(
+            "toolmark.environments.mcp.server_config:read_config"
+        )(servers)
+        with boxes.use_setting(sandbox.value):
+            checks += uvloop.run(
+                user_modules.import_attribute(
+                    "toolmark.environments.mcp.server_check:check_servers"
+                )(configured)
+            )
+    if model is not None:
+        probes = probing.probe_endpoint(
+            model, base_url=base_url, headers=o.parse_headers(header), timeout_s=timeout
+        )
+        checks += uvloop.run(probes)
+    if as_json:
+        o.print_json(checks)
+    else:
+        console_output.print_checks(out, checks)
+    raise typer.Exit(1 if any(check.status == "fail" for check in checks) else 0)
+
+
+def make(
+    suite: Annotated[str, typer.Argument(help="A suite that makes its tasks.")],
+    output: o.TaskFolder,
+    knob: o.Parameters = None,
+    seed: o.Seed = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Write a suite's tasks, all they need and a data card to a folder; `run --tasks` asks them.
+
+    Exit code 3 if some could not be made; where none could, nothing is written.
+    """
+    loaded = o.load_suite(suite, knob, seed)
+    plan = Plan(suite=loaded.name, model="", dialect="")
+    with progress_display.show_progress(err, loaded.name) as watch:
+        tasks = api.finish_tasks(loaded, plan, watch)
+        manifest = dataset_folder.write_dataset(
+            output, loaded, tasks, description=suite_registry.suite_summary(suite)
+        )
+    broken = sum(manifest.broken.values())
+    if as_json:
+        o.print_json(
+            {
+                "tasks": str(output / "tasks.jsonl"),
+                "suite": loaded.name,
+                "seed": loaded.seed,
+                "sha256": manifest.files["tasks.jsonl"].sha256,
+                "n_tasks": manifest.n_tasks,
+                "n_broken": broken,
+                "broken": manifest.broken,
+            }
+        )
+    else:
+        _print_made_set(output, manifest, suite, loaded.seed)
+    raise typer.Exit(exit_codes.NOT_RUN if broken else 0)
+
+
+def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str, seed: int) -> None:
+    lines = [
+        f"{output / 'tasks.jsonl'}  {manifest.n_tasks} tasks, seed {seed}, "
+        f"sha256 {manifest.files['tasks.jsonl'].sha256}",
+        f"  {output / dataset_folder.CARD_NAME} tells what it holds",
+    ]
+    for line in lines:
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
+    console_output.print_reasons(out, "not made", "task", Counter(manifest.broken).most_common())
+    if broken := sum(manifest.broken.values()):
+        out.print(f"  {broken} of {manifest.n_tasks} tasks could not be made and will not be run; "
+                  "next: mend that and give the same command again", highlight=False,
+                  soft_wrap=True)  # fmt: skip
+    step = consoles.shell_command("run", suite, "--tasks", output, "-m", "MODEL")
+    out.print(f"  next: {step}", markup=False, highlight=False, soft_wrap=True)
+
+
+def fetch(
+    data: Annotated[str, typer.Argument(help=f"Which data: {', '.join(FETCHERS)}.")],
+) -> None:
+    """Fetch published data or servers into the cache, and say where they are.
+
+    A package is checked by its pinned sha256; what a hub gives, which is not pinned, by its form.
+    """
+    if data not in FETCHERS:
+        raise UsageError(f"no data {data!r}{suggest_names(data, FETCHERS)}")
+    get = user_modules.import_attribute(FETCHERS[data])
+    # servers take minutes, and tell how far they are
+    location = get(_print_remark) if data == "m3-servers" else get()
+    out.print(str(location), markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_remark(line: str) -> None:
+    err.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,166 @@
+"""Progress of a run: live on a terminal, a plain line every ten seconds elsewhere."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from toolmark.cli.console_output import print_missing_parts
+from toolmark.core.records import Estimate
+from toolmark.reports import run_names, table_format
+from toolmark.reports.table_format import visible_text
+from toolmark.runs.runner import Progress
+from toolmark.statistics import number_format
+from toolmark.statistics.confidence_intervals import moments_interval
+
+PLAIN_EVERY_S = 10.0
+MAX_REASON_CHARS = 100  # characters of one in the line of progress
+MIN_TITLE_CHARS = 12  # characters that a title keeps, however narrow the terminal
+_SHORTENING_STEPS = (
+    ("tokens", 0),
+    ("rate", 0),
+    ("waits", 2 * MIN_TITLE_CHARS),
+    ("title", MIN_TITLE_CHARS),
+    ("score", 0),
+    ("waits", 0),
+    ("title", 0),
+)
+
+
+def score_with_interval(progress: Progress) -> str:
+    """Return the headline so far with its interval; episodes are taken as independent."""
+    n = progress.n_scored
+    if not n:
+        return "-"
+    mean = progress.value_sum / n
+    (low, high) = moments_interval(n, progress.value_sum, progress.square_sum)
+    return number_format.replace_special_spaces(
+        number_format.format_share(Estimate(name="", value=mean, low=low, high=high))
+    )
+
+
+def progress_line(progress: Progress, title: str = "", width: int | None = None) -> str:
+    """Return one line of progress: done, rate, score so far, tokens, not run, time left.
+
+    Where requests wait to be asked again, how many and why comes last. Where the line is wider than
+    `width`, tokens go first, then the rate, the ends of reason and title, the score, all of the
+    reason and the title. What was not run and the time left stay whole.
+    """
+    if progress.n_to_make:
+        rate = progress.n_made / max(progress.elapsed_s, 1e-9)
+        time_left = format_duration((progress.n_to_make - progress.n_made) / rate) if rate else "?"
+        made_note = f"tasks made: {progress.n_made:,} of {progress.n_to_make:,}"
+        return f"{title}  {made_note}  {rate:.1f}/s  left {time_left}"[: width or None]
+    parts = _line_parts(progress, title)
+    for name, min_chars in _SHORTENING_STEPS:
+        over = len("  ".join(filter(None, parts.values()))) - (width or math.inf)
+        if over <= 0:
+            break
+        n_chars = max(min_chars, len(parts[name]) - int(over) - 1)
+        parts[name] = (
+            f"{parts[name][:n_chars]}…" if min_chars and n_chars < len(parts[name]) else ""
+        )
+    return "  ".join(filter(None, parts.values()))
+
+
+def _line_parts(progress: Progress, title: str) -> dict[str, str]:
+    done = progress.n_run + progress.n_not_run
+    total = progress.n_planned - progress.n_done_before
+    rate = done / max(progress.elapsed_s, 1e-9)
+    time_left = format_duration((total - done) / rate) if done else "?"
+    tokens = f"{progress.input_tokens:,} in {progress.output_tokens:,} out"
+    return {
+        "title": title,
+        "done": f"{done + progress.n_done_before}/{progress.n_planned}",
+        "rate": f"{rate:.1f}/s",
+        "score": f"score {score_with_interval(progress)}",
+        "tokens": f"tokens {tokens}",
+        "not run": f"not run {progress.n_not_run}",
+        "left": f"left {time_left}",
+        "waits": _retry_note(progress.wait_reasons),
+    }
+
+
+def _retry_note(waits: Collection[str]) -> str:
+    """Say how many requests wait to be asked again, and why most of them do."""
+    if not waits:
+        return ""
+    ((reason, _),) = Counter(waits).most_common(1)
+    return visible_text(f"retrying {len(waits)}: {reason.partition(chr(10))[0][:MAX_REASON_CHARS]}")
+
+
+def format_duration(seconds: float) -> str:
+    """Return seconds as 5 s, 3:20 or 2:03:20."""
+    total_s = int(seconds)
+    if total_s < 60:
+        return f"{total_s} s"
+    minutes, seconds_left = divmod(total_s, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds_left:02}" if hours else f"{minutes}:{seconds_left:02}"
+
+
+@contextmanager
+def show_progress(console: Console, title: str) -> Iterator[Callable[[Progress], None]]:
+    """Show progress live on a terminal, as a plain line every ten seconds elsewhere.
+
+    The title is a suite and a model; of a model's address only its name is shown.
+    """
+    title = " ".join(run_names.short_model_name(word) for word in title.split(" "))
+    if not console.is_terminal:
+        yield _with_start_notes(console, _plain_progress(console, title))
+        return
+    with Live(console=console, refresh_per_second=8, transient=True) as live:
+        last = 0.0
+
+        def show(progress: Progress) -> None:
+            nonlocal last
+            if time.monotonic() - last >= 0.1:
+                last = time.monotonic()
+                text = progress_line(progress, title, console.width)
+                live.update(Text(text, overflow="ellipsis", no_wrap=True))
+
+        yield _with_start_notes(console, show)
+
+
+def _with_start_notes(
+    console: Console, show: Callable[[Progress], None]
+) -> Callable[[Progress], None]:
+    """Say why this run goes on or begins, what there is to make, what the site lacks; then show."""
+    announced: set[bool] = set()
+
+    def show_with_notes(progress: Progress) -> None:
+        making = bool(progress.n_to_make)
+        for line_ in () if announced else progress.start_notes:
+            console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)
+        if making not in announced and progress.effort:
+            work = (
+                f"  {table_format.pluralize(progress.n_to_make, 'task')} to make: {progress.effort}"
+            )
+            console.print(work, markup=False, highlight=False, soft_wrap=True)
+        elif making not in announced:
+            print_missing_parts(console, progress.missing)
+        announced.add(making)
+        show(progress)
+
+    return show_with_notes
+
+
+def _plain_progress(console: Console, title: str) -> Callable[[Progress], None]:
+    last = time.monotonic()
+
+    def show(progress: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= PLAIN_EVERY_S:
+            last = time.monotonic()
+            console.print(
+                progress_line(progress, title), markup=False, highlight=False, soft_wrap=True
+            )
+
+    return show

@@ -1,0 +1,54 @@
+"""`toolmark replay`: execute the calls of trajectories again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from toolmark.cli import command_options as o
+from toolmark.core import user_modules
+from toolmark.environments.mcp import sandbox as boxes
+
+
+def replay(
+    path: Annotated[
+        Path, typer.Argument(metavar="RUN|FILE", help="A run, or published trajectories as JSON.")
+    ],
+    servers: Annotated[
+        Path | None, o.option("--servers", metavar="mcp.json", help="Who answers: MCP servers.")
+    ] = None,
+    cassette: Annotated[
+        Path | None, o.option("--cassette", metavar="FILE", help="What answers: a recording.")
+    ] = None,
+    images: Annotated[
+        Path | None, o.option("--images", metavar="DIR", help="The pictures of a file's tasks.")
+    ] = None,
+    ids: o.Ids = None,
+    output: Annotated[
+        Path | None,
+        o.option(
+            "-o",
+            "--output",
+            help="Default: replay.jsonl in the run, or here; with --ids replay-part.jsonl.",
+        ),
+    ] = None,
+    max_connections: Annotated[
+        int, o.option("--max-connections", help="Trajectories in flight.", min=1)
+    ] = 4,
+    sandbox: o.SandboxMode = o.Sandbox.required,
+    as_json: o.AsJson = False,
+) -> None:
+    """Execute the calls of trajectories again; say what became of each, and what is different."""
+    with boxes.use_setting(sandbox.value), boxes.hide_paths(path):
+        user_modules.import_attribute("toolmark.cli.m3_commands:replay_trajectories")(
+            path,
+            servers=servers,
+            cassette=cassette,
+            images=images,
+            ids=o.split_list(ids),
+            output=output,
+            at_once=max_connections,
+            as_json=as_json,
+        )

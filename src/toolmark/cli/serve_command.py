@@ -1,0 +1,86 @@
+"""Serving a task to other programs: `toolmark serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+from typing import Annotated
+
+import typer
+
+from toolmark.cli import command_options as o
+from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.records import Task
+from toolmark.runs.suite import Suite
+
+SERVED_SUITES = ("funcbench",)
+
+
+def serve(
+    suite: Annotated[str, typer.Argument(help="Which suite: funcbench.", metavar="SUITE")],
+    knob: o.Parameters = None,
+    seed: o.Seed = None,
+    task: Annotated[
+        str | None, o.option("--task", metavar="ID", help="Which task. Default: the first.")
+    ] = None,
+    http: Annotated[
+        bool, o.option("--http", help="Streamable HTTP on 127.0.0.1 instead of standard input.")
+    ] = False,
+    port: Annotated[
+        int, o.option("--port", help="For --http; 0 takes a free one.", min=0, max=65535)
+    ] = 0,
+    show: Annotated[
+        bool, o.option("--show", help="Print the task's id and question on stderr.")
+    ] = False,
+) -> None:
+    """Offer a task's functions as tools of an MCP server; other tasks over HTTP by ?task=ID."""
+    if suite not in SERVED_SUITES:
+        raise UsageError(f"no server for {suite!r}{suggest_names(suite, SERVED_SUITES)}")
+    from toolmark.suites.funcbench import workflow_alignment
+
+    workflow_alignment.require_mcp()
+    from toolmark.suites.funcbench import mcp_task_server
+
+    loaded = o.load_suite(suite, knob, seed)
+    chosen = _find_task(loaded, task)
+    if show:
+        _print_task(chosen)
+    if not http:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input cannot be told
+        asyncio.run(mcp_task_server.serve_stdio(mcp_task_server.find_among(chosen)))
+        return
+    http_server = mcp_task_server.make_http_server(mcp_task_server.find_among(chosen, loaded))
+    with _open_socket(port) as listener:
+        signal.signal(signal.SIGINT, http_server.handle_exit)  # ended so, from the first word on
+        sys.stdout.write(
+            f"http://127.0.0.1:{listener.getsockname()[1]}{mcp_task_server.HTTP_PATH}\n"
+        )
+        sys.stdout.flush()
+        http_server.run(sockets=[listener])
+
+
+def _find_task(loaded: Suite, id: str | None) -> Task:
+    if id is None:
+        return next(iter(loaded))
+    for task in loaded:
+        if task.id == id:
+            return task
+    close = suggest_names(id, [task.id for task in loaded]).partition("; known")[
+        0
+    ]  # they may be many
+    raise UsageError(f"no task {id!r}{close}; `toolmark make` lists them")
+
+
+def _print_task(task: Task) -> None:
+    prompt = "\n\n".join(message.text for turn in task.turns for message in turn.messages)
+    sys.stderr.write(f"{task.id}, seed {task.seed}\n\n{prompt}\n")
+    sys.stderr.flush()
+
+
+def _open_socket(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port), backlog=1024)
+    except OSError as error:
+        raise UsageError(f"--port {port}: cannot listen there: {error.strerror}") from None

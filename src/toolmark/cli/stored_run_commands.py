@@ -1,0 +1,223 @@
+"""Commands on runs that are stored: score, report, compare, show. No model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from toolmark import api
+from toolmark.cli import command_options as o
+from toolmark.cli import console_output, consoles, episode_output, exit_codes
+from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.records import Attempt, Record, Score, Task, Trajectory
+from toolmark.reports.table_format import visible_text
+from toolmark.runs.run_store import Run
+from toolmark.runs.stored_presentation import StoredViews, read_presentation, unfinished_notice
+from toolmark.suites import suite_registry
+
+out, err = consoles.stdout_console(), consoles.stderr_console()
+
+
+def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False) -> None:
+    """Score a stored run anew; no model is asked. Exit code 3 if the scorer fails on some."""
+    scorer = suite_registry.load_scorer(suite) if suite else None
+    done = api.rescore(path, scorer)
+    found = done.summary()
+    if as_json:
+        o.print_json(found)
+    else:
+        console_output.print_summary(out, found)
+        console_output.print_failures(out, done, _failure_labels(done))
+        console_output.print_unscored(out, done)
+        console_output.print_stale_report_note(out, path)
+    raise typer.Exit(exit_codes.NOT_RUN if found["failures"].get("scorer") else 0)
+
+
+def report(
+    paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
+    output: o.Page = None,
+) -> None:
+    """Write one self-contained HTML page about one or more runs."""
+    runs = [*map(api.open_run, paths)]
+    page = api.write_report(*runs, path=output)
+    out.print(visible_text(str(page)), markup=False, highlight=False, soft_wrap=True)
+    for run in runs:
+        _print_unfinished(run)
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(help="A run folder.", metavar="A")],
+    b: Annotated[Path, typer.Argument(help="Another one.", metavar="B")],
+    differing: Annotated[
+        bool, o.option("--differing", help="Test also tasks that differ in content under one id.")
+    ] = False,
+    reading: Annotated[
+        str | None, o.option("--reading", help="Which one; by default the headline's.")
+    ] = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Compare two runs item by item: difference, interval, exact test, items that flipped."""
+    found = api.compare(api.open_run(a), api.open_run(b), rule=reading, differing=differing)
+    if as_json:
+        o.print_json(found)
+        return
+    out.print(str(found), highlight=False, markup=False, soft_wrap=True)
+
+
+def _episode_filter(run: Run, outcome: str | None, axes: Sequence[str]) -> Callable[[Score], bool]:
+    """Return what tells whether an episode is listed. Raises UsageError for what no run has."""
+    known = ("correct", "incorrect", console_output.NOT_RUN)
+    if outcome is not None and outcome not in known:
+        raise UsageError(f"--outcome {outcome!r}{suggest_names(outcome, known)}")
+    wanted = dict(each.partition("=")[::2] for each in axes)
+    levels: dict[str, set[str]] = {}
+    for score in run.scores() if wanted else ():
+        for name, level in score.axes.items():
+            levels.setdefault(name, set()).add(level)
+    for name, level in wanted.items():
+        if name not in levels:
+            raise UsageError(
+                f"--axis {name!r}: {run.path} has no such axis{suggest_names(name, levels)}"
+            )
+        if level not in levels[name]:
+            raise UsageError(
+                f"--axis {name}={level!r}: no such level{suggest_names(level, levels[name])}"
+            )
+
+    def fits(score: Score) -> bool:
+        if outcome is not None and console_output.headline_outcome(score) != outcome:
+            return False
+        return all(score.axes.get(name) == level for name, level in wanted.items())
+
+    return fits
+
+
+def _failure_labels(run: Run) -> Mapping[str, str]:
+    """Return readers' words for the suite's failures; none of a run that is not scored."""
+    presentation = read_presentation(run)
+    return presentation.natives if presentation else {}
+
+
+def _print_unfinished(run: Run) -> None:
+    """Say that a run is not scored, and the command that does it."""
+    if read_presentation(run) is None:
+        line = visible_text(f"{run.path}: {unfinished_notice(run)}")
+        err.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+class FoundEpisode(Record, frozen=True, kw_only=True):
+    """An episode that `show` is asked for: what happened and its worth, or why it was not run."""
+
+    task: Task
+    repeat: int
+    trajectory: Trajectory | None = None
+    score: Score | None = None
+    attempt: Attempt | None = None
+
+
+def show(
+    path: o.RunPath,
+    item: Annotated[str | None, typer.Argument(help="A task or item id; none: list them.")] = None,
+    outcome: Annotated[
+        str | None, o.option("--outcome", help="List only: correct, incorrect or not run.")
+    ] = None,
+    axis: Annotated[
+        list[str] | None,
+        o.option(
+            "--axis",
+            metavar="NAME=LEVEL",
+            help="List only these, such as condition=noisy. May be repeated.",
+        ),
+    ] = None,
+    every: Annotated[
+        bool, o.option("--all", help="List all, not the first 50; tell a task's texts whole.")
+    ] = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Print what happened in one task, step by step; without an id, list the tasks."""
+    opened = api.open_run(path)
+    plan = opened.info.plan
+    head = {"run_dir": str(path), "suite": plan.suite, "model": plan.model}
+    if item is None:
+        fits = _episode_filter(opened, outcome, axis or [])
+        if as_json:
+            o.print_json(
+                head | {"episodes": list(map(_episode_row, filter(fits, opened.scores())))}
+            )
+            return
+        console_output.print_outcomes(
+            out, opened, fits, list_all=every, natives=_failure_labels(opened)
+        )
+        _print_unfinished(opened)
+        return
+    found = list(_find_episodes(opened, item))
+    if not found:
+        known = {name for task in opened.tasks() for name in (task.id, task.item) if name}
+        if item in known:
+            raise UsageError(f"{path}: {item!r} was asked for, but nothing of it is stored in "
+                             "trajectories.jsonl: it has not been run")  # fmt: skip
+        close = suggest_names(item, known).partition("; known")[
+            0
+        ]  # all of them would fill the screen
+        step = consoles.shell_command("show", path)
+        raise UsageError(f"{path}: no episode of {item!r}{close}; next: {step}")
+    if as_json:
+        o.print_json(head | {"episodes": found})
+        return
+    _print_episodes(opened, found, full_text=every)
+    _print_unfinished(opened)
+
+
+def _episode_row(score: Score) -> dict[str, Any]:
+    """Return a line of the list: the outcome and primary cause in the headline reading."""
+    verdict = None if score.failure else next(iter(score.readings.values()), None)
+    label = next((each for each in verdict.labels if each.primary), None) if verdict else None
+    return {
+        "task": score.task,
+        "repeat": score.repeat,
+        "outcome": console_output.headline_outcome(score),
+        "cause": label.cause if label else "",
+        "native": label.native if label else "",
+        "failure": score.failure,
+        "axes": score.axes,
+    }
+
+
+def _find_episodes(run: Run, item: str) -> Iterator[FoundEpisode]:
+    """Go through the episodes of a task or an item: those that ran, then those that did not."""
+    scores = {(s.task, s.repeat): s for s in run.scores() if item in (s.task, s.item)}
+    for trajectory in run.trajectories():
+        task = run.task(trajectory.task)
+        if item in (task.id, task.item):
+            score = scores.get((trajectory.task, trajectory.repeat))
+            yield FoundEpisode(
+                task=task, repeat=trajectory.repeat, trajectory=trajectory, score=score
+            )
+    for attempt in console_output.incomplete_attempts(run):
+        task = run.task(attempt.task)
+        if item in (task.id, task.item):
+            score = scores.get((attempt.task, attempt.repeat))
+            yield FoundEpisode(task=task, repeat=attempt.repeat, score=score, attempt=attempt)
+
+
+def _print_episodes(run: Run, found: Sequence[FoundEpisode], *, full_text: bool) -> None:
+    views, failure_labels = StoredViews(run), _failure_labels(run)
+    for each in found:
+        if each.trajectory is not None:
+            episode_views = views[each.task.id, each.repeat]
+            episode_output.print_episode(
+                out,
+                each.task,
+                each.trajectory,
+                each.score,
+                episode_views,
+                failure_labels,
+                full_text=full_text,
+            )
+        elif each.attempt is not None:
+            why = each.attempt.failure.full_text
+            line = f"not run, {each.task.id}, repeat {each.repeat}: {why}"
+            out.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Records, errors, media, and what every other package builds on."""

@@ -1,0 +1,96 @@
+"""Marks in stored answer keys: a mark that is seen in a request to a model shows a leaked key.
+
+Each stored task has a mark next to its answers, which no model is shown. The mark is derived from
+the task, so that equal tasks make equal files. It ends in a checksum, so that text which only
+begins like a mark is not taken for one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections.abc import Coroutine, Iterable
+from typing import Any
+
+import msgspec
+
+from toolmark.core.errors import SandboxError
+from toolmark.core.records import Message, Model, Reply, Request, Task, Text, Tool
+
+CANARY_FIELD = "canary"  # the field of a stored task for its mark
+_PREFIX = "toolmark-canary-"
+_PATTERN = re.compile(_PREFIX + "([0-9a-f]{24})([0-9a-f]{8})")
+
+
+def make_canary(task: Task) -> str:
+    """Return the mark of a task."""
+    identity = f"{task.suite}\0{task.seed}\0{task.id}"
+    digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return f"{_PREFIX}{digest}{_checksum(digest)}"
+
+
+def add_canary(task: Task, line: bytes) -> bytes:
+    """Return a task as it is stored, a JSON object, with its mark added."""
+    return line[:-1] + f',"{CANARY_FIELD}":"{make_canary(task)}"}}'.encode()
+
+
+def contains_canary(text: str) -> bool:
+    """Return whether a text contains a mark."""
+    return _PREFIX in text and any(
+        _checksum(found[1]) == found[2] for found in _PATTERN.finditer(text)
+    )
+
+
+def guard_model(model: Model, trusted_tools: tuple[Tool, ...] = ()) -> Model:
+    """Return a model that raises SandboxError for a request that contains a mark.
+
+    It serves one episode: messages and tools that were checked before are not checked again.
+    Neither are `trusted_tools`, which no server described.
+    """
+    checked_messages: tuple[Message, ...] = ()
+
+    def guarded_model(request: Request, /) -> Coroutine[Any, Any, Reply]:
+        nonlocal checked_messages, trusted_tools
+        messages, n = request.messages, len(checked_messages)
+        new_messages = messages[n:] if messages[:n] == checked_messages else messages
+        if _messages_contain_canary(new_messages) or (
+            request.tools is not trusted_tools and _tools_contain_canary(request.tools)
+        ):
+            raise SandboxError(
+                "an answer key leaked: a mark that stands only in stored tasks is in what the "
+                "model is asked; where a tool showed it, its server can read run folders or sets"
+            )
+        checked_messages, trusted_tools = messages, request.tools
+        return model(request)
+
+    return guarded_model
+
+
+def _messages_contain_canary(messages: Iterable[Message]) -> bool:
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, Text) and _PREFIX in part.text and contains_canary(part.text):
+                return True
+        for call in message.calls:
+            if _PREFIX in call.arguments and contains_canary(call.arguments):
+                return True
+            if _PREFIX in call.name and contains_canary(call.name):
+                return True
+    return False
+
+
+def _tools_contain_canary(tools: tuple[Tool, ...]) -> bool:
+    """Return whether the description of a tool contains a mark.
+
+    A server may change it at any time.
+    """
+    try:
+        text = msgspec.json.encode(tools)
+    except (UnicodeEncodeError, OverflowError):  # lone surrogates, integers of any length
+        text = repr(tools).encode("utf-8", "replace")
+    return _PREFIX.encode() in text and contains_canary(text.decode("utf-8", "replace"))
+
+
+def _checksum(digest: str) -> str:
+    return f"{zlib.crc32(digest.encode()):08x}"

@@ -1,0 +1,538 @@
+"""The records of the system: a task, what happened in an episode, and its score.
+
+Everything here is frozen data. Functions are elsewhere: suites make Tasks, agents turn a Task into
+a Trajectory, scorers turn both into Verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+from msgspec import Struct
+
+from toolmark.core.failure import Failure
+from toolmark.core.struct_base import Record as Record
+
+
+class Check(Record, frozen=True, kw_only=True):
+    """The result of one probe, and the next step if it is not ok."""
+
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    detail: str
+    step: str = ""
+
+
+# --- what is said -----------------------------------------------------------------------
+
+
+class Text(Record, frozen=True, tag="text"):
+    """A piece of text."""
+
+    text: str
+
+
+class Image(Record, frozen=True, kw_only=True, tag="image"):
+    """A picture: a reference into a media store."""
+
+    sha256: str
+    mime: str
+    size_bytes: int
+
+
+class Audio(Record, frozen=True, kw_only=True, tag="audio"):
+    """A recording: a reference into a media store."""
+
+    sha256: str
+    mime: str
+    size_bytes: int
+
+
+Part: TypeAlias = Text | Image | Audio
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+
+
+class Call(Record, frozen=True, kw_only=True):
+    """One tool call. `arguments` is the JSON text exactly as the model sent it."""
+
+    name: str
+    arguments: str = "{}"
+    id: str = ""
+
+
+class Message(Record, frozen=True, kw_only=True):
+    """One message: role and parts, an assistant's calls, and the call id of a tool result."""
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+    calls: tuple[Call, ...] = ()
+    call_id: str = ""
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+
+class Tool(Record, frozen=True, kw_only=True):
+    """A tool as offered.
+
+    `parameters` is JSON Schema, `source` the published document, unchanged.
+    """
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = {}
+    source: Any = None
+
+
+class Sampling(Record, frozen=True, kw_only=True):
+    """Sampling settings of a reply; a setting that is None is not sent."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    reasoning_effort: str | None = None
+    extra: dict[str, Any] = {}
+
+
+# --- what is asked ----------------------------------------------------------------------
+
+
+class Turn(Record, frozen=True, kw_only=True):
+    """The messages of one user turn, and the tools that appear with it."""
+
+    messages: tuple[Message, ...] = ()
+    tools: tuple[Tool, ...] = ()
+
+
+class Limits(Record, frozen=True, kw_only=True):
+    """Limits that end an episode: `steps` replies per turn, `calls` tool calls in total.
+
+    The first `calls` calls are executed; one more ends the episode. With `single` every reply ends
+    its turn, also a reply with calls: a call is then an answer, and `steps` does not apply.
+    """
+
+    steps: int = 50
+    calls: int | None = None
+    single: bool = False
+
+
+class Task(Record, frozen=True, kw_only=True):
+    """One item as asked; `id` names the item with its axes, `item` is the base for pairing.
+
+    `sampling` and `dialect` are settings that this task fixes; for all others the run's settings
+    apply. `needs` are set-up tasks, earlier in the suite's order, whose final states this task
+    starts from.
+    """
+
+    id: str
+    suite: str
+    turns: tuple[Turn, ...]
+    item: str = ""
+    category: str = ""
+    tools: tuple[Tool, ...] = ()
+    reference: Any = None
+    axes: dict[str, str] = {}
+    limits: Limits = Limits()
+    sampling: Sampling = Sampling()
+    dialect: str = ""
+    seed: int = 0
+    needs: tuple[str, ...] = ()
+    kind: Literal["scored", "setup"] = "scored"
+
+
+# --- asking a model ---------------------------------------------------------------------
+
+
+class Request(Record, frozen=True, kw_only=True):
+    """What a model is asked; `repeat` is not sent, it separates cached repeats."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
+    sampling: Sampling = Sampling()
+    repeat: int = 0
+
+
+class Usage(Record, frozen=True, kw_only=True):
+    """Tokens, as the endpoint counts them."""
+
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cached: int = 0
+
+
+StopReason: TypeAlias = Literal["stop", "length", "refused", "malformed", "over_long"]
+
+
+class Reply(Record, frozen=True, kw_only=True):
+    """What a model replied; faults of the model are stop reasons here, never exceptions.
+
+    `stop` is `length` for a reply cut at the token limit, `refused` for the endpoint's content
+    filter or a refusal, `malformed` for a body whose parts have the wrong shape, `over_long` for a
+    conversation that no longer fits the model. `latency_s` is the time to the last byte. Lone
+    surrogates are escaped (`json_codec.escape_surrogates`). `kept` is true if the reply came from
+    the cache and no model was asked. `marks` names the parts of the answer that were over a limit
+    and cut, or that were not believed.
+    """
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    stop: StopReason = "stop"
+    reasoning: str = ""
+    usage: Usage = Usage()
+    latency_s: float = 0.0
+    model: str = ""
+    kept: bool = False
+    marks: tuple[str, ...] = ()
+
+
+class Result(Record, frozen=True, kw_only=True):
+    """What a tool returned; `is_error` is the tool's own error, which the model sees."""
+
+    parts: tuple[Part, ...] = ()
+    structured: Any = None
+    is_error: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+
+# --- what happened ----------------------------------------------------------------------
+
+
+class Ruling(Record, frozen=True, kw_only=True):
+    """How a simulated user judged a reply without calls.
+
+    `allowed`: the reply only asked for what the user may disclose; then `reply` is the user's
+    answer, else "". `topics` are the topics that were asked for, by their names in the user's list.
+    `judge` says who decided; `usage` counts its tokens if that was a model.
+    """
+
+    allowed: bool
+    reply: str = ""
+    topics: tuple[str, ...] = ()
+    reason: str = ""
+    judge: str = ""
+    usage: Usage = Usage()
+
+
+class Step(Record, frozen=True, kw_only=True):
+    """One reply, its calls and their results.
+
+    `said` are the system and user messages new before this reply, as the tool format sent them.
+    `calls` are the calls as the tool format parsed them. `results` pairs with `calls`; it is
+    shorter if the last calls were over a limit and not executed. `fault` says why the tool format
+    could not parse the reply. `phase` is the phase of the request, for agents that work in phases.
+    `ruling` is the simulated user's judgement of a reply without calls, if there is such a user.
+    """
+
+    reply: Reply
+    turn: int = 0
+    said: tuple[Message, ...] = ()
+    calls: tuple[Call, ...] = ()
+    results: tuple[Result, ...] = ()
+    fault: str = ""
+    phase: str = ""
+    ruling: Ruling | None = None
+
+
+Ending: TypeAlias = Literal[
+    "answered", "steps", "calls", "length", "refused", "malformed", "over_long"
+]
+
+
+class Trajectory(Record, frozen=True, kw_only=True):
+    """A completed episode; `tools` is empty if the environment offered the Task's own tools."""
+
+    task: str
+    repeat: int = 0
+    dialect: str = "native"
+    steps: tuple[Step, ...] = ()
+    answer: str = ""
+    state: Any = None
+    ending: Ending = "answered"
+    tools: tuple[Tool, ...] = ()
+    usage: Usage = Usage()
+    latency_s: float = 0.0
+
+
+class Attempt(Record, frozen=True, kw_only=True):
+    """An episode that was not run: the failure, and the steps so far."""
+
+    task: str
+    repeat: int
+    failure: Failure
+    steps: tuple[Step, ...] = ()
+
+
+class Judgement(Record, frozen=True, kw_only=True):
+    """One judge model's judgement of one episode: a `value` in [0, 1], or None and a `failure`.
+
+    `text` is the judge's last reply. `form` identifies how it was asked: judgements of different
+    forms are not counted together. `usage` is the sum over all its replies.
+    """
+
+    task: str
+    repeat: int = 0
+    kind: str
+    judge: str
+    value: float | None = None
+    text: str = ""
+    failure: Failure | None = None
+    form: str = ""
+    usage: Usage = Usage()
+
+
+# --- what it was worth ------------------------------------------------------------------
+
+Cause: TypeAlias = Literal[
+    "unknown_tool", "wrong_tool", "missing_call", "extra_call", "missing_argument",
+    "unexpected_argument", "wrong_type", "wrong_value", "value_not_known", "format", "state",
+    "response", "no_answer", "wrong_answer", "drift", "over_long", "over_limit", "refused",
+    "perception", "retrieval", "clarification",
+]  # fmt: skip
+
+
+class Label(Record, frozen=True, kw_only=True):
+    """Why an answer failed: a cause from the closed list, the suite's own class, the evidence."""
+
+    cause: Cause
+    native: str = ""
+    evidence: str = ""
+    primary: bool = False
+
+
+class Verdict(Record, frozen=True, kw_only=True):
+    """The judgement of one grading rule: outcome, a value in [0, 1], named numbers, labels.
+
+    A failed verdict has exactly one primary label. `parts` contains finite numbers only.
+    """
+
+    outcome: Literal["correct", "incorrect"]
+    value: float
+    parts: dict[str, float] = {}
+    labels: tuple[Label, ...] = ()
+
+
+class Score(Record, frozen=True, kw_only=True):
+    """The verdicts on one (task, repeat) by grading rule; `failure` says why it was not run.
+
+    A score with a failure has no verdicts, except from grading rules that count what was not run.
+    """
+
+    task: str
+    item: str
+    repeat: int = 0
+    category: str = ""
+    axes: dict[str, str] = {}
+    readings: dict[str, Verdict] = {}
+    failure: Failure | None = None
+
+
+class Estimate(Record, frozen=True, kw_only=True):
+    """A number with its interval; None where nothing ran; proportions are shares, not percentages.
+
+    `share` is False for a number that is not a share, such as an error or a cost: it is shown
+    unchanged. `worst` and `best` bound the value over all outcomes of what was not run. `partial`
+    says why the value measures less than its name promises; readers see that text instead of the
+    number.
+    """
+
+    name: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    worst: float | None = None
+    best: float | None = None
+    partial: str = ""
+    share: bool = True
+
+
+Cell: TypeAlias = str | float | int | bool | None
+
+
+class Table(Record, frozen=True, kw_only=True, tag="table"):
+    """A table of a report; cells are text or numbers, None prints as a dash.
+
+    `heat`: how many of the last columns are shares, printed in per cent and shaded as a heat map.
+    `fold`: the table is collapsed on the page until the reader opens it.
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    heat: int = 0
+    fold: bool = False
+
+
+class Series(Record, frozen=True, kw_only=True):
+    """Points of a chart; `low` and `high` are error bars, empty for none."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+
+
+class Chart(Record, frozen=True, kw_only=True, tag="chart"):
+    """A chart of a report: lines over a number, or bars over names (`ticks`, x = 0, 1, ...).
+
+    `stack`: one bar per name; the values of the series, which are not negative, are stacked.
+    `heat`: a row of cells per series, a column per name; values are shares.
+    """
+
+    title: str
+    kind: Literal["line", "bar", "stack", "scatter", "heat"]
+    series: tuple[Series, ...]
+    x_label: str = ""
+    y_label: str = ""
+    ticks: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Drawing(Record, frozen=True, kw_only=True, tag="drawing"):
+    """A drawing of one episode, as SVG; a page shows only what `reports.svg_sanitizer` allows.
+
+    `over`: a picture of the run's store that the drawing covers from edge to edge.
+    """
+
+    title: str
+    svg: str
+    note: str = ""
+    over: Image | None = None
+
+
+# --- behaviour, as protocols ------------------------------------------------------------
+
+
+class Model(Protocol):
+    """Answers one request.
+
+    Raises EndpointError if no answer comes, a model's fault is in the Reply.
+    """
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Reply to the request."""
+        ...
+
+
+@runtime_checkable
+class Control(Protocol):
+    """A control: an agent that may see the task, so it is bound to each episode."""
+
+    def bind(self, task: Task, repeat: int, /) -> Model:
+        """Return the model that answers in this episode."""
+        ...
+
+
+class ParsedReply(Struct, frozen=True):
+    """What a tool format parsed from a reply: calls, or why there are none."""
+
+    calls: tuple[Call, ...] = ()
+    fault: str = ""
+
+
+class ToolFormat(Protocol):
+    """Renders tools and parses calls."""
+
+    name: str
+
+    def open(
+        self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
+    ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
+        """Return the messages that open the conversation, and the tools for the request."""
+        ...
+
+    def more(
+        self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
+    ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
+        """Return the messages of a later turn, and the tools to add for those that appear in it."""
+        ...
+
+    def read(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
+        """Parse the calls in a reply."""
+        ...
+
+    def answer(
+        self, reply: Reply, calls: tuple[Call, ...], results: tuple[Result, ...], /
+    ) -> tuple[Message, ...]:
+        """Return the reply and its results as the messages that continue the conversation."""
+        ...
+
+    def write(self, calls: Sequence[Call], /) -> Reply:
+        """Return the reply in which a flawless model would make these calls."""
+        ...
+
+
+class Environment(Protocol):
+    """One episode's environment; raises ToolEnvironmentError only if the connection is lost.
+
+    Agents look up optional attributes by name. `opening(messages)` returns the messages of the
+    first turn as they are to be sent, with what only the environment knows. `at_once` is the number
+    of calls of one reply that it can run at the same time. `changed` says whether its tools have
+    changed. `user` receives a reply without calls, and may answer.
+    """
+
+    async def tools(self) -> tuple[Tool, ...]:
+        """Return the tools on offer now."""
+        ...
+
+    async def call(self, call: Call, /) -> Result:
+        """Execute one call; a fault of the call itself gives a Result with `is_error`."""
+        ...
+
+    async def final_state(self) -> Any:
+        """Return the state that is scored and passed on; plain JSON values or None."""
+        ...
+
+
+class EnvironmentFactory(Protocol):
+    """Opened once per run; makes each episode's Environment."""
+
+    def world(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AbstractAsyncContextManager[Environment]:
+        """Return a new environment; `needed` has the final states of the tasks it needs, by id."""
+        ...
+
+
+@runtime_checkable
+class HasIncidentNotes(Protocol):
+    """An environment factory whose parts, such as servers, can fail, and that records this."""
+
+    def notes(self) -> Mapping[str, Sequence[str]]:
+        """Return what has happened to each part so far, by name.
+
+        Parts without incidents are left out.
+        """
+        ...
+
+
+@runtime_checkable
+class HasPartDescriptions(Protocol):
+    """An environment factory whose parts, such as servers, describe themselves."""
+
+    def known(self) -> Mapping[str, Sequence[str]]:
+        """Return each part's description of itself, by name; more than one line if it changed."""
+        ...
+
+
+class TaskSequence(Protocol):
+    """Tasks that can be iterated more than once, and counted without making them."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        ...
+
+    def __iter__(self) -> Iterator[Task]:
+        """Yield the tasks, always in the same order."""
+        ...

@@ -1,1 +1,0 @@
-"""Dialects render tools and read calls back."""

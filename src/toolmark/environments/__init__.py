@@ -1,0 +1,1 @@
+"""Environments: they answer the calls of an episode."""

@@ -1,0 +1,140 @@
+"""What a server answers, as a Result: text, pictures, sounds, resources, structured content.
+
+A server is not trusted: whatever has the wrong shape becomes a short note, never an error. Pictures
+and sounds are stored in the media store, so that a model sees pixels.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from toolmark.core.json_codec import escape_surrogates, to_plain_json
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Part, Result, Text, Tool
+
+_MEDIA_TYPE = re.compile(r"(image|audio)/[A-Za-z0-9.+-]{1,60}")
+_MAX_NOTE_CHARS = 120
+_MAX_PARTS = 1_000  # of one result; small parts need far more memory than their bytes
+_MAX_VALUES = 500_000  # of structured content
+
+
+def convert_result(answer: Mapping[str, Any], media: MediaStore) -> Result:
+    """Return the Result of a tools/call answer.
+
+    Structured content is stored in addition to the parts. If a server sends nothing else, it is
+    shown as JSON text. Parts over 1,000, and structured content of more than 500,000 values, are
+    left out, and a note says so.
+    """
+    content = answer.get("content")
+    items = content if isinstance(content, list) else []
+    parts = tuple(_convert_part(item, media) for item in items[:_MAX_PARTS])
+    if len(items) > _MAX_PARTS:
+        parts += (_note(f"{len(items) - _MAX_PARTS:,} further parts are left out"),)
+    structured = answer.get("structuredContent")
+    if _has_too_many_values(structured):
+        parts += (_note(f"structured content of more than {_MAX_VALUES:,} values is left out"),)
+        structured = None
+    structured = to_plain_json(structured)
+    if not parts and structured is not None:
+        parts = (Text(json.dumps(structured, ensure_ascii=False)),)
+    return Result(parts=parts, structured=structured, is_error=answer.get("isError") is True)
+
+
+def _has_too_many_values(value: Any) -> bool:
+    """Return whether a value contains too many values; it counts no further than needed."""
+    waiting = [value]
+    n = 0
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, list | dict):
+            n += len(inner)
+            if n > _MAX_VALUES:
+                return True
+            waiting.extend(inner.values() if isinstance(inner, dict) else inner)
+    return False
+
+
+def error_result(text: str) -> Result:
+    """Return an error Result with this text."""
+    return Result(parts=(Text(escape_surrogates(text)),), is_error=True)
+
+
+def convert_tool(server: str, listed: Any) -> Tool | str:
+    """Return a listed tool as `server/tool`, or why it cannot be offered.
+
+    A schema that is an object is offered unchanged, valid or not: a model has to work with what a
+    server publishes. Anything else could not be sent to a model at all.
+    """
+    if not isinstance(listed, dict):
+        return "a listed tool is not an object"
+    name = listed.get("name")
+    if not isinstance(name, str) or not name:
+        return "a listed tool has no name"
+    schema = listed.get("inputSchema")
+    if not isinstance(schema, dict):
+        return (
+            f"tool {escape_surrogates(name[:_MAX_NOTE_CHARS])!r} is left out: its inputSchema is "
+            "not an object"
+        )
+    described = listed.get("description")
+    return Tool(
+        name=f"{server}/{escape_surrogates(name)}",
+        description=escape_surrogates(described) if isinstance(described, str) else "",
+        parameters=to_plain_json(schema),
+    )
+
+
+def _convert_part(item: Any, media: MediaStore) -> Part:
+    match item:
+        case {"type": "text", "text": str(text)}:
+            return Text(escape_surrogates(text))
+        case {"type": "image" | "audio", "data": str(data), "mimeType": str(mime)}:
+            return _convert_media(data, mime, media)
+        case {"type": "resource", "resource": {"text": str(text)}}:
+            return Text(escape_surrogates(text))
+        case {"type": "resource", "resource": {"blob": str(data)} as resource}:
+            return _convert_blob(data, resource, media)
+        case {"type": "resource_link", "uri": str(uri)}:
+            return _convert_link(uri, item)
+        case {"type": str(kind)}:
+            return _note(f"content of type {kind} that cannot be shown")
+        case _:
+            return _note("content that cannot be shown")
+
+
+def _convert_media(data: str, mime: str, media: MediaStore) -> Part:
+    if not _MEDIA_TYPE.fullmatch(mime):
+        return _note(f"{mime}: neither a picture nor a sound")
+    try:
+        content = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return _note(f"{mime}: the data is not base64")
+    if not content:
+        return _note(f"{mime}: empty")
+    return (
+        media.add_image(content, mime)
+        if mime.startswith("image/")
+        else media.add_audio(content, mime)
+    )
+
+
+def _convert_blob(data: str, resource: Mapping[str, Any], media: MediaStore) -> Part:
+    mime = resource.get("mimeType")
+    if isinstance(mime, str) and _MEDIA_TYPE.fullmatch(mime):
+        return _convert_media(data, mime, media)
+    return _note(f"resource {resource.get('uri')}: {mime}, {len(data) * 3 // 4} bytes")
+
+
+def _convert_link(uri: str, link: Mapping[str, Any]) -> Part:
+    fields = [link.get(key) for key in ("name", "description", "mimeType")]
+    words = [word for word in fields if isinstance(word, str) and word]
+    return Text(escape_surrogates(": ".join([uri, ", ".join(words)]) if words else uri))
+
+
+def _note(text: str) -> Text:
+    return Text(escape_surrogates(f"[{text[:_MAX_NOTE_CHARS]}]"))

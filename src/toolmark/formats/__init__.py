@@ -1,0 +1,1 @@
+"""Tool formats render tools and parse calls."""

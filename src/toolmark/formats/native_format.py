@@ -1,0 +1,73 @@
+"""Native tool calling: tools are sent with the request, and the endpoint parses the calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from toolmark.core.records import Call, Message, ParsedReply, Part, Reply, Result, Text, Tool
+
+
+class NativeFormat:
+    """Passes messages, tools and calls on unchanged."""
+
+    name = "native"
+
+    def open(
+        self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
+    ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
+        """Return messages and tools unchanged."""
+        return messages, tools
+
+    def more(
+        self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
+    ) -> tuple[tuple[Message, ...], tuple[Tool, ...]]:
+        """Return messages and tools unchanged."""
+        return messages, tools
+
+    def read(self, reply: Reply, tools: tuple[Tool, ...], /) -> ParsedReply:
+        """Return the reply's own calls."""
+        return ParsedReply(calls=reply.calls)
+
+    def answer(
+        self, reply: Reply, calls: tuple[Call, ...], results: tuple[Result, ...], /
+    ) -> tuple[Message, ...]:
+        """Return the assistant's message, then one tool message per result, paired by call id.
+
+        Missing and repeated ids are replaced by fresh ones, so every result has one call.
+        """
+        parts: tuple[Part, ...] = (Text(reply.text),) if reply.text else ()
+        calls_with_ids = _with_unique_ids(calls)
+        reply_message = Message(role="assistant", parts=parts, calls=calls_with_ids)
+        result_messages = [
+            Message(role="tool", parts=result.parts, call_id=call.id)
+            for call, result in zip(calls_with_ids, results, strict=False)
+        ]
+        return reply_message, *result_messages
+
+    def write(self, calls: Sequence[Call], /) -> Reply:
+        """Return a reply that contains the calls."""
+        return Reply(calls=tuple(calls))
+
+
+def _with_unique_ids(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+    ids = {call.id for call in calls}
+    if len(ids) == len(calls) and "" not in ids:
+        return calls
+    taken = ids - {""}
+    used: set[str] = set()
+    renamed: list[Call] = []
+    for index, call in enumerate(calls):
+        if not call.id or call.id in used:
+            new_id = f"call_{index}"
+            while new_id in taken:
+                new_id += "_"
+            taken.add(new_id)
+            call = msgspec.structs.replace(call, id=new_id)
+        used.add(call.id)
+        renamed.append(call)
+    return tuple(renamed)
+
+
+NATIVE_FORMAT = NativeFormat()

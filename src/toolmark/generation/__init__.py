@@ -1,0 +1,1 @@
+"""Code that generated suites share: drawn pictures, portable file names."""

@@ -1,0 +1,1 @@
+"""Drawing: fonts, canvases, planes in perspective, emblems, light; it knows no suite."""

@@ -1,0 +1,1 @@
+"""Spoken and written forms of values, shared by speech and by scoring."""

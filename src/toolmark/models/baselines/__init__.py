@@ -1,1 +1,0 @@
-"""Baselines that see only what a model sees, and instruments for tests."""

@@ -1,0 +1,139 @@
+"""What an HTTP status and an error body mean: an EndpointError, or a fault of the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+from toolmark.core.errors import EndpointError, RateLimited, Rejected, Unavailable
+from toolmark.core.failure import Subject
+from toolmark.core.json_codec import escape_surrogates
+from toolmark.core.records import Audio, Image, Reply, Request
+from toolmark.models import complaint_rules
+from toolmark.models.http_client import HttpResponse
+from toolmark.models.secret_mask import SecretMask, escape_control_chars
+
+_MAX_SHOWN_CHARS = 500
+_DEFAULT_STATUS = 502
+
+
+class Complaint:
+    """An error body, parsed as far as possible, without secrets."""
+
+    def __init__(self, body: bytes, mask: SecretMask) -> None:
+        decoded = _parse_json(body)
+        error = _error_object(decoded)
+        self.data = error
+        self.codes = [str(error.get(name)) for name in ("code", "type") if error.get(name)]
+        text = error.get("message") or error.get("detail") or error.get("error")
+        if not isinstance(text, str):
+            text = json.dumps(text) if text else body.decode("utf-8", "replace")
+        self.text = mask.cut_text(text, complaint_rules.MAX_COMPLAINT_CHARS)
+
+    @property
+    def short_message(self) -> str:
+        """The message, on one line and cut."""
+        line = escape_surrogates(
+            escape_control_chars(" ".join(self.text[: complaint_rules.MAX_COMPLAINT_CHARS].split()))
+        )
+        return line if len(line) <= _MAX_SHOWN_CHARS else line[:_MAX_SHOWN_CHARS] + " ..."
+
+    @property
+    def searchable_text(self) -> complaint_rules.ComplaintText:
+        """The text of the server, and what a router passes on from the server behind it."""
+        metadata = self.data.get("metadata")
+        raw = metadata.get("raw") if isinstance(metadata, dict) else None
+        half = complaint_rules.MAX_COMPLAINT_CHARS // 2
+        text = f"{self.text[:half]} {str(raw)[:half]}" if raw else self.text
+        return complaint_rules.ComplaintText(text, self.codes)
+
+    def status(self) -> int:
+        """The status of an error that came with status 200; 502 if the body names none."""
+        known = complaint_rules.load_table().statuses
+        for code in self.codes:
+            if code.isascii() and code.isdigit() and len(code) == 3 and 400 <= int(code) < 600:
+                return int(code)
+            if code in known:
+                return known[code]
+        return _DEFAULT_STATUS
+
+
+def request_subjects(request: Request) -> set[Subject]:
+    """Return the subjects in a request that an endpoint may refuse."""
+    found: set[Subject] = {"tools"} if request.tools else set()
+    parts = [part for message in request.messages for part in message.parts]
+    if any(isinstance(part, Image) for part in parts):
+        found.add("pictures")
+    if any(isinstance(part, Audio) for part in parts):
+        found.add("sound")
+    return found
+
+
+def reply_or_error(
+    answer: HttpResponse,
+    complaint: Complaint,
+    key_name: str,
+    status: int,
+    subjects: Collection[Subject] = (),
+) -> Reply | EndpointError:
+    """Return a Reply if the complaint is about what the model did or was shown, else the error.
+
+    `subjects` is what the request contains (`request_subjects`). The error's text ends with the
+    next step, if there is one.
+    """
+    rule = complaint_rules.matching_rule(status, complaint.searchable_text, subjects)
+    match rule.stop:
+        case "refused":
+            return Reply(text=complaint.short_message, stop="refused")
+        case "malformed":
+            generation = complaint.data.get("failed_generation")
+            return Reply(
+                text=escape_surrogates(generation) if isinstance(generation, str) else "",
+                stop="malformed",
+            )
+        case "over_long":
+            return Reply(text="", stop="over_long")
+    text = f"{status}: {complaint.short_message}"
+    match rule.kind:
+        case "rate_limited":
+            return RateLimited(text, answer.wait_s, status)
+        case "unavailable":
+            return Unavailable(text, answer.wait_s, status)
+    if 300 <= status < 400:
+        text = f"{status}: redirected to {_redirect_target(answer)}; give that address"
+    step = rule.step.format(key=key_name)
+    return Rejected(
+        f"{text}; {step}" if step else text, status, kind=rule.kind or None, subject=rule.subject
+    )
+
+
+def refused_settings(complaint: Complaint) -> frozenset[str]:
+    """Return the settings that the server refuses (`complaint_rules.refused_settings`)."""
+    searchable = complaint.searchable_text
+    # codes name it too: "unsupported_parameter"
+    with_codes = complaint_rules.ComplaintText(
+        " ".join([*complaint.codes, searchable.text]), complaint.codes
+    )
+    return complaint_rules.refused_settings(with_codes, complaint.data.get("param"))
+
+
+def _redirect_target(answer: HttpResponse) -> str:
+    return answer.location.partition("?")[0] or "nowhere"
+
+
+def _parse_json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _error_object(decoded: Any) -> dict[str, Any]:
+    """Return the part with the error: {"error": {...}}, {"error": "text"} or the body itself."""
+    if isinstance(decoded, list) and decoded:
+        decoded = decoded[0]
+    if not isinstance(decoded, dict):
+        return {}
+    inner = decoded.get("error")
+    return inner if isinstance(inner, dict) else decoded

@@ -1,0 +1,164 @@
+"""What an endpoint's complaint means, by patterns that are stored as data (`complaints.toml`).
+
+Only this module looks at the text of a complaint. Patterns are plain phrases and words: the time to
+match them grows with the text's length, which is at most `MAX_COMPLAINT_CHARS` characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from toolmark.core.failure import Kind, Subject
+
+MAX_COMPLAINT_CHARS = 4096
+"""The number of characters of a complaint that are read."""
+TABLE_PATH = Path(__file__).with_name("complaints.toml")
+_GAP = " ... "
+_MAX_DIGITS = 12  # of a number of tokens
+
+RuleStop: TypeAlias = Literal["", "over_long", "refused", "malformed"]
+
+
+class ComplaintRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The conditions under which a complaint has one meaning; all given conditions must be met.
+
+    `statuses` are ranges, ends included. One of `codes` and `phrases` together must match, and one
+    of `words`. `untaken`: a phrase that says so must match. `exceeds`: the number after the first
+    phrase is not less than that after the second. If `subject` is something that a request can
+    contain, the request must have contained it. `stop` is the stop reason of the Reply, else `kind`
+    is that of the Failure. `step` says what to do.
+    """
+
+    about: str
+    statuses: tuple[tuple[int, int], ...] = ()
+    codes: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    untaken: bool = False
+    exceeds: tuple[str, str] | None = None
+    stop: RuleStop = ""
+    kind: Kind | Literal[""] = ""
+    subject: Subject = ""
+    step: str = ""
+
+
+class Phrases(Struct, frozen=True, forbid_unknown_fields=True):
+    """Phrases of which one is enough."""
+
+    phrases: tuple[str, ...]
+
+
+class ComplaintTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The data file: statuses by code, rules in order, and how servers name settings."""
+
+    statuses: dict[str, int]
+    rules: tuple[ComplaintRule, ...]
+    untaken: Phrases
+    out_of_range: Phrases
+    either: Phrases
+    settings: dict[str, tuple[str, ...]]
+    renamed: Phrases
+
+
+@cache
+def load_table() -> ComplaintTable:
+    """Return the content of the data file; raises msgspec.ValidationError for a wrong form."""
+    return msgspec.toml.decode(TABLE_PATH.read_bytes(), type=ComplaintTable)
+
+
+class ComplaintText:
+    """The text of a complaint, cut, in the form in which the patterns are matched."""
+
+    def __init__(self, text: str, codes: Sequence[str] = ()) -> None:
+        self.codes = codes
+        self.text = text[:MAX_COMPLAINT_CHARS].casefold()
+        spaced = "".join(c if c.isalnum() or c == "_" else " " for c in self.text)
+        self.word_set = frozenset(spaced.split())
+
+    def has_phrase(self, phrases: Collection[str]) -> bool:
+        """Return whether one of the phrases matches."""
+        return any(self._has_phrase(phrase) for phrase in phrases)
+
+    def _has_phrase(self, phrase: str) -> bool:
+        position = 0
+        for part in phrase.casefold().split(_GAP):
+            found = self.text.find(part, position)
+            if found < 0:
+                return False
+            position = found + len(part)
+        return True
+
+    def number_after(self, phrase: str) -> int | None:
+        """Return the number that follows a phrase, None if there is none."""
+        position = self.text.find(phrase.casefold())
+        if position < 0:
+            return None
+        tail = self.text[position + len(phrase) :][:_MAX_DIGITS]
+        digits = tail[: next((k for k, c in enumerate(tail) if c not in "0123456789"), len(tail))]
+        return int(digits) if digits else None
+
+
+def matching_rule(
+    status: int, complaint: ComplaintText, request_subjects: Collection[Subject]
+) -> ComplaintRule:
+    """Return the first rule that matches; `request_subjects` is what the request contained."""
+    return next(
+        rule for rule in load_table().rules if _matches(rule, status, complaint, request_subjects)
+    )
+
+
+def _matches(
+    rule: ComplaintRule,
+    status: int,
+    complaint: ComplaintText,
+    request_subjects: Collection[Subject],
+) -> bool:
+    if rule.statuses and not any(low <= status <= high for low, high in rule.statuses):
+        return False
+    if rule.subject in ("pictures", "sound", "tools") and rule.subject not in request_subjects:
+        return False
+    if (rule.codes or rule.phrases) and not (
+        any(code in rule.codes for code in complaint.codes) or complaint.has_phrase(rule.phrases)
+    ):
+        return False
+    if rule.words and complaint.word_set.isdisjoint(rule.words):
+        return False
+    if rule.untaken and not complaint.has_phrase(load_table().untaken.phrases):
+        return False
+    return rule.exceeds is None or _exceeds_number(complaint, *rule.exceeds)
+
+
+def _exceeds_number(complaint: ComplaintText, first: str, second: str) -> bool:
+    one, other = complaint.number_after(first), complaint.number_after(second)
+    return one is not None and other is not None and one >= other
+
+
+def refused_settings(complaint: ComplaintText, param: object) -> frozenset[str]:
+    """Return the settings that the server refuses: temperature, top_p, max_tokens.
+
+    A value beyond its range is not among them. Of two settings that exclude each other it is top_p.
+    max_tokens is included only if the server names max_completion_tokens instead. `param` is the
+    complaint's separate field for the parameter.
+    """
+    rules_table = load_table()
+    is_refusal = complaint.has_phrase(rules_table.untaken.phrases)
+    is_exclusive = complaint.has_phrase(rules_table.either.phrases)
+    if is_refusal and complaint.has_phrase(rules_table.renamed.phrases):
+        return frozenset(("max_tokens",))
+    if isinstance(param, str) and param:
+        named = {param[:MAX_COMPLAINT_CHARS].rpartition(".")[2]} & rules_table.settings.keys()
+        is_certain = is_refusal or not complaint.has_phrase(rules_table.out_of_range.phrases)
+    else:
+        named = {
+            name for name, words in rules_table.settings.items() if complaint.word_set & set(words)
+        }
+        is_certain = is_refusal or (len(named) > 1 and is_exclusive)
+    if len(named) > 1 and is_exclusive:
+        return frozenset(("top_p",))
+    return frozenset(named if is_certain else ())

@@ -1,0 +1,262 @@
+"""Policies around any model: retries, pacing, and a cache.
+
+They nest: CachedModel(RetryingModel(PacedModel(model))). So a wait before a retry takes no slot of
+the pacing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection
+from pathlib import Path
+from random import Random
+
+import msgspec
+from msgspec.structs import replace
+
+from toolmark.core.errors import (
+    DataError,
+    EndpointError,
+    RateLimited,
+    Timeout,
+    TornReply,
+    Unavailable,
+)
+from toolmark.core.files import write_atomically
+from toolmark.core.json_codec import decode_record, encode_record
+from toolmark.core.records import Model, Record, Reply, Request
+
+DEFAULT_RETRIES = 5
+DEFAULT_CONNECTIONS = 16
+"""The defaults: how often a request is asked again, and how many requests are in flight."""
+_CACHE_VERSION = 2
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 60.0
+# a server that asks for more than this will not answer within this run
+_MAX_REQUESTED_WAIT_S = 600.0
+# the most retries by failure: any other failure may pass at any time, but a request that timed
+# out or came torn twice more mostly does so for ever, and each time takes its full time limit
+_MAX_RETRIES_BY_ERROR: dict[type[EndpointError], int | None] = {
+    RateLimited: None,
+    Unavailable: None,
+    Timeout: 2,
+    TornReply: 2,
+}
+
+
+class ModelWrapper:
+    """Attributes that the policies share: the inner model's name, state and `close`."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.name = str(getattr(model, "name", type(model).__name__))
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """The settings that the inner model's endpoint refused and that are left out since then."""
+        found = getattr(self.model, "dropped", None)
+        return found if isinstance(found, frozenset) else frozenset()
+
+    @property
+    def hears(self) -> bool:
+        """Whether the inner model accepts sound; true unless the model says otherwise."""
+        return bool(getattr(self.model, "hears", True))
+
+    @property
+    def waits(self) -> Collection[str]:
+        """The reasons why requests wait for a retry now, one per request."""
+        found: Collection[str] = getattr(self.model, "waits", ())
+        return found
+
+    async def close(self) -> None:
+        """Close the inner model, if it has `close`."""
+        close = getattr(self.model, "close", None)
+        if close is not None:
+            await close()
+
+
+class RetryingModel(ModelWrapper):
+    """Asks again by a table of errors, with growing pauses and jitter.
+
+    A wait that the server names replaces the pause. A Rejected request is never asked again.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        retries: int,
+        *,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        rng: Random | None = None,
+    ) -> None:
+        super().__init__(model)
+        self.retries = retries
+        self._sleep = sleep
+        self._rng = rng or Random()
+        self._reason_by_waiter: dict[object, str] = {}
+
+    @property
+    def waits(self) -> Collection[str]:
+        """The reasons why requests wait for a retry now, one per request."""
+        return self._reason_by_waiter.values()
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Ask until there is a reply. Raises the last EndpointError."""
+        tries = 0
+        while True:
+            try:
+                return await self.model(request)
+            except EndpointError as error:
+                if tries >= self._max_retries(error):
+                    raise
+                wait_s = self._pause_s(error, tries)
+                if wait_s > _MAX_REQUESTED_WAIT_S:
+                    raise
+                reason = str(error)
+            tries += 1
+            waiter = object()
+            self._reason_by_waiter[waiter] = reason
+            try:
+                await self._sleep(wait_s)
+            finally:
+                del self._reason_by_waiter[waiter]
+
+    def _max_retries(self, error: EndpointError) -> int:
+        limit = _MAX_RETRIES_BY_ERROR.get(type(error), 0)
+        return self.retries if limit is None else min(limit, self.retries)
+
+    def _pause_s(self, error: EndpointError, tries: int) -> float:
+        """Return how long to wait: full jitter over the upper half, so that requests spread."""
+        pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0**tries) * (
+            0.5 + self._rng.random() / 2
+        )
+        requested_s = error.wait_s if isinstance(error, RateLimited | Unavailable) else None
+        return pause_s if requested_s is None else requested_s + pause_s * 0.1
+
+
+class PacedModel(ModelWrapper):
+    """Sends at most `limit` requests at once, and adapts the limit to the endpoint.
+
+    It begins at `max_in_flight`. It halves when the endpoint is overloaded (once for all the
+    requests that were in flight at that moment), and grows by one for each round without overload.
+    """
+
+    def __init__(self, model: Model, max_in_flight: int) -> None:
+        super().__init__(model)
+        self.max_in_flight = max_in_flight
+        self.limit = float(max_in_flight)
+        self.n_in_flight = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._n_slowdowns = 0
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Ask when a slot is free."""
+        if self.n_in_flight >= self.limit:
+            await self._wait_for_slot()
+        else:
+            self.n_in_flight += 1
+        n_slowdowns = self._n_slowdowns
+        try:
+            reply = await self.model(request)
+        except (RateLimited, Unavailable, Timeout):
+            self._slow_down(n_slowdowns)
+            raise
+        else:
+            if self.limit < self.max_in_flight:
+                self.limit = min(self.max_in_flight, self.limit + 1 / self.limit)
+            return reply
+        finally:
+            self.n_in_flight -= 1
+            if self._waiting:
+                self._wake_waiting()
+
+    async def _wait_for_slot(self) -> None:
+        """Wait for a slot; it is taken when this returns."""
+        slot = asyncio.get_running_loop().create_future()
+        self._waiting.append(slot)
+        try:
+            await slot
+        except asyncio.CancelledError:
+            if slot.done() and not slot.cancelled():
+                self.n_in_flight -= 1  # the slot was given just before
+                self._wake_waiting()
+            raise
+
+    def _wake_waiting(self) -> None:
+        while self._waiting and self.n_in_flight < self.limit:
+            slot = self._waiting.popleft()
+            if not slot.done():
+                self.n_in_flight += 1
+                slot.set_result(None)
+
+    def _slow_down(self, n_slowdowns: int) -> None:
+        if n_slowdowns == self._n_slowdowns:
+            self._n_slowdowns += 1
+            self.limit = max(1.0, self.limit / 2)
+
+
+class CacheEntry(Record, frozen=True):
+    """A stored reply, with the settings that were left out of its request."""
+
+    reply: Reply
+    dropped: tuple[str, ...] = ()
+
+
+class CachedModel(ModelWrapper):
+    """Replies stored on disk, by what they depend on: the model, the request, the repeat.
+
+    `identity` distinguishes models and never contains a key. An entry that cannot be read, or was
+    changed, is asked again and rewritten. Failures are not stored. The key is the request before
+    any setting is left out. The entry lists the settings that the endpoint refused, so that a run
+    which is answered from the cache can report them too.
+    """
+
+    def __init__(self, model: Model, folder: Path, identity: str) -> None:
+        super().__init__(model)
+        self.folder = folder
+        self._prefix = hashlib.sha256(f"{_CACHE_VERSION}\n{identity}\n".encode())
+        self._dropped_in_cache: frozenset[str] = frozenset()
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """What was left out of any request, including those answered from disk."""
+        return super().dropped | self._dropped_in_cache
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Return the stored reply, marked as such, or ask and store the reply."""
+        path = self._path(request)
+        entry = _read_entry(path)
+        if entry is None:
+            reply = await self.model(request)
+            _write_entry(path, CacheEntry(reply, tuple(sorted(super().dropped))))
+            return reply
+        self._dropped_in_cache |= frozenset(entry.dropped)
+        return replace(entry.reply, kept=True)
+
+    def _path(self, request: Request) -> Path:
+        key = self._prefix.copy()
+        key.update(encode_record(request))  # the repeat is one of its fields
+        name = key.hexdigest()
+        return self.folder / name[:2] / name
+
+
+def _read_entry(path: Path) -> CacheEntry | None:
+    """Return the entry, or None if it is missing or not as it was written."""
+    try:
+        digest, _, line = path.read_bytes().partition(b"\n")
+        if hashlib.sha256(line).hexdigest().encode() != digest:
+            return None
+        return decode_record(line, CacheEntry)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _write_entry(path: Path, entry: CacheEntry) -> None:
+    """Write the entry atomically."""
+    line = encode_record(entry)
+    try:
+        write_atomically(path, hashlib.sha256(line).hexdigest().encode() + b"\n" + line)
+    except OSError as error:
+        raise DataError(f"{path}: cannot write to the cache: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""Provider protocols: a request as a body, a body as a reply."""

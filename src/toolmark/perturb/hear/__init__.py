@@ -1,1 +1,0 @@
-"""Recognisers, real and simulated, and how wrong they are."""

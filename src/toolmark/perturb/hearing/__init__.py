@@ -1,0 +1,1 @@
+"""Speech recognisers, real and simulated, and measures of their errors."""

@@ -1,0 +1,1 @@
+"""Simulated recognisers: errors drawn from the spoken text, always marked as simulated."""

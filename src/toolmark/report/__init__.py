@@ -1,1 +1,0 @@
-"""Tables, drawings and the one-file page."""

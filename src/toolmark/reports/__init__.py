@@ -1,0 +1,1 @@
+"""Tables, charts and the single-file HTML report."""

@@ -1,0 +1,408 @@
+"""What the page shows of one run, computed from its scores in one pass per grading rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from toolmark.core import json_codec
+from toolmark.core.errors import DataError, suggest_names
+from toolmark.core.records import Chart, Estimate, Table
+from toolmark.core.svg import Markup
+from toolmark.reports import charts, failure_causes, run_names, table_format, usage_text
+from toolmark.reports.failure_causes import Causes
+from toolmark.reports.table_format import Grid
+from toolmark.runs.run_store import Run
+from toolmark.runs.run_usage import run_usage
+from toolmark.runs.stored_presentation import (
+    PRESENTATION_FILE,
+    Presentation,
+    report_mismatch_as_damage,
+)
+from toolmark.runs.suite import ComparedRun
+from toolmark.statistics import number_format
+from toolmark.statistics.estimates import count_groups, estimate_repeat_noise
+from toolmark.statistics.metric_formulas import Metric
+from toolmark.statistics.score_columns import Columns, gather_columns
+from toolmark.suites import suite_registry
+
+MAX_NOTES = 20  # notes on one part of the environment
+MAX_NOTE_LENGTH = 600
+MAX_IDS_LISTED = 4  # ids of a selection that are named
+
+
+@dataclass(frozen=True, slots=True)
+class RuleNumbers:
+    """The numbers of one grading rule: the headline first, then its parts.
+
+    `units` are what n counts. `groups` are the numbers of groups, where rows are grouped.
+    `label_by_name` are the labels that readers see instead of the names of parts.
+    `names_in_whole` are the names that parts take next to runs of which they are a part.
+    """
+
+    name: str
+    estimates: list[Estimate]
+    units: Mapping[str, str]
+    groups: Mapping[str, int]
+    label_by_name: Mapping[str, str]
+    names_in_whole: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PageSection:
+    """Charts side by side, or one table, as the suite made them and in its order."""
+
+    charts: list[tuple[Chart, Markup]]
+    table: Grid | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """One run as the page shows it; `index` is its position on the page."""
+
+    index: int
+    name: str
+    suite: str
+    model: str
+    about: str
+    caution: str
+    head: Estimate
+    readings: list[RuleNumbers]
+    noise: str
+    notes: list[str]
+    n_planned: int
+    n_not_run: int
+    settings: list[tuple[str, str]]
+    origins: list[tuple[str, str]]
+    site: Grid
+    groups: list[PageSection]
+    causes: list[Causes]
+    reasons: Grid
+    absent: Grid
+
+    @property
+    def grouped(self) -> str:
+        """The text for the number of groups of the headline's n, "" without groups."""
+        n = self.readings[0].groups.get(self.head.name, 0)
+        return f" in {table_format.pluralize(n, 'group')}" if 0 < n < self.head.n else ""
+
+
+def gather_run_facts(
+    index: int, run: Run, presentation: Presentation, name: str
+) -> tuple[RunFacts, dict[str, Columns]]:
+    """Compute a run's facts, and the columns of each grading rule.
+
+    Raises DataError for a damaged folder.
+    """
+    with report_mismatch_as_damage(run):
+        by_rule = {rule: gather_columns(run.scores(), rule) for rule in presentation.readings}
+        return _run_facts(index, run, presentation, name, by_rule), by_rule
+
+
+def _run_facts(
+    index: int, run: Run, presentation: Presentation, name: str, by_rule: Mapping[str, Columns]
+) -> RunFacts:
+    first = by_rule[presentation.readings[0]]
+    plan = run.info.plan
+    measured = [
+        _measure_rule(rule, table, presentation.metrics[rule]) for rule, table in by_rule.items()
+    ]
+    reasons, absent = failure_causes.not_run_grids(run.scores(), presentation.readings[0])
+    suite_tables = presentation.tables
+    repeated_tables = [
+        table
+        for table in suite_tables
+        if isinstance(table, Table) and _repeats_numbers(table, measured)
+    ]
+    return RunFacts(
+        index=index,
+        name=name,
+        suite=plan.suite,
+        model=table_format.visible_text(run_names.short_model_name(plan.model)),
+        about=_run_description(run),
+        caution=table_format.visible_text(presentation.caution),
+        head=measured[0].estimates[0],
+        readings=measured,
+        noise=_noise_sentence(first),
+        notes=list(filter(None, (_remove_interval_note(table.note) for table in repeated_tables))),
+        n_planned=run.info.n_planned,
+        n_not_run=int((~first.run).sum()),
+        settings=[(key, value) for key, value in _setting_rows(run) if value],
+        origins=_origin_rows(run),
+        site=_environment_grid(run),
+        groups=list(_page_sections(item for item in suite_tables if item not in repeated_tables)),
+        causes=failure_causes.merge_equal_causes(
+            [
+                failure_causes.count_causes(index, run.scores(), name, presentation.natives)
+                for name in presentation.readings
+            ]
+        ),
+        reasons=reasons,
+        absent=absent,
+    )
+
+
+def _measure_rule(rule: str, table: Columns, metrics: Sequence[Metric]) -> RuleNumbers:
+    """Compute the metrics of a grading rule; its numbers get the labels that readers see."""
+    labels = {m.name: table_format.visible_text(m.label) for m in metrics}
+    found = [replace(m.measure(table), name=labels[m.name]) for m in metrics]
+    units = {labels[m.name]: m.unit for m in metrics}
+    n_groups = {labels[m.name]: count_groups(m.select_rows(table)) for m in metrics}
+    label_by_name = {m.name: labels[m.name] for m in metrics if m.told}
+    names_in_whole = {labels[m.name]: m.beside for m in metrics if m.beside}
+    return RuleNumbers(
+        rule,
+        found,
+        units,
+        {name: n for name, n in n_groups.items() if n},
+        label_by_name,
+        names_in_whole,
+    )
+
+
+def suite_overviews(
+    runs: Sequence[Run],
+    sides: Sequence[RunFacts],
+    presentations: Sequence[Presentation],
+    tables: Sequence[Mapping[str, Columns]],
+) -> dict[str, list[PageSection]]:
+    """Return the joint sections of each suite's runs; none for a suite with a single run.
+
+    Raises DataError for an unknown overview and for scores that it cannot show.
+    """
+    overviews: dict[str, list[PageSection]] = {}
+    for suite in dict.fromkeys(side.suite for side in sides):
+        indices = [i for i, side in enumerate(sides) if side.suite == suite]
+        first = presentations[indices[0]]
+        indices = [
+            i
+            for i in indices
+            if first.readings == presentations[i].readings and presentations[i].across
+        ]
+        if len(indices) < 2 or not first.across:
+            continue
+        _check_overview_name(runs[indices[0]], first.across, suite_registry.OVERVIEWS)
+        columns_by_rule = {
+            name: {sides[i].name: tables[i][name] for i in indices} for name in first.readings
+        }
+        with report_mismatch_as_damage(*(runs[i] for i in indices)):
+            if found := list(
+                _page_sections(suite_registry.load_overview(first.across)(columns_by_rule))
+            ):
+                overviews[suite] = found
+    return overviews
+
+
+def _check_overview_name(run: Run, name: str, known_names: Iterable[str]) -> None:
+    """Raise DataError for an overview name that toolmark does not have."""
+    if name not in known_names:
+        raise DataError(
+            f"{run.path / PRESENTATION_FILE}: no overview "
+            f"{name!r}{suggest_names(name, known_names)}"
+        )
+
+
+def suite_profiles(
+    runs: Sequence[Run],
+    sides: Sequence[RunFacts],
+    presentations: Sequence[Presentation],
+    tables: Sequence[Mapping[str, Columns]],
+) -> dict[str, list[PageSection]]:
+    """Return the joint sections of suites with one profile; none for a single suite.
+
+    Raises DataError for an unknown profile and for scores that it cannot show.
+    """
+    sections: dict[str, list[PageSection]] = {}
+    models = run_names.distinct_model_names(runs)
+    for profile in dict.fromkeys(each.profile for each in presentations if each.profile):
+        compared_runs = [
+            ComparedRun(side.suite, model, side.name, found, distinguishing, run.info.created)
+            for run, model, distinguishing, side, presentation, found in zip(
+                runs,
+                models,
+                run_names.distinguishing_settings(runs, models),
+                sides,
+                presentations,
+                tables,
+                strict=True,
+            )
+            if presentation.profile == profile
+        ]
+        suite_names = dict.fromkeys(each.suite for each in compared_runs)
+        if len(suite_names) < 2:
+            continue
+        owner = next(
+            run
+            for run, presentation in zip(runs, presentations, strict=True)
+            if presentation.profile == profile
+        )
+        _check_overview_name(owner, profile, suite_registry.PROFILES)
+        with report_mismatch_as_damage(*runs):
+            if found := list(_page_sections(suite_registry.load_profile(profile)(compared_runs))):
+                sections[", ".join(suite_names)] = found
+    return sections
+
+
+def _remove_interval_note(note: str) -> str:
+    """Remove the text that the page's own table already has."""
+    return note.removeprefix("95 % intervals.").strip()
+
+
+def runs_by_caution(sides: Sequence[RunFacts]) -> dict[str, list[str]]:
+    """Return the cautions that readers must know first, each with the names of its runs."""
+    found: dict[str, list[str]] = {}
+    for side in sides:
+        if side.caution:
+            found.setdefault(side.caution, []).append(side.name)
+    return found
+
+
+def _repeats_numbers(table: Table, reads: Sequence[RuleNumbers]) -> bool:
+    """Return whether a table of values and intervals only repeats the page's own numbers."""
+    head = table.head
+    if len(head) < 4 or head[2:4] != ("low", "high") or set(head[4:]) - {"n"}:
+        return False
+    for read in reads:
+        estimates = {(x.name, x.value, x.low, x.high) for x in read.estimates}
+        if all(row[:4] in estimates for row in table.rows):
+            return True
+    return False
+
+
+def _run_description(run: Run) -> str:
+    info = run.info
+    served = [name for name in info.served if name != info.plan.model]
+    return " · ".join(
+        part
+        for part in (
+            f"dialect {info.plan.dialect}",
+            table_format.pluralize(info.n_tasks, "task"),
+            run_names.sample_label(info.plan.sample) if info.plan.limit is None else "",
+            f"{info.plan.repeats} repeats" if info.plan.repeats > 1 else "",
+            f"seed {info.seed}",
+            f"served as {table_format.visible_text(', '.join(served))}" if served else "",
+            _format_time(info.created),
+        )
+        if part
+    )
+
+
+def _format_time(created: str) -> str:
+    """Shorten "2026-01-02T03:04:05+00:00" to minutes; return other forms unchanged."""
+    if not created.endswith("+00:00"):
+        return created
+    return f"{created[:16].replace('T', ' ')} UTC"
+
+
+def _noise_sentence(table: Columns) -> str:
+    """Return a sentence on the noise floor, "" without repeats."""
+    floor = estimate_repeat_noise(table)
+    if floor.value is None:
+        return ""
+    run_sd = floor.value / np.sqrt(max(1, int(table.run.sum())))
+    return (
+        f"Noise floor: repeats of one task scatter with a standard deviation of {floor.value:.3f} "
+        f"({table_format.pluralize(floor.n, 'task')}), so the same model asked again would move "
+        f"this score by about ±{100 * 1.96 * np.sqrt(2) * run_sd:.1f} points for that reason alone."
+    )
+
+
+def _setting_rows(run: Run) -> Iterator[tuple[str, str]]:
+    info, plan = run.info, run.info.plan
+    yield "suite", plan.suite
+    yield "model", table_format.visible_text(plan.model)
+    yield "base URL", plan.base_url
+    yield "served as", table_format.visible_text(", ".join(info.served))
+    yield "dialect", plan.dialect
+    yield "knobs", _settings_text(plan.knobs)
+    yield "sampling", _settings_text(msgspec.to_builtins(plan.sampling)) or "the endpoint's own"
+    yield "seed", str(info.seed)
+    yield "tasks × repeats", f"{number_format.format_count(info.n_tasks)} × {plan.repeats}"
+    yield "selection", _selection_text(run)
+    yield "created", info.created
+    yield "took", usage_text.usage_line(run_usage(run))
+    yield "command", table_format.visible_text(info.command)
+    yield "folder", table_format.visible_text(str(run.path))
+
+
+def _selection_text(run: Run) -> str:
+    plan = run.info.plan
+    chosen = {
+        "limit": plan.limit,
+        "sample": plan.sample,
+        "tasks": plan.tasks,
+        "ids": list(plan.ids) if len(plan.ids) <= MAX_IDS_LISTED else _shortened_ids(plan.ids),
+    }
+    return _settings_text(chosen)
+
+
+def _shortened_ids(ids: Sequence[str]) -> str:
+    return f"{number_format.format_count(len(ids))} ids ({', '.join(ids[:MAX_IDS_LISTED])}, …)"
+
+
+def _settings_text(values: Mapping[str, Any]) -> str:
+    """Return settings as text; unset ones are omitted."""
+    unset: tuple[Any, ...] = (None, "", [], (), {})
+    return ", ".join(f"{key} = {_setting_text(x)}" for key, x in values.items() if x not in unset)
+
+
+def _setting_text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_setting_text, value))}]"
+    text = (
+        value
+        if isinstance(value, str)
+        else json_codec.encode_record(json_codec.to_plain_json(value)).decode()
+    )
+    return table_format.visible_text(text)
+
+
+def _origin_rows(run: Run) -> list[tuple[str, str]]:
+    info = run.info
+    hashes = {"tasks": info.tasks_sha256, **info.hashes}
+    hash_rows = [(f"sha256 {name}", value) for name, value in hashes.items() if value]
+    return [*info.versions.items(), *hash_rows]
+
+
+def _environment_grid(run: Run) -> Grid:
+    """Return the missing parts of the environment and the notes on them, by part."""
+    info = run.info
+    rows = [
+        (name, "cannot run", reason.replace("\n", "; ")) for name, reason in info.missing.items()
+    ]
+    n_omitted = 0
+    for name, notes in info.notes.items():
+        n_omitted += max(0, len(notes) - MAX_NOTES)
+        rows += [(name, "noted", note) for note in notes[:MAX_NOTES]]
+    shown_rows = tuple(
+        (name, what, text[:MAX_NOTE_LENGTH]) for name, what, text in sorted(rows, key=_first_cell)
+    )
+    note = f"{table_format.pluralize(n_omitted, 'further note')} in run.json" if n_omitted else ""
+    is_data_only = all(name == "data" and what == "noted" for name, what, _ in rows)
+    title = "Of the data" if is_data_only else "What could not run, or had trouble"
+    head = ("part", "", "what is known")
+    return table_format.make_grid(Table(title=title, head=head, rows=shown_rows, note=note))
+
+
+def _first_cell(row: tuple[str, str, str]) -> str:
+    return row[0]
+
+
+def _page_sections(items: Iterable[Table | Chart]) -> Iterator[PageSection]:
+    """Yield the sections in the suite's order; adjacent charts share a row."""
+    group_charts: list[tuple[Chart, Markup]] = []
+    for item in items:
+        if isinstance(item, Chart):
+            group_charts.append((charts.visible_chart(item), charts.draw_chart(item)))
+            continue
+        if group_charts:
+            yield PageSection(group_charts, None)
+            group_charts = []
+        yield PageSection([], table_format.make_grid(item))
+    if group_charts:
+        yield PageSection(group_charts, None)

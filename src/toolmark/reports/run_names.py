@@ -1,0 +1,126 @@
+"""Names of runs on a page and in a terminal: the shortest that distinguish them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import msgspec
+
+from toolmark.core import json_codec
+from toolmark.reports.table_format import visible_text
+from toolmark.runs.run_store import Run
+
+MAX_SETTING_LENGTH = 30  # characters of a setting in a name
+
+
+def short_model_name(model: str) -> str:
+    """Return the part after the '#' of an address, any other model name in full."""
+    address, _, name = model.partition("#")
+    return name if name and address.startswith(("http://", "https://")) else model
+
+
+def model_host(model: str) -> str:
+    """Return the host and port of an address, "" for any other model name."""
+    scheme, sign, address = model.partition("://")
+    return re.split("[/?#]", address)[0] if sign and scheme.startswith("http") else ""
+
+
+def distinct_run_names(runs: Sequence[Run]) -> list[str]:
+    """Name each run by its model; add host, suite and tool format where these distinguish runs.
+
+    A part that is equal in all runs is omitted. Runs that are equal in all these parts also get
+    the settings that differ between them, such as "mode=probs". If the names are still not
+    distinct, all runs are named by their folders.
+    """
+    plans = [run.info.plan for run in runs]
+    models = [short_model_name(plan.model) for plan in plans]
+    hosts = [model_host(plan.model) for plan in plans]
+    suites, dialects = [plan.suite for plan in plans], [plan.dialect for plan in plans]
+    more = [each for each in (hosts, suites, dialects) if len(set(each)) > 1]
+    name_columns = [[models, *some] for n in range(len(more) + 1) for some in combinations(more, n)]
+    candidates = [
+        [" · ".join(filter(None, row)) for row in zip(*columns, strict=True)]
+        for columns in name_columns
+    ]
+    for candidate in (*candidates, *(_extend_names(runs, names) for names in candidates)):
+        if len(set(candidate)) == len(candidate):
+            return [visible_text(name) for name in candidate]
+    return [visible_text(run.path.name) for run in runs]
+
+
+def distinct_model_names(runs: Sequence[Run]) -> list[str]:
+    """Name each run's model, with its host where models at several hosts have the same name."""
+    names_and_hosts = [
+        (short_model_name(run.info.plan.model), model_host(run.info.plan.model)) for run in runs
+    ]
+    hosts = {
+        name: {at for other_name, at in names_and_hosts if other_name == name}
+        for name, _ in names_and_hosts
+    }
+    return [
+        visible_text(" · ".join(filter(None, (name, at if len(hosts[name]) > 1 else ""))))
+        for name, at in names_and_hosts
+    ]
+
+
+def distinguishing_settings(runs: Sequence[Run], run_labels: Sequence[str]) -> list[dict[str, str]]:
+    """Return for each run the settings that differ from runs of its suite with the same name."""
+    keys = [(name, run.info.plan.suite) for name, run in zip(run_labels, runs, strict=True)]
+    settings_by_run = [_run_settings(run) for run in runs]
+    differences = []
+    for key, settings in zip(keys, settings_by_run, strict=True):
+        same_name = [
+            other
+            for other, other_key in zip(settings_by_run, keys, strict=True)
+            if other_key == key
+        ]
+        differing = (n for n in settings if any(other.get(n) != settings[n] for other in same_name))
+        differences.append(
+            {visible_text(name): visible_text(_setting_text(settings[name])) for name in differing}
+        )
+    return differences
+
+
+def _extend_names(runs: Sequence[Run], run_labels: Sequence[str]) -> list[str]:
+    """Add to each name the settings that distinguish it."""
+    settings = (
+        ", ".join(f"{k}={v}" for k, v in each.items())
+        for each in distinguishing_settings(runs, run_labels)
+    )
+    return [" · ".join(filter(None, pair)) for pair in zip(run_labels, settings, strict=True)]
+
+
+def _run_settings(run: Run) -> dict[str, Any]:
+    """Return a run's settings, the most informative first; unset ones are omitted."""
+    plan = run.info.plan
+    sampling = msgspec.to_builtins(plan.sampling)
+    found = {
+        **plan.knobs, **sampling, "dialect": plan.dialect, "seed": run.info.seed,
+        "repeats": plan.repeats, "limit": plan.limit, "sample": plan.sample, "tasks": plan.tasks,
+    }  # fmt: skip
+    return {name: value for name, value in found.items() if value not in _UNSET}
+
+
+_UNSET: tuple[Any, ...] = (None, "", [], (), {})
+
+
+def _setting_text(value: Any) -> str:
+    text = (
+        value
+        if isinstance(value, str)
+        else json_codec.encode_record(json_codec.to_plain_json(value)).decode()
+    )
+    return text if len(text) <= MAX_SETTING_LENGTH else f"{text[: MAX_SETTING_LENGTH - 1]}…"
+
+
+def native_failure_label(native: str, natives: Mapping[str, str]) -> str:
+    """Return a suite's own failure class, with the suite's description where it has one."""
+    return visible_text(" ".join(filter(None, (native, natives.get(native, "")))))
+
+
+def sample_label(n: int | None) -> str:
+    """Return how a sample of n was drawn, "" where all tasks were asked."""
+    return f"a sample of {n}, every category in proportion" if n else ""

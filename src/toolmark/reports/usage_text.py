@@ -1,0 +1,79 @@
+"""The usage of a run, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from toolmark.core.records import Usage
+from toolmark.reports import table_format
+from toolmark.runs.run_usage import RunUsage, usage_from_summary
+from toolmark.statistics import number_format
+
+MIN_SHOWN_S = 0.1  # shorter times are not shown
+_OTHER_LABELS = {"not_run": "episodes not run", "user": "the simulated user", "judges": "judges"}
+
+
+def summary_usage_line(summary: Mapping[str, Any]) -> str:
+    """Return the usage of a run from its summary, "" where the summary has none."""
+    return usage_line(usage_from_summary(summary))
+
+
+def usage_line(usage: RunUsage) -> str:
+    """Return the usage of the model, then of others; "" where no request was made."""
+    if not usage.n_requests and not any(_other_usage_texts(usage)):
+        return ""
+    requests_label = table_format.pluralize(usage.n_requests, "request")
+    if usage.n_kept:
+        requests_label += f" ({number_format.format_count(usage.n_kept)} answered from the cache)"
+    model = f"{requests_label}, {_tokens_text(usage.tokens)}"
+    return "; ".join([model, *_time_texts(usage), *_other_usage_texts(usage)])
+
+
+def tokens_per_episode(a: RunUsage, b: RunUsage) -> str:
+    """Return the tokens per complete episode of two runs, "" where both are unknown."""
+    if a.tokens_per_episode is None and b.tokens_per_episode is None:
+        return ""
+    labels = (
+        number_format.DASH
+        if x.tokens_per_episode is None
+        else number_format.format_count(round(x.tokens_per_episode))
+        for x in (a, b)
+    )
+    return "A {}, B {}".format(*labels)
+
+
+def _tokens_text(usage: Usage) -> str:
+    if usage == Usage():
+        return "no tokens told"
+    cached_note = f" ({number_format.format_count(usage.cached)} cached)" if usage.cached else ""
+    reasoning_note = (
+        f" ({number_format.format_count(usage.reasoning)} reasoning)" if usage.reasoning else ""
+    )
+    n_input = number_format.format_count(usage.input)
+    n_output = number_format.format_count(usage.output)
+    return f"tokens {n_input} in{cached_note}, {n_output} out{reasoning_note}"
+
+
+def _time_texts(usage: RunUsage) -> Iterator[str]:
+    if usage.wall_s >= MIN_SHOWN_S:
+        yield f"{format_duration(usage.wall_s)} in all"
+    if usage.n_episodes and usage.reply_s >= MIN_SHOWN_S * usage.n_episodes:
+        yield f"replies {usage.reply_s / usage.n_episodes:.1f} s per episode"
+
+
+def _other_usage_texts(usage: RunUsage) -> Iterator[str]:
+    for name, label in _OTHER_LABELS.items():
+        found: Usage = getattr(usage, name)
+        if found != Usage():
+            yield f"beside that {label}: {_tokens_text(found)}"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration as text in its two greatest units."""
+    if round(seconds, 1) < 60:
+        return f"{seconds:.1f} s"
+    minutes, seconds_left = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds_left} s"
+    return f"{minutes // 60} h {minutes % 60} min"

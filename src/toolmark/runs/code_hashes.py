@@ -1,0 +1,330 @@
+"""Which code a run depends on: the hashes of the modules behind a suite, a model and a scorer.
+
+A module counts with every module that it imports by an `import` statement, anywhere in its source.
+The sources are read and parsed, and nothing is imported, so the same code gives the same hashes in
+every process, also before the code is trusted. A module that is imported by a computed name is not
+seen, nor are files that a module reads as data.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import os
+import pkgutil
+import sys
+import sysconfig
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache, partial
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolmark.core import errors, user_modules
+from toolmark.runs.scorer_id import ScorerId
+from toolmark.runs.suite import Scorer, Suite
+
+OWN_PACKAGE = "toolmark"
+SCORER_CODE_FIELDS = (
+    "score",
+    "gather",
+    "missed",
+)  # the functions of a Scorer that a verdict depends on
+SUITE_CODE_FIELDS = ("site", "agent", "make", "draft", "missing", "refers", "broken", "reopen")
+REGISTRIES = ("suites", "suites.suite_registry", "suites.model_registry")
+# packages of toolmark in which verdicts are made; the other packages do not change verdicts
+SCORING_PACKAGES = (
+    "suites",
+    "official_bfcl",
+    "scoring",
+    "environments",
+    "formats",
+    "perturb",
+    "language",
+    "generation",
+    "agents",
+    "core.sentence_encoder",
+    "core.seeds",
+)
+_STANDARD_LIBRARY_PATHS = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
+_LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
+
+
+class _Module(NamedTuple):
+    name: str
+    path: Path
+    package: str  # what its relative imports start from
+
+
+def spec_hashes(spec: str) -> dict[str, str]:
+    """Return the SHA-256 of the user's modules behind `module:NAME` or `FILE.py:NAME`, by name.
+
+    Empty for code of toolmark, of installed packages and of the standard library. Raises UsageError
+    for a module that cannot be found.
+    """
+    module_name = spec.rpartition(":")[0]
+    root = _spec_module(spec)
+    if root is None:
+        in_file = user_modules.is_file_spec(spec)
+        raise errors.UsageError(
+            f"{module_name}: no such file" if in_file else f"no module {module_name}"
+        )
+    return _module_hashes(
+        [root], folder=root.path.parent if user_modules.is_file_spec(spec) else None
+    )
+
+
+def spec_file(spec: str) -> Path | None:
+    """Return the file of the module that `module:NAME` or `FILE.py:NAME` names, if there is one."""
+    root = _spec_module(spec)
+    return root.path if root is not None else None
+
+
+def _spec_module(spec: str) -> _Module | None:
+    module_name = spec.rpartition(":")[0]
+    if not user_modules.is_file_spec(spec):
+        return _find_module(module_name)
+    path = Path(module_name)
+    return _Module(path.stem, path, "") if path.is_file() else None
+
+
+def suite_hashes(suite: Suite) -> dict[str, str]:
+    """Return the hashes of the user's modules that a suite asks with, by name.
+
+    They are those of the module that the suite was loaded from, where that is known, and those of
+    its functions. Modules that only the scorer imports are left out.
+    """
+    code_objects: list[Any] = [getattr(suite, name) for name in SUITE_CODE_FIELDS]
+    code_objects += [suite.tasks, *suite.dialects.values(), *suite.instruments.values()]
+    roots = _defining_modules(code_objects)
+    if suite.spec:
+        roots += _spec_modules(suite.spec)
+    scorer_modules = {module.name for module in _defining_modules(_scoring_functions(suite.scorer))}
+    return _module_hashes(roots, excluded=scorer_modules - {module.name for module in roots})
+
+
+def is_builtin_suite(suite: Suite) -> bool:
+    """Return whether a suite is toolmark's own: its environment factory, tasks and scorer are."""
+    code_objects = (suite.site, type(suite.tasks), suite.scorer.score)
+    return all(_module_name(thing).partition(".")[0] == OWN_PACKAGE for thing in code_objects)
+
+
+def model_hashes(model: object) -> dict[str, str]:
+    """Return the hashes of the user's modules behind a model: an object, or `module:attribute`."""
+    if isinstance(model, str):
+        return _module_hashes(_spec_modules(model)) if user_modules.is_module_spec(model) else {}
+    return _module_hashes(_defining_modules([model]))
+
+
+def scorer_id(scorer: Scorer) -> ScorerId:
+    """Return the identity of a scorer: the hashes of all that its verdicts depend on.
+
+    Those are the modules of its judging functions with what they import, the user's or toolmark's,
+    and the files that it `reads`. Raises DataError for a file that cannot be read.
+    """
+    found = _module_hashes(_defining_modules(_scoring_functions(scorer)), for_scoring=True)
+    for path in map(Path, scorer.reads):
+        found[path.name] = _file_sha256(path)
+    whole = scorer.gather is not None
+    return ScorerId(sha256=combine_hashes(found) if found else "", files=found, whole=whole)
+
+
+def modules_shared_with_scorer(suite: Suite) -> list[str]:
+    """Return the user's modules that contain both a suite and its scorer."""
+    return sorted(suite_hashes(suite).keys() & scorer_id(suite.scorer).files.keys())
+
+
+def combine_hashes(hashes: Mapping[str, str]) -> str:
+    """Return one SHA-256 over hashes by name, in hex."""
+    lines = (f"{name}\0{hashes[name]}\n" for name in sorted(hashes))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _scoring_functions(scorer: Scorer) -> list[Any]:
+    return [thing for name in SCORER_CODE_FIELDS if (thing := getattr(scorer, name)) is not None]
+
+
+def _spec_modules(spec: str) -> list[_Module]:
+    root = _spec_module(spec)
+    return [root] if root is not None else []
+
+
+def _defining_modules(code_objects: Iterable[Any]) -> list[_Module]:
+    """Return the modules in which objects are defined. Objects of a notebook have none."""
+    found: dict[str, _Module] = {}
+    for thing in code_objects:
+        name = _module_name(thing)
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
+        if module is not None and file and Path(file).is_file():
+            if name.startswith(user_modules.FILE_MODULE_PREFIX):
+                name = Path(file).stem
+            found[name] = _Module(name, Path(file), module.__package__ or "")
+    return list(found.values())
+
+
+def _module_name(thing: Any) -> str:
+    """Return the name of the module that defines a function, a class or an object's class."""
+    while isinstance(thing, partial):
+        thing = thing.func
+    thing = inspect.unwrap(thing) if callable(thing) else thing
+    plain = inspect.isroutine(thing) or inspect.isclass(thing)
+    return str((thing if plain else type(thing)).__module__)
+
+
+def _module_hashes(
+    roots: Iterable[_Module],
+    *,
+    for_scoring: bool = False,
+    excluded: Collection[str] = (),
+    folder: Path | None = None,
+) -> dict[str, str]:
+    """Return the hashes of the roots and of what they import: the user's modules, not `excluded`.
+
+    With `for_scoring` also those modules of toolmark in which verdicts are made.
+    """
+    found: dict[str, str] = {}
+    finder = _ModuleFinder(str(folder or os.getcwd()))
+    queue = [root for root in roots if _is_relevant(root, for_scoring=for_scoring)]
+    seen = {root.name for root in queue} | {*excluded}
+    while queue:
+        module = queue.pop()
+        found[module.name] = _file_sha256(module.path)
+        for name in _imported_names(module.path, module.package):
+            if name in seen or not _may_be_relevant(name, for_scoring=for_scoring):
+                continue
+            seen.add(name)
+            next_ = finder.find_module(name)
+            if next_ is not None and _is_relevant(next_, for_scoring=for_scoring):
+                queue.append(next_)
+    return dict(sorted(found.items()))
+
+
+def _may_be_relevant(name: str, *, for_scoring: bool) -> bool:
+    """Return whether a module may count, by name: toolmark's do only where they make verdicts."""
+    package, _, submodule = name.partition(".")
+    if package == OWN_PACKAGE:
+        is_scoring_code = any(
+            submodule == place or submodule.startswith(f"{place}.") for place in SCORING_PACKAGES
+        )
+        return for_scoring and submodule not in REGISTRIES and is_scoring_code
+    return package not in sys.stdlib_module_names
+
+
+def _is_relevant(module: _Module, *, for_scoring: bool) -> bool:
+    """Return whether a module counts: installed packages and the standard library do not."""
+    if not _may_be_relevant(module.name, for_scoring=for_scoring):
+        return False
+    path = module.path
+    library = any(
+        path.is_relative_to(place) for place in _STANDARD_LIBRARY_PATHS
+    ) or _LIBRARY_FOLDERS & {*path.parts}
+    return module.name.partition(".")[0] == OWN_PACKAGE or not library
+
+
+def _file_sha256(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise errors.DataError(f"{path}: cannot read: {error.strerror}") from None
+
+
+def _imported_names(path: Path, package: str) -> tuple[str, ...]:
+    """Return the names of all modules that a source may import; none if it is not Python."""
+    status = path.stat()
+    return _parse_imports(path, status.st_mtime_ns, status.st_size, package)
+
+
+@cache
+def _parse_imports(path: Path, mtime_ns: int, size_bytes: int, package: str) -> tuple[str, ...]:
+    if path.suffix != ".py":
+        return ()
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, OSError):  # importing the module reports the error
+        return ()
+    return tuple(dict.fromkeys(_import_names(tree, package)))
+
+
+def _import_names(tree: ast.Module, package: str) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                yield from _package_prefixes(each.name)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level and not package:  # Python does not follow these either
+                continue
+            if node.level:
+                upper = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*upper, *filter(None, [base])])
+            if base:
+                yield from _package_prefixes(base)
+                yield from (f"{base}.{each.name}" for each in node.names)
+
+
+def _package_prefixes(name: str) -> Iterator[str]:
+    """Yield the packages above a dotted name, then the name: importing it runs them all."""
+    parts = name.split(".")
+    return (".".join(parts[: n + 1]) for n in range(len(parts)))
+
+
+def _find_module(name: str) -> _Module | None:
+    return _ModuleFinder(os.getcwd()).find_module(name)
+
+
+class _ModuleFinder:
+    """Finds the sources of modules as importing them would, but imports nothing.
+
+    The packages above a module are not imported: their locations are enough. `folder` is searched
+    last.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._search_path = [*sys.path, folder]
+        self._locations: dict[str, tuple[str, list[str]]] = {}
+
+    def find_module(self, name: str) -> _Module | None:
+        """Return the location of a module; None where there is none."""
+        origin, package_paths = self._locate(name)
+        if not origin:
+            return None
+        return _Module(name, Path(origin), name if package_paths else name.rpartition(".")[0])
+
+    def _locate(self, name: str) -> tuple[str, list[str]]:
+        """Return a module's file, and the folders of its submodules."""
+        if name not in self._locations:
+            parent = name.rpartition(".")[0]
+            search_path = self._locate(parent)[1] if parent else self._search_path
+            self._locations[name] = _find_on_path(name, search_path) or ("", [])
+            if not parent and self._locations[name] == ("", []):
+                self._locations[name] = _find_with_meta_path(name)
+        return self._locations[name]
+
+
+def _find_on_path(name: str, search_path: Iterable[str]) -> tuple[str, list[str]] | None:
+    portions: list[str] = []
+    for each in search_path:
+        finder = pkgutil.get_importer(each or os.getcwd())
+        found = finder.find_spec(name) if finder is not None else None
+        if found is not None and found.loader is not None:
+            return _spec_location(found)
+        if found is not None:  # a part of a package without a file
+            portions += found.submodule_search_locations or ()
+    return ("", portions) if portions else None
+
+
+def _find_with_meta_path(name: str) -> tuple[str, list[str]]:
+    """Find a module that is on no path, such as a package installed in editable mode."""
+    for finder in sys.meta_path:
+        find = None if finder is PathFinder else getattr(finder, "find_spec", None)
+        found: ModuleSpec | None = find(name, None) if find is not None else None
+        if found is not None:
+            return _spec_location(found)
+    return "", []
+
+
+def _spec_location(found: ModuleSpec) -> tuple[str, list[str]]:
+    origin = found.origin if found.has_location and found.origin else ""
+    return origin, list(found.submodule_search_locations or ())

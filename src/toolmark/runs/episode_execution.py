@@ -1,0 +1,125 @@
+"""Plays one episode: its trajectory, or the failure where it is not run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from toolmark.core import canary
+from toolmark.core.errors import EndpointError, ToolEnvironmentError, ToolmarkError, failure_of
+from toolmark.core.failure import ENDPOINT_KINDS, Failure, Stage
+from toolmark.core.records import (
+    Control,
+    EnvironmentFactory,
+    Model,
+    Reply,
+    Request,
+    Sampling,
+    Step,
+    Task,
+    ToolFormat,
+    Trajectory,
+)
+from toolmark.runs.episode_time_limit import EpisodeTimeout, TimeLimit
+from toolmark.runs.suite import Agent, ControlAdapter, Suite
+
+
+@dataclass(slots=True)
+class EpisodeProgress:
+    """An episode in progress: how far it came and, where it is not run, why."""
+
+    task: Task
+    repeat: int
+    stage: Stage = "environment"
+    failure: Failure | None = None
+    steps: list[Step] = field(default_factory=list)
+
+
+class EpisodeSetting(NamedTuple):
+    """What episodes are played with; `tool_format` is for tasks that name none."""
+
+    suite: Suite
+    environment_factory: EnvironmentFactory
+    model: Model | Control
+    tool_format: ToolFormat
+    sampling: Sampling
+    time_limit_s: float | None = None
+
+
+async def play_episode(
+    episode: EpisodeProgress,
+    setting: EpisodeSetting,
+    store: Callable[[Trajectory], None],
+    setup_states: Mapping[str, Any] | None = None,
+) -> bool:
+    """Play an episode and pass it to `store`. Return False and set `failure` where it is not run.
+
+    Raises ToolmarkError for errors that are not specific to this episode: usage, a full disk.
+    """
+    task = episode.task
+    limit = TimeLimit(setting.time_limit_s)
+    try:
+        if setting.suite.broken and (reason := setting.suite.broken(task)):
+            episode.failure = Failure(stage="preparation", kind="preparation", message=reason)
+            return False
+        tool_format = setting.suite.dialects[task.dialect] if task.dialect else setting.tool_format
+        model = setting.model
+        if hasattr(model, "bind"):  # a Control; checking a protocol costs more
+            model = adapt_control(
+                model.bind(task, episode.repeat), tool_format, setting.suite.agent
+            )
+        guarded_model = canary.guard_model(limit.track_model(model), task.tools)
+        async with (
+            limit,
+            setting.environment_factory.world(task, setup_states or {}) as environment,
+        ):
+            episode.stage = "agent"
+            trajectory = await setting.suite.agent(
+                task,
+                guarded_model,
+                tool_format,
+                environment,
+                setting.sampling,
+                episode.repeat,
+                steps=episode.steps,
+            )
+            episode.stage = "environment"
+        episode.stage = "store"
+        store(trajectory)
+        return True
+    except EpisodeTimeout as timeout:  # the breaker counts it where the endpoint was waited for
+        episode.failure = failure_of(timeout, timeout.stage)
+    except EndpointError as error:
+        episode.failure = failure_of(error, "model")
+    except (
+        ToolEnvironmentError
+    ) as error:  # specific to one tool: the breaker watches only the endpoint
+        episode.failure = failure_of(error, "environment")
+    except ToolmarkError:
+        raise
+    except Exception as error:  # a bug in toolmark or in a suite must not end a long run
+        episode.failure = failure_of(error, episode.stage)
+    return False
+
+
+def adapt_control(player: Model, tool_format: ToolFormat, agent: Agent) -> Model:
+    """Return a control as the agent can ask it; its calls are written in the tool format."""
+    if isinstance(agent, ControlAdapter):
+        return agent.paced(player)
+
+    async def formatted_player(request: Request, /) -> Reply:
+        reply = await player(request)
+        return tool_format.write(reply.calls) if reply.calls else reply
+
+    return player if tool_format.name == "native" else formatted_player
+
+
+def counts_for_breaker(failure: Failure) -> bool:
+    """Return whether the model under test or the simulated user failed.
+
+    A time limit counts too where an endpoint was waited for when the time was over.
+    """
+    if failure.kind == "time_limit":
+        return failure.stage == "model"
+    return failure.kind in ENDPOINT_KINDS or failure.kind == "user"

@@ -1,0 +1,79 @@
+"""How long an episode may take: one that takes longer is abandoned, and is not run."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from types import TracebackType
+
+from toolmark.core.errors import ToolmarkError, mark_stage
+from toolmark.core.failure import Kind, Stage
+from toolmark.core.records import Model, Reply, Request
+
+CLEANUP_LIMIT_S = 30.0  # extra time for the environment of an overdue episode to close
+
+
+class EpisodeTimeout(ToolmarkError):
+    """An episode took longer than its limit. `stage` is what it waited for at that time."""
+
+    kind: Kind = "time_limit"
+
+    def __init__(self, limit_s: float, stage: Stage) -> None:
+        super().__init__(f"took longer than {limit_s:g} s")
+        self.stage = stage
+
+
+class TimeLimit:
+    """A context that is cancelled from within after `limit_s` seconds; None means no limit.
+
+    It then raises EpisodeTimeout, whatever its body did when it was cancelled. Cancellation from
+    outside propagates. A body that does not end when it is cancelled is cancelled again after
+    CLEANUP_LIMIT_S.
+    """
+
+    def __init__(self, limit_s: float | None) -> None:
+        self.limit_s = limit_s
+        self.stage: Stage = "environment"
+        self._stack = AsyncExitStack()
+        self._deadline: asyncio.Timeout | None = None
+
+    def track_model(self, model: Model) -> Model:
+        """Return a model that records in `stage` when it is waited for, and marks its errors."""
+
+        async def tracked_model(request: Request, /) -> Reply:
+            self.stage = "model"
+            try:
+                reply = await model(request)
+            except Exception as error:
+                mark_stage(error, "model")
+                raise
+            self.stage = "environment"
+            return reply
+
+        return tracked_model
+
+    async def __aenter__(self) -> TimeLimit:
+        """Start the time limit."""
+        if self.limit_s is not None:
+            await self._stack.enter_async_context(asyncio.timeout(self.limit_s + CLEANUP_LIMIT_S))
+            self._deadline = await self._stack.enter_async_context(asyncio.timeout(self.limit_s))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Raise EpisodeTimeout where the time was over before the body was done."""
+        if self.limit_s is None or self._deadline is None:
+            return
+        has_ended = kind is None or issubclass(
+            kind, Exception
+        )  # None: cancelled, it ended as if done
+        try:
+            await self._stack.__aexit__(kind, error, trace)
+        except TimeoutError:
+            has_ended = True
+        if has_ended and self._deadline.expired():
+            raise EpisodeTimeout(self.limit_s, self.stage) from None

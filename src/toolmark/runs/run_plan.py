@@ -1,0 +1,132 @@
+"""What is asked of a run, and how two requests differ."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from toolmark.core.records import Record, Sampling
+
+CODE_HASH_NAMES = (
+    "scorer",
+    "generator",
+    "prompt",
+)  # hashes that say how tasks were made, or how they are judged
+MODULE_HASH_FIELDS = (
+    "modules",
+    "model_modules",
+)  # fields of a Plan with the hashes of the user's code
+
+
+class Plan(Record, frozen=True, kw_only=True):
+    """The request: all that decides whether a run may continue. Equal plans have equal hashes.
+
+    - A suite parameter `seed` is None where the user gave none: the seed used is in `run.json`.
+    - `spec`: the `module:attribute` of a user's suite.
+    - `modules`, `model_modules`: the hashes of the user's code of the suite and of the model, by
+      module (`runs.code_hashes`).
+    - `world`: the hashes of the data that were read, and of what answers: servers, a recording.
+    - `audio`: the format in which an endpoint gets sound.
+    """
+
+    suite: str
+    model: str
+    dialect: str
+    knobs: dict[str, Any] = {}
+    base_url: str = ""
+    sampling: Sampling = Sampling()
+    repeats: int = 1
+    limit: int | None = None
+    ids: tuple[str, ...] = ()
+    sample: int | None = None
+    tasks: str = ""
+    tasks_sha256: str = ""
+    world: dict[str, str] = {}
+    audio: str = "wav"
+    spec: str = ""
+    modules: dict[str, str] = {}
+    model_modules: dict[str, str] = {}
+
+    @property
+    def hash(self) -> str:
+        """Eight hex digits over all fields."""
+        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:8]
+
+
+def plan_differences(old: Plan, new: Plan) -> list[str]:
+    """Return how two requests differ, one line each: `X differs (old -> new)`.
+
+    Edited modules are named; of files that are read, the first three are. Empty for equal requests.
+    """
+    old_settings, new_settings = _labelled_settings(old), _labelled_settings(new)
+    lines = []
+    n_files = 0
+    for name in dict.fromkeys([*old_settings, *new_settings]):
+        if old_settings.get(name) == new_settings.get(name):
+            continue
+        n_files += name.startswith(_FIELD_PREFIXES["world"])
+        if not name.startswith(_FIELD_PREFIXES["world"]) or n_files <= _MAX_FILES_LISTED:
+            before, after = _shorten_pair(old_settings.get(name), new_settings.get(name))
+            lines.append(f"{name} differs ({before} -> {after})")
+    if n_files > _MAX_FILES_LISTED:
+        lines.append(f"{_FIELD_PREFIXES['world']}{n_files - _MAX_FILES_LISTED} more differ")
+    return lines
+
+
+def differs_only_by_edits(old: Plan, new: Plan) -> bool:
+    """Return whether two requests are equal except for edits of the user's code."""
+    blank: dict[str, dict[str, str]] = {name: {} for name in MODULE_HASH_FIELDS}
+    return msgspec.structs.replace(old, **blank).hash == msgspec.structs.replace(new, **blank).hash
+
+
+_FIELD_LABELS = {
+    "spec": "the suite's address",
+    "base_url": "the address",
+    "audio": "the audio format",
+}
+_FIELD_PREFIXES = {
+    "knobs": "-T ", "sampling": "", "world": "what is read, ", "modules": "the suite's module ",
+    "model_modules": "the model's module ",
+}  # fmt: skip
+_MAX_VALUE_LENGTH = 60  # characters of one value
+_MAX_FILES_LISTED = 3  # files that are read and differ
+
+
+def _labelled_settings(plan: Plan) -> dict[str, Any]:
+    """Return the settings under the names that a reader knows; hashes are cut short."""
+    fields = msgspec.structs.asdict(plan)
+    encoded = msgspec.json.decode(msgspec.json.encode(fields, order="sorted"))  # as it is read back
+    found: dict[str, Any] = {}
+    for name in Plan.__struct_fields__:
+        value = encoded.get(name)
+        if name not in _FIELD_PREFIXES:
+            found[_FIELD_LABELS.get(name, name)] = value
+            continue
+        for inner, each in (value or {}).items():
+            is_hash = name in ("world", *MODULE_HASH_FIELDS)
+            found[f"{_FIELD_PREFIXES[name]}{inner}"] = str(each)[:8] if is_hash else each
+    return found
+
+
+def _shorten_pair(*values: Any) -> list[str]:
+    """Return two different values as a reader sees them: of long values, the part that differs."""
+    texts = [_setting_text(value) for value in values]
+    if max(map(len, texts)) <= _MAX_VALUE_LENGTH:
+        return texts
+    pairs = enumerate(zip(*texts, strict=False))
+    n_common = next((n for n, (a, b) in pairs if a != b), min(map(len, texts)))
+    start = max(0, n_common - _MAX_VALUE_LENGTH // 3)
+    found = []
+    for text in texts:
+        part = text[start : start + _MAX_VALUE_LENGTH]
+        end = "..." if start + _MAX_VALUE_LENGTH < len(text) else ""
+        found.append(f"{'...' if start else ''}{part}{end}")
+    return found
+
+
+def _setting_text(value: Any) -> str:
+    if value is None or value == "":
+        return "none"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

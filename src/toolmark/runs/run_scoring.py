@@ -1,0 +1,228 @@
+"""Scores and summary of a run, from its tasks and trajectories alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from msgspec import structs
+
+from toolmark.core.errors import failure_of, suggest_names
+from toolmark.core.failure import NEVER_FITS, Failure
+from toolmark.core.records import Cause, Score, Task, Trajectory, Verdict
+from toolmark.environments.mcp import sandbox
+from toolmark.runs import presentation_writer, run_usage
+from toolmark.runs.record_files import write_document
+from toolmark.runs.run_store import Run
+from toolmark.runs.suite import Scorer
+from toolmark.statistics.estimates import count_groups
+from toolmark.statistics.metric_formulas import Metric, PassRate
+from toolmark.statistics.score_columns import Columns, gather_columns
+
+KNOWN_CAUSES = get_args(Cause)
+
+
+def score_episode(
+    scorer: Scorer, task: Task, trajectory: Trajectory, failure: Failure | None = None
+) -> Score:
+    """Score one episode by every grading rule. An error of the scorer itself is a `failure`.
+
+    A grading rule other than the headline may be left out: the episode then does not count in it.
+    Where a failure is given the episode counts as not run, and the scorer is not called.
+    """
+    if failure is not None:
+        return _empty_score(task, trajectory.repeat, failure)
+    verdicts: dict[str, Verdict] = {}
+    try:
+        found = scorer.score(task, trajectory)
+        _check_rule_names(found, scorer.readings)
+        verdicts = {name: check_verdict(found[name]) for name in scorer.readings if name in found}
+    except Exception as error:  # a bug of ours must not end a long run, nor count against the model
+        failure = failure_of(error, "scorer")
+    return structs.replace(_empty_score(task, trajectory.repeat, failure), readings=verdicts)
+
+
+def _empty_score(task: Task, repeat: int, failure: Failure | None) -> Score:
+    return Score(
+        task=task.id,
+        item=task.item or task.id,
+        repeat=repeat,
+        category=task.category,
+        axes=task.axes,
+        failure=failure,
+    )
+
+
+def first_request_never_fits(run: Run) -> bool:
+    """Return whether the first request of every single-turn episode was too long for the model.
+
+    Such a run says nothing about the model: a list of tools that fits in no request would be scored
+    as if the model had called none. This is decided over all completed episodes of scored tasks
+    with one turn, each time that the run is scored. One request that fits is enough to return
+    False.
+    """
+    if not any(_is_single_turn(task) for task in run.tasks()):
+        return False
+    n = 0
+    for trajectory in run.trajectories():
+        if _is_single_turn(run.task(trajectory.task)):
+            if not is_first_request_too_long(trajectory):
+                return False
+            n += 1
+    return n > 0
+
+
+def _is_single_turn(task: Task) -> bool:
+    return task.kind == "scored" and len(task.turns) == 1
+
+
+def is_first_request_too_long(trajectory: Trajectory) -> bool:
+    """Return whether the first request of an episode was too long for the model."""
+    return bool(trajectory.steps) and trajectory.steps[0].reply.stop == "over_long"
+
+
+def has_unscored_episodes(run: Run) -> bool:
+    """Return whether an episode that was played could not be scored."""
+    return any(is_unscored(score) for score in run.stored_scores())
+
+
+def is_unscored(score: Score) -> bool:
+    """Return whether the episode was played and its scorer failed."""
+    return score.failure is not None and score.failure.kind == "scorer"
+
+
+def _check_rule_names(verdicts: Mapping[str, Verdict], rules: Sequence[str]) -> None:
+    """Raise ValueError unless the verdicts are of these grading rules, the headline among them."""
+    for name in verdicts:
+        if name not in rules:
+            raise ValueError(f"no reading {name!r}{suggest_names(name, rules)}")
+    if rules[0] not in verdicts:
+        raise ValueError(f"no verdict in the headline reading {rules[0]!r}")
+
+
+def check_verdict(verdict: Verdict) -> Verdict:
+    """Return a verdict if it may be stored. Raises ValueError naming what is invalid."""
+    for label in verdict.labels:
+        if label.cause not in KNOWN_CAUSES:
+            raise ValueError(f"no cause {label.cause!r}{suggest_names(label.cause, KNOWN_CAUSES)}")
+    if sum(label.primary for label in verdict.labels) != (verdict.outcome == "incorrect"):
+        raise ValueError("a failed verdict has exactly one primary label, a correct one none")
+    return verdict
+
+
+def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
+    """Store what readers need of complete scores, then the summary, and return the summary."""
+    causes: Counter[Failure] = Counter()
+    headline, *others = scorer.readings
+    by_rule = {headline: gather_columns(_count_failures(run.stored_scores(), causes), headline)}
+    by_rule |= {name: gather_columns(run.stored_scores(), name) for name in others}
+    metrics = {name: summary_metrics(scorer, table) for name, table in by_rule.items()}
+    table = by_rule[scorer.readings[0]]
+    caution = _run_caution(run, scorer, table, causes)
+    presentation_writer.write_views(run, scorer)
+    presentation_writer.write_presentation(run, scorer, by_rule, metrics, caution)
+    head, *parts = [_metric_fields(metric, table) for metric in metrics[scorer.readings[0]]]
+    n_run = int(table.run.sum())
+    plan = run.info.plan
+    summary = {
+        "suite": plan.suite,
+        "model": plan.model,
+        "dialect": plan.dialect,
+        **({"sample": plan.sample} if plan.sample and plan.limit is None else {}),
+        **({"caution": caution} if caution else {}),
+        "n_planned": run.info.n_planned,
+        "n_run": n_run,
+        "n_not_run": run.info.n_planned - n_run,
+        "failures": _count_by_kind(causes),
+        "score": head,
+        "parts": {part["name"]: part for part in parts},
+        "reading": scorer.readings[0],
+        "readings": scorer.readings,
+        "spent": run_usage.summary_fields(run_usage.measure_run_usage(run)),
+        "run_dir": str(run.path),
+    }
+    write_document(Path(run.path) / "summary.json", summary)
+    return summary
+
+
+def _run_caution(run: Run, scorer: Scorer, table: Columns, causes: Container[Failure]) -> str:
+    """Return what a reader must know first, "" where there is nothing.
+
+    That is the scorer's caution, that no sandbox confined the servers, and that no request fitted.
+    """
+    sandbox_note = sandbox.OFF_NOTE if run.info.plan.world.get(sandbox.RECORD_KEY) == "off" else ""
+    never_fits = NEVER_FITS.cause in causes
+    fit_note = (
+        f"{NEVER_FITS.message}: they are not run, and say nothing of it" if never_fits else ""
+    )
+    return " ".join(
+        filter(None, (sandbox_note, "; ".join(filter(None, (scorer.caution(table), fit_note)))))
+    )
+
+
+def _count_failures(scores: Iterable[Score], causes: Counter[Failure]) -> Iterator[Score]:
+    """Yield the scores, and count why episodes were not run."""
+    for score in scores:
+        if score.failure is not None:
+            causes[score.failure.cause] += 1
+        yield score
+
+
+def _count_by_kind(causes: Mapping[Failure, int]) -> dict[str, int]:
+    """Return how many episodes were not run by kind, most first."""
+    kinds: Counter[str] = Counter()
+    for cause, n in causes.items():
+        kinds[cause.kind] += n
+    return dict(sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
+
+
+def summary_metrics(scorer: Scorer, table: Columns) -> list[Metric]:
+    """Return a suite's metrics, and those that repeats add where its headline is right or wrong.
+
+    For k = 2, 4, 8 ... and the number of repeats: that all of k repeats of a task are right
+    (pass^k), and that any of them is (pass@k). Tasks count equally here, whatever weights the
+    headline uses.
+    """
+    head, *parts = scorer.metrics(table)
+    rows = head.select_rows(table)
+    n_repeats = int(table.repeat.max(initial=0)) + 1
+    binary = np.isin(rows.value[rows.run], (0.0, 1.0)).all()
+    if n_repeats < 2 or not binary or not head.measure(table).share:
+        return [head, *parts]
+    ks = [2**n for n in range(1, n_repeats.bit_length()) if 2**n < n_repeats] + [n_repeats]
+    return [head, *parts, *(_passes_metric(head, k, every) for every in (True, False) for k in ks)]
+
+
+def _passes_metric(head: Metric, k: int, every: bool) -> Metric:
+    name = f"pass^{k}" if every else f"pass@{k}"
+    description = f"{'all' if every else 'any'} of {k} right ({name})"
+    return Metric(name, PassRate(k=k, every=every), description, "tasks", head.rows)
+
+
+def _metric_fields(metric: Metric, table: Columns) -> dict[str, Any]:
+    estimate = metric.measure(table)
+    rows = metric.select_rows(table)
+    n_items, n_groups = len(set(rows.item[rows.run])), count_groups(rows)
+    covers_all = estimate.n == rows.run.sum()
+    optional_fields = {
+        "partial": estimate.partial,
+        "told": metric.told,
+        "unit": metric.unit,
+        # the interval is as wide as the items or groups make it: shown where answers share them
+        "n_items": n_items if n_items < estimate.n and covers_all else 0,
+        "n_groups": n_groups if n_groups < estimate.n and covers_all else 0,
+    }
+    return {
+        "name": estimate.name,
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+        "worst": estimate.worst,
+        "best": estimate.best,
+        **{name: value for name, value in optional_fields.items() if value},
+        **({} if estimate.share else {"share": False}),
+    }

@@ -1,0 +1,148 @@
+"""What a run used: requests, tokens and time, from its own files.
+
+Only answered requests are counted. A request that was repeated counts once, with its last answer. A
+reply from `--cache` counts with the usage that was reported when it was new. Nothing is known of an
+episode that was in progress when a run was killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from toolmark.core.errors import UsageError
+from toolmark.core.records import Record, Usage
+from toolmark.runs.record_files import read_records
+from toolmark.runs.run_store import Run
+
+
+class RunUsage(Record, frozen=True, kw_only=True):
+    """What the model used over all complete episodes, with those that set others up.
+
+    Reasoning tokens are part of output, cached tokens part of input. `reply_s` is the total time of
+    replies, `wall_s` the total time of all sessions of work on the run, both in seconds. Counted
+    separately are the tokens of episodes that were broken off (`not_run`), of a simulated user and
+    of judges, where these are models. `n_kept` of the requests were answered from the cache.
+    """
+
+    n_episodes: int = 0
+    n_requests: int = 0
+    n_kept: int = 0
+    tokens: Usage = Usage()
+    reply_s: float = 0.0
+    wall_s: float = 0.0
+    not_run: Usage = Usage()
+    user: Usage = Usage()
+    judges: Usage = Usage()
+
+    @property
+    def tokens_per_episode(self) -> float | None:
+        """Tokens in and out per complete episode; None where no usage was reported."""
+        n = self.tokens.input + self.tokens.output
+        return n / self.n_episodes if n else None
+
+
+class _UserReply(Record, frozen=True, kw_only=True):
+    usage: Usage = Usage()
+
+
+class _Reply(Record, frozen=True, kw_only=True):
+    usage: Usage = Usage()
+    kept: bool = False
+
+
+class _Step(Record, frozen=True, kw_only=True):
+    reply: _Reply = _Reply()
+    ruling: _UserReply | None = None
+
+
+class _UsageLine(Record, frozen=True, kw_only=True):
+    """The usage fields of an episode, an attempt or a judgement: the rest is not decoded."""
+
+    usage: Usage = Usage()
+    steps: tuple[_Step, ...] = ()
+    latency_s: float = 0.0
+
+
+class _UsageSum:
+    """Sums tokens."""
+
+    def __init__(self) -> None:
+        self.totals = [0, 0, 0, 0]
+
+    def add(self, used: Usage) -> None:
+        """Add what one reply, or a complete episode, used."""
+        found = (used.input, used.output, used.reasoning, used.cached)
+        self.totals = [have + more for have, more in zip(self.totals, found, strict=True)]
+
+    def total(self) -> Usage:
+        """Return the total."""
+        n_input, n_output, n_reasoning, n_cached = self.totals
+        return Usage(input=n_input, output=n_output, reasoning=n_reasoning, cached=n_cached)
+
+
+def measure_run_usage(run: Run) -> RunUsage:
+    """Sum what a run used. Raises DataError for a damaged file."""
+    model, not_run, user, judges = _UsageSum(), _UsageSum(), _UsageSum(), _UsageSum()
+    n_episodes = n_requests = n_kept = 0
+    reply_s = 0.0
+    for line in run.episodes.records("trajectories", _UsageLine):
+        n_episodes += 1
+        n_requests += len(line.steps)
+        n_kept += sum(step.reply.kept for step in line.steps)
+        reply_s += line.latency_s
+        model.add(line.usage)
+        _add_user_usage(line, user)
+    for line in run.episodes.records("attempts", _UsageLine):
+        for step in line.steps:
+            not_run.add(step.reply.usage)
+        _add_user_usage(line, user)
+    for line in read_records(run.path / "judgements.jsonl", _UsageLine, missing_ok=True):
+        judges.add(line.usage)
+    return RunUsage(
+        n_episodes=n_episodes,
+        n_requests=n_requests,
+        n_kept=n_kept,
+        tokens=model.total(),
+        reply_s=round(reply_s, 3),
+        wall_s=run.info.wall_s,
+        not_run=not_run.total(),
+        user=user.total(),
+        judges=judges.total(),
+    )
+
+
+def summary_fields(usage: RunUsage) -> dict[str, Any]:
+    """Return the usage as in `summary.json`: the model's in full, others where there are any."""
+    others = {name: getattr(usage, name) for name in ("not_run", "user", "judges")}
+    return {
+        "n_episodes": usage.n_episodes,
+        "n_requests": usage.n_requests,
+        **({"n_kept": usage.n_kept} if usage.n_kept else {}),
+        "tokens": msgspec.structs.asdict(usage.tokens),
+        "reply_s": usage.reply_s,
+        "wall_s": usage.wall_s,
+        **{k: msgspec.structs.asdict(found) for k, found in others.items() if found != Usage()},
+    }
+
+
+def usage_from_summary(summary: Mapping[str, Any]) -> RunUsage:
+    """Return the usage in a summary; zeros for a summary written before usage was recorded."""
+    return msgspec.convert(summary.get("spent", {}), RunUsage)
+
+
+def run_usage(run: Run) -> RunUsage:
+    """Return what a run used, from its summary where that has it, else from its files."""
+    try:
+        summary = run.summary()
+    except UsageError:
+        return measure_run_usage(run)
+    return usage_from_summary(summary) if "spent" in summary else measure_run_usage(run)
+
+
+def _add_user_usage(line: _UsageLine, user: _UsageSum) -> None:
+    for step in line.steps:
+        if step.ruling is not None:
+            user.add(step.ruling.usage)

@@ -1,0 +1,163 @@
+"""Which tasks of a suite or of a file a plan asks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from toolmark.core import json_codec, seeds
+from toolmark.core.errors import DataError, UsageError, suggest_names
+from toolmark.core.files import open_regular_file
+from toolmark.core.records import Task, TaskSequence
+from toolmark.environments.mcp import sandbox
+from toolmark.runs.run_plan import CODE_HASH_NAMES, Plan
+from toolmark.runs.suite import Suite
+
+
+def environment_hashes(suite: Suite) -> dict[str, str]:
+    """Return the hashes of a suite that say what is asked and what answers in its episodes.
+
+    Includes a mark where the suite's servers are not sandboxed.
+    """
+    found = {name: sha256 for name, sha256 in suite.hashes.items() if name not in CODE_HASH_NAMES}
+    if suite.sandboxed and not sandbox.is_wanted():
+        found[sandbox.RECORD_KEY] = "off"
+    return found
+
+
+class TaskFile:
+    """A suite's tasks from a JSONL file, or a folder that contains `tasks.jsonl`, one at a time.
+
+    Raises UsageError for a file that cannot be read, DataError for a file without tasks. Reading
+    raises DataError with file and line, also for a task of another suite.
+    """
+
+    def __init__(self, path: Path, suite: str) -> None:
+        path = self.path = task_file_path(path)
+        self.suite = suite
+        try:
+            with open_regular_file(path) as lines:
+                self.n_tasks = sum(1 for line in lines if line.strip())
+        except DataError as error:
+            raise UsageError(f"cannot read tasks: {error}") from None
+        if not self.n_tasks:
+            raise DataError(f"{path}: holds no task")
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return self.n_tasks
+
+    def __iter__(self) -> Iterator[Task]:
+        """Yield the tasks in order."""
+        with open_regular_file(self.path) as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                try:
+                    task = json_codec.decode_record(line, Task)
+                except msgspec.DecodeError as error:
+                    raise DataError(f"{self.path}, line {number}: not a task: {error}") from None
+                if task.suite != self.suite:
+                    raise DataError(
+                        f"{self.path}, line {number}: a task of suite {task.suite!r}, "
+                        f"not of {self.suite!r}"
+                    )
+                yield task
+
+
+def task_file_path(path: Path) -> Path:
+    """Return the file itself, or `tasks.jsonl` in a folder that `toolmark make` wrote."""
+    return path / "tasks.jsonl" if path.is_dir() else path
+
+
+def select_tasks(suite: Suite, plan: Plan, seed: int) -> Iterator[Task]:
+    """Yield the tasks that the plan asks for, in the suite's order.
+
+    `ids` are task or item ids; `sample` draws that many, spread over the categories in proportion;
+    `limit` takes the first. Set-up tasks are not counted: those that the chosen tasks need are
+    added. Raises UsageError for unknown ids, for `sample` together with `ids`, and for a sample
+    larger than the suite.
+    """
+    tasks: TaskSequence = TaskFile(Path(plan.tasks), suite.name) if plan.tasks else suite.tasks
+    if not plan.ids and plan.sample is None and plan.limit is None:
+        yield from tasks
+        return
+    selected_ids = _selected_ids(tasks, plan, seed)
+    for task in tasks:
+        if task.id in selected_ids:
+            selected_ids.discard(task.id)
+            yield task
+        if not selected_ids:
+            return
+
+
+def _selected_ids(tasks: TaskSequence, plan: Plan, seed: int) -> set[str]:
+    """Return the ids of the chosen tasks and of those they need."""
+    scored = (task for task in tasks if task.kind == "scored")
+    if plan.ids and plan.sample is not None:
+        raise UsageError("--sample draws tasks and --ids names them: leave out one")
+    if plan.ids:
+        rows = _rows_by_id(scored, plan.ids)
+    elif plan.sample is not None:
+        rows = _stratified_sample(list(map(_TaskRow.from_task, scored)), plan.sample, seed)
+    else:
+        rows = map(_TaskRow.from_task, scored)
+    chosen = list(islice(rows, plan.limit))
+    selected = {row.id for row in chosen}
+    required = {need for row in chosen for need in row.needs}
+    setups = {task.id: task.needs for task in tasks if task.kind == "setup"} if required else {}
+    while required - selected:
+        selected |= required
+        required = {need for id in required for need in setups.get(id, ())}
+    return selected
+
+
+class _TaskRow(NamedTuple):
+    id: str
+    category: str
+    needs: tuple[str, ...]
+
+    @classmethod
+    def from_task(cls, task: Task) -> _TaskRow:
+        return cls(task.id, task.category, task.needs)
+
+
+def _rows_by_id(tasks: Iterable[Task], ids: tuple[str, ...]) -> Iterator[_TaskRow]:
+    missing = set(ids)
+    known: list[str] = []
+    for task in tasks:
+        if task.id in ids or task.item in ids:
+            missing -= {task.id, task.item}
+            yield _TaskRow.from_task(task)
+        elif len(known) < 20_000:
+            known.append(task.id)
+    if missing:
+        name = sorted(missing)[0]
+        hint = suggest_names(name, known) if len(known) > 20 else f"; known: {', '.join(known)}"
+        raise UsageError(f"no task {name!r}{hint[:400]}")
+
+
+def _stratified_sample(rows: list[_TaskRow], n: int, seed: int) -> Iterator[_TaskRow]:
+    """Draw n rows, each category's share rounded so that the sum is n (largest remainder)."""
+    if n > len(rows):
+        raise UsageError(
+            f"--sample {n}: there are {len(rows)} tasks; leave --sample out to ask them all"
+        )
+    groups: dict[str, list[int]] = {}
+    for index, row in enumerate(rows):
+        groups.setdefault(row.category, []).append(index)
+    shares = {name: n * len(members) / len(rows) for name, members in groups.items()}
+    counts = Counter({name: int(share) for name, share in shares.items()})
+    by_remainder = sorted(shares, key=lambda name: (counts[name] - shares[name], name))
+    for name in by_remainder[: n - counts.total()]:
+        counts[name] += 1
+    chosen: set[int] = set()
+    for name, members in groups.items():
+        rng = seeds.make_rng(seed, name, 0, "sample")
+        chosen |= {members[i] for i in seeds.sample_indices(rng, len(members), counts[name])}
+    return (row for index, row in enumerate(rows) if index in chosen)

@@ -1,1 +1,0 @@
-"""Scorers' parts: usable alone, without a transport or a suite."""

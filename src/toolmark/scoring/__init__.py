@@ -1,0 +1,1 @@
+"""Parts of scorers, usable without a transport or a suite."""

@@ -1,0 +1,1 @@
+"""Published packages and pinned archives as data."""

@@ -1,0 +1,1 @@
+"""Statistics of scores: columns, estimates, intervals and paired tests."""

@@ -1,1 +1,0 @@
-"""Intervals, paired tests, columns of scores."""

@@ -1,0 +1,1 @@
+"""Conversion of official BFCL result files to run folders and back."""

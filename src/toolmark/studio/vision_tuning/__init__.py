@@ -1,0 +1,1 @@
+"""Tuning of vision items: harder until most of a panel fails, but still solvable."""

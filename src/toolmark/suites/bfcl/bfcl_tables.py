@@ -1,0 +1,139 @@
+"""BFCL's numbers: accuracy per category, the leaderboard's aggregates, error types, calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from toolmark.core import json_codec
+from toolmark.core.records import Chart, Table, Task, Trajectory
+from toolmark.official_bfcl import agentic_scoring, official_data, reply_decoding
+from toolmark.official_bfcl.official_data import CATEGORIES
+from toolmark.statistics.score_columns import Columns
+from toolmark.suites.bfcl import format_sensitivity_tables, leaderboard, multi_turn_tables
+from toolmark.suites.bfcl import rule_differences as differ
+
+Cell: TypeAlias = str | float | int | None
+
+WEIGHTED_NOTE = " Groups are weighted as on the leaderboard."
+MAX_NAMED_CATEGORIES = 6  # at most this many categories without a result are named
+
+
+def present_categories(columns: Columns) -> list[str]:
+    """Return the categories present, in the published order, unknown ones last."""
+    order = {name: position for position, name in enumerate(CATEGORIES)}
+    return sorted(set(columns.category), key=lambda name: (order.get(name, len(order)), name))
+
+
+def report_tables(columns_by_rule: Mapping[str, Columns]) -> list[Table | Chart]:
+    """Return, per grading rule, accuracy by category and official error types by category."""
+    results: list[Table | Chart] = []
+    for rule, columns in columns_by_rule.items():
+        results += [_accuracy_table(rule, columns), *_error_table(rule, columns)]
+        results += multi_turn_tables.credit_tables(rule, columns)
+    results += differ.difference_tables(columns_by_rule)
+    results += format_sensitivity_tables.format_tables(columns_by_rule)
+    return results
+
+
+def _accuracy_table(rule: str, columns: Columns) -> Table:
+    found = [metric.measure(columns) for metric in leaderboard.leaderboard_metrics(columns)]
+    complete = [x for x in found if x.value is not None and not x.partial]
+    rows = [(x.name, x.value, x.low, x.high, x.n) for x in complete]
+    groups = {group.name for group in leaderboard.GROUPS}
+    note = WEIGHTED_NOTE if any(x.name in groups for x in complete) else ""
+    note += _missing_note(columns) if any(x.partial for x in found) else ""
+    return Table(
+        title=f"Accuracy by category ({rule})",
+        head=("category", "accuracy", "low", "high", "n"),
+        rows=tuple(rows),
+        note=f"95 % intervals.{note}",
+    )
+
+
+def _missing_note(columns: Columns) -> str:
+    """Return a note on the categories whose absence leaves their groups without a number."""
+    absent = leaderboard.missing_categories(columns)
+    is_few = len(absent) <= MAX_NAMED_CATEGORIES
+    listed = (
+        ", ".join(absent)
+        if is_few
+        else f"{len(absent)} of {len(official_data.N_ENTRIES)} categories"
+    )
+    return (
+        " A group that lacks a category has no number here; --json and the CSV files count what "
+        f"is missing as 0, as the leaderboard does. No result: {listed}."
+    )
+
+
+def _error_table(rule: str, columns: Columns) -> list[Table]:
+    failed = columns.where(columns.run & ~columns.correct)
+    if not len(failed):
+        return []
+    present = present_categories(columns)
+    rows: list[tuple[Cell, ...]] = []
+    for cause, native in sorted(set(zip(failed.cause, failed.native, strict=True))):
+        chosen = failed.where((failed.cause == cause) & (failed.native == native))
+        counts = [int((chosen.category == name).sum()) for name in present]
+        rows.append((cause, native, *counts, len(chosen)))
+    rows.sort(key=lambda row: -int(row[-1] or 0))
+    title = f"Failures by cause and official error type ({rule})"
+    return [Table(title=title, head=("cause", "error type", *present, "all"), rows=tuple(rows))]
+
+
+def episode_tables(task: Task, trajectory: Trajectory) -> list[Table]:
+    """Return the calls made next to what the truth accepts, parameter by parameter."""
+    if task.category.startswith("multi_turn_"):
+        return multi_turn_tables.episode_tables(task, trajectory)
+    if task.category in agentic_scoring.CATEGORIES:
+        return [agentic_scoring.episode_table(task, trajectory)]
+    decoded = reply_decoding.decode_reply(task, trajectory)
+    truth = [] if task.reference is None else task.reference["truth"]
+    rows: list[tuple[Cell, ...]] = []
+    unmatched = list(decoded.calls)
+    for number, expected in enumerate(truth, 1):
+        name, accepted = next(iter(expected.items()))
+        index = next((i for i, call in enumerate(unmatched) if call[0] == name), None)
+        arguments = None if index is None else unmatched.pop(index)[1]
+        rows += _call_rows(number, name, arguments, accepted)
+    for number, (name, arguments) in enumerate(unmatched, len(truth) + 1):
+        rows += _call_rows(number, name, arguments, {})
+    note = decoded.why or ("" if truth or decoded.calls else "nothing was called")
+    return [
+        Table(
+            title="Calls and truth",
+            head=("call", "tool", "parameter", "made", "accepted"),
+            rows=tuple(rows),
+            note=json_codec.escape_surrogates(note),
+        )
+    ]
+
+
+def _call_rows(
+    number: int,
+    name: str,
+    arguments: Mapping[Any, Any] | None,
+    accepted: Mapping[str, Sequence[Any]],
+) -> list[tuple[Cell, ...]]:
+    """Return a row per parameter; one row for a call without any."""
+    name = json_codec.escape_surrogates(name)
+    parameters = [*accepted, *(key for key in arguments or {} if key not in accepted)]
+    if not parameters:
+        return [(number, name, None, "called" if arguments is not None else None, None)]
+    return [
+        (
+            number,
+            name,
+            json_codec.escape_surrogates(str(key)),
+            _format_value(arguments[key]) if arguments is not None and key in arguments else None,
+            " | ".join("(left out)" if x == "" else _format_value(x) for x in accepted[key])
+            if key in accepted
+            else None,
+        )
+        for key in parameters
+    ]
+
+
+def _format_value(value: Any) -> str:
+    return json.dumps(json_codec.to_plain_json(value), ensure_ascii=False)

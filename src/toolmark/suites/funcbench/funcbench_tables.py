@@ -1,0 +1,316 @@
+"""Tables of a run next to the paper's, and charts like its figures.
+
+Only what the run has data for is shown. Rows that were not run are in no number here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from toolmark.core.records import Chart, Table
+from toolmark.statistics import number_format
+from toolmark.statistics.estimates import estimate_mean, estimate_pooled_share
+from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
+from toolmark.statistics.paired_comparison import compare_paired
+from toolmark.statistics.score_columns import Columns
+from toolmark.suites.funcbench import funcbench_paper_results, success_charts, workflow_alignment
+from toolmark.suites.funcbench.column_slices import core_sizes, rows_by_variant, select_rows
+from toolmark.suites.funcbench.funcbench_scoring import CLASS_LABELS
+
+_OUTCOMES = ("success", "failure")
+_RATE_CLASSES = (*CLASS_LABELS.items(), ("ill_typed", "2 wrong inputs: ill-typed"))
+_COMPARISON_NOTE = (
+    "The paper's rows are its main experiment (all depths, 0 to 40 irrelevant functions):"
+    " compare them with a run of the preset main."
+)
+
+
+def list_metrics(columns: Columns) -> Sequence[Metric]:
+    """Return success and `derived`; with several core sizes also the success of each."""
+    found = [
+        Metric("success", Mean()),
+        Metric("derived", Mean(part="derived")),
+    ]
+    sizes = core_sizes(columns)
+    if len(sizes) > 1:
+        found += [_core_success_metric(core) for core in sizes]
+    return found
+
+
+def _core_success_metric(core: int) -> Metric:
+    rows = RowFilter(column="axes.core", values=(str(core),))
+    return Metric(f"success, core {core}", FilteredFormula(rows=(rows,), formula=Mean()))
+
+
+def _with_part_as_value(columns: Columns, part: str) -> Columns:
+    return replace(columns, value=columns.part(part))
+
+
+def make_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
+    """Return the tables, then the charts."""
+    columns = columns_by_rule["official"]
+    if not columns.run.any():
+        return ()
+    made = [
+        _success_table(columns),
+        _calls_table(columns),
+        _failure_table(columns),
+        *_rate_tables(columns),
+    ]
+    made += [
+        *_tables_without_irrelevant(columns),
+        *_paired_tables(columns),
+        _work_table(columns),
+        *_alignment_tables(columns),
+    ]
+    made.append(_settings_table(columns))
+    return (*made, *success_charts.make_charts(columns))
+
+
+def _success_table(columns: Columns) -> Table:
+    sizes = core_sizes(columns)
+    rows = [
+        (
+            label,
+            *(
+                number_format.format_share(estimate_mean(select_rows(part, core=core), ""))
+                for core in sizes
+            ),
+        )
+        for label, part in rows_by_variant(columns)
+    ]
+    known = any(core in funcbench_paper_results.CORE_SIZES for core in sizes)
+    return Table(
+        title="Success by number of core functions",
+        head=("model", *(f"core {core}" for core in sizes)),
+        rows=(*rows, *_paper_rows(funcbench_paper_results.SUCCESS_RATES, sizes)),
+        note=_COMPARISON_NOTE if known else "",
+    )
+
+
+def _paper_rows(
+    printed: Mapping[str, Sequence[float]], sizes: Sequence[int]
+) -> Iterator[tuple[str | None, ...]]:
+    """Return the paper's rows for these sizes; none if it has no figure for any of them."""
+    if not any(core in funcbench_paper_results.CORE_SIZES for core in sizes):
+        return
+    for model, row in printed.items():
+        cells = dict(zip(funcbench_paper_results.CORE_SIZES, row, strict=True))
+        shown = (
+            number_format.format_percent(cells[core] / 100) if core in cells else None
+            for core in sizes
+        )
+        yield f"{model} (paper)", *shown
+
+
+def _calls_table(columns: Columns) -> Table:
+    sizes = core_sizes(columns)
+    rows: list[tuple[str | float | None, ...]] = []
+    for label, part in rows_by_variant(columns):
+        cells = [_mean_calls(select_rows(part, core=core)) for core in sizes]
+        rows.append((label, *(x for pair in cells for x in pair)))
+    if any(core in funcbench_paper_results.CORE_SIZES for core in sizes):
+        for model, row in funcbench_paper_results.CALLS_PER_TRIAL.items():
+            known = dict(zip(funcbench_paper_results.CORE_SIZES, row, strict=True))
+            pairs = [known.get(core, (None, None)) for core in sizes]
+            rows.append((f"{model} (paper)", *(x for pair in pairs for x in pair)))
+    return Table(
+        title="Calls per trial, in successful and in failed trials (paper: Table 2)",
+        head=(
+            "model",
+            *(f"core {core}, {end}" for core in sizes for end in ("success", "failure")),
+        ),
+        rows=tuple(rows),
+        note="A dash: no such trial. Every executed call counts, ill-formed ones too.",
+    )
+
+
+def _mean_calls(columns: Columns) -> tuple[float | None, float | None]:
+    calls = columns.part("calls")
+    ends = (columns.run & columns.correct, columns.run & ~columns.correct)
+    # one decimal, as the paper prints
+    good, bad = (round(float(calls[end].mean()), 1) if end.any() else None for end in ends)
+    return good, bad
+
+
+def _failure_table(columns: Columns) -> Table:
+    rows: list[tuple[str | int, ...]] = []
+    for label, part in rows_by_variant(columns):
+        total = _part_sum(part, "errors")
+        shares = (
+            number_format.format_percent(_part_sum(part, name) / total) if total else "-"
+            for name in CLASS_LABELS
+        )
+        rows.append((label, round(total), *shares))
+    for model, (errors, *row) in funcbench_paper_results.ERROR_SHARES.items():
+        rows.append(
+            (
+                f"{model} (paper)",
+                round(errors),
+                *(number_format.format_percent(x / 100) for x in row),
+            )
+        )
+    return Table(
+        title="Bad calls by class (paper: Table 3)",
+        head=("model", "errors", *CLASS_LABELS.values()),
+        rows=tuple(rows),
+        note="Counted over all trials, successful and failed. A call is in the first class whose"
+        " condition it fails. Ill-typed arguments are wrong inputs.",
+    )
+
+
+def _rate_tables(columns: Columns) -> Iterator[Table]:
+    """Return bad calls per call made, per class: of those where the class was possible."""
+    for label, part in rows_by_variant(columns):
+        rows = []
+        for name, shown in _RATE_CLASSES:
+            possible = part.part("open" if name == "not_known" else "calls")
+            rate = estimate_pooled_share(name, part.part(name), possible, part.item)
+            rows.append(
+                (shown, rate.n, round(_part_sum(part, name)), number_format.format_share(rate))
+            )
+        yield Table(
+            title=f"Rate of bad calls, {label}",
+            head=("class", "calls where possible", "bad calls", "rate"),
+            rows=tuple(rows),
+            note="Class 3 is possible as long as the value of some parameter is still unknown.",
+        )
+
+
+def _tables_without_irrelevant(columns: Columns) -> Iterator[Table]:
+    rows_without_irrelevant = select_rows(columns, irrelevant=0)
+    if not rows_without_irrelevant.run.any():
+        return
+    sizes = core_sizes(rows_without_irrelevant)
+    rows = [
+        (
+            label,
+            *(
+                number_format.format_share(estimate_mean(select_rows(part, core=core), ""))
+                for core in sizes
+            ),
+        )
+        for label, part in rows_by_variant(rows_without_irrelevant)
+    ]
+    yield Table(
+        title="Success without irrelevant functions (paper: Table 5)",
+        head=("model", *(f"core {core}" for core in sizes)),
+        rows=(*rows, *_paper_rows(funcbench_paper_results.SUCCESS_WITHOUT_IRRELEVANT, sizes)),
+    )
+
+
+def _paired_tables(columns: Columns) -> Iterator[Table]:
+    """Return a comparison of every two ways in which the same items were asked."""
+    rows: list[tuple[str | int | None, ...]] = []
+    for core in core_sizes(columns):
+        parts = [
+            (_variant_name(label), select_rows(part, core=core))
+            for label, part in rows_by_variant(columns)
+        ]
+        for (first, a), (second, b) in combinations(parts, 2):
+            pair = compare_paired(b, a, name=f"{second} - {first}")
+            if pair.n_pairs == 0:
+                continue
+            variant_pair = f"{first} → {second}"
+            rates = (
+                number_format.format_share(estimate_mean(a, "")),
+                number_format.format_share(estimate_mean(b, "")),
+            )
+            change = number_format.format_points(pair.difference)
+            chance = number_format.DASH if pair.p is None else number_format.format_p_value(pair.p)
+            rows.append(
+                (f"this run, core {core}", variant_pair, pair.n_pairs, *rates, change, chance)
+            )
+            if variant_pair == "plain → restate" and core in funcbench_paper_results.RESTATE_RATES:
+                rows.append(_paper_restate_row(core))
+    if rows:
+        yield Table(
+            title="The same items asked in two ways, in pairs (paper: Figs. 7, 8)",
+            head=("model", "ways", "pairs", "first", "second", "difference (points)", "p"),
+            rows=tuple(rows),
+        )
+
+
+def _variant_name(label: str) -> str:
+    return label.removeprefix("this run, ")
+
+
+def _paper_restate_row(core: int) -> tuple[str | None, ...]:
+    """Return the paper's row for restated values."""
+    model, before, after = funcbench_paper_results.RESTATE_RATES[core]
+    rates = number_format.format_percent(before / 100), number_format.format_percent(after / 100)
+    change = f"{after - before:+.1f}"
+    return f"{model} (paper), core {core}", "plain → restate", None, *rates, change, None
+
+
+def _work_table(columns: Columns) -> Table:
+    """Return the mean numbers of calls of a trial, by kind."""
+    rows: list[tuple[str | float, ...]] = []
+    names = ("correct_core", "correct_irrelevant", "errors", "redundant", "steps", "levels")
+    for label, part in rows_by_variant(columns):
+        for core in core_sizes(part):
+            size = select_rows(part, core=core)
+            cells = (float(np.nanmean(size.part(name))) for name in names if size.run.any())
+            rows.append((label, core, int(size.run.sum()), *cells))
+    return Table(
+        title="What a trial was made of (means)",
+        head=("model", "core", "trials", "right, core", "right, irrelevant", "bad", "repeated",
+              "steps with calls", "steps at best"),
+        rows=tuple(rows),
+    )  # fmt: skip
+
+
+def _alignment_tables(columns: Columns) -> Iterator[Table]:
+    """Return how near the calls came to the ideal schedule, where tasks were run over MCP."""
+    played = select_rows(columns, over=workflow_alignment.MCP_TRANSPORT)
+    if not played.run.any():
+        return
+    rows = []
+    for label, part in rows_by_variant(played):
+        for core in core_sizes(part):
+            for threads in ("single", "multi"):
+                size = select_rows(part, core=core, threads=threads)
+                if not size.run.any():
+                    continue
+                found = (
+                    estimate_mean(_with_part_as_value(size, f"align_{name}"), "")
+                    for name in workflow_alignment.ALIGNMENT_MEASURES
+                )
+                trials = int(size.run.sum())
+                rows.append((label, core, threads, trials, *map(number_format.format_share, found)))
+    yield Table(
+        title="Alignment with the ideal schedule",
+        head=("model", "core", "calls at once", "trials", *workflow_alignment.ALIGNMENT_MEASURES),
+        rows=tuple(rows),
+        note="Means over trials, fair reading. The schedule makes every needed call as early as"
+        " its inputs are known. Coherence falls where calls that could be made at once are made"
+        " one after the other.",
+    )
+
+
+def _settings_table(columns: Columns) -> Table:
+    """Return success for each core, number and kind of irrelevant functions, and effort."""
+    rows = []
+    for label, part in rows_by_variant(columns):
+        keys = sorted(
+            set(zip(part.axis("core"), part.axis("irrelevant"), part.axis("kind"), strict=True)),
+            key=lambda key: (int(key[0]), int(key[1]), key[2]),
+        )
+        for core, count, kind in keys:
+            found = estimate_mean(select_rows(part, core=core, irrelevant=count, kind=kind), "")
+            rows.append(
+                (label, int(core), int(count), kind, found.n, number_format.format_share(found))
+            )
+    return Table(
+        title="Success by setting",
+        head=("model", "core", "irrelevant", "kind", "trials", "success"),
+        rows=tuple(rows),
+    )
+
+
+def _part_sum(columns: Columns, part: str) -> float:
+    return float(np.nansum(columns.part(part)))

@@ -1,0 +1,141 @@
+"""Agents, servers and cassettes with which both M3 suites play their episodes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from toolmark.agents.executor import Executor
+from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.core import files
+from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.media import MediaStore
+from toolmark.core.records import EnvironmentFactory, Image, Task, ToolFormat
+from toolmark.environments import cassette as tapes
+from toolmark.environments.cassette import Cassette, CassetteHeader
+from toolmark.environments.mcp import sandbox, server_identity, server_launch
+from toolmark.environments.mcp.mcp_environment import McpServersFactory, servers_that_cannot_run
+from toolmark.environments.mcp.server_config import ServerConfig
+from toolmark.environments.replay_environment import RecordingFactory, ReplayMode
+from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
+from toolmark.formats.native_format import NATIVE_FORMAT
+from toolmark.formats.prompt_format import PromptFormat
+from toolmark.runs.suite import Agent
+
+CASSETTE_MODES = ("replay", "record", "auto")
+AGENTS: dict[str, Agent] = {"loop": run_tool_loop, "executor": Executor()}
+
+
+def find_agent(name: str) -> Agent:
+    """Return the agent of that name. Raises UsageError for an unknown name."""
+    if name not in AGENTS:
+        raise UsageError(f"no agent {name!r}{suggest_names(name, AGENTS)}")
+    return AGENTS[name]
+
+
+def agent_tool_formats(name: str) -> dict[str, ToolFormat]:
+    """Return the tool formats that the agent of that name supports."""
+    if name == "executor":
+        return {EXECUTOR_JSON_FORMAT.name: EXECUTOR_JSON_FORMAT}
+    return {"native": NATIVE_FORMAT, "prompt": PromptFormat()}
+
+
+def recording_identity(task: Task) -> Any:
+    """Return what the servers' answers to a task depend on: its pictures, files and repository.
+
+    Prompt, agent and scoring are not part of it, so one recording serves every agent, prompt and
+    encoder.
+    """
+    parts = [part for turn in task.turns for message in turn.messages for part in message.parts]
+    reference = task.reference if isinstance(task.reference, Mapping) else {}
+    pictures = [part.sha256 for part in parts if isinstance(part, Image)]
+    return [pictures, *(reference.get(key) for key in ("images", "files", "repository"))]
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentSource:
+    """The source of episode environments: MCP servers, a cassette, or both.
+
+    `prepare` fills a fresh workspace. `state` reads the final state that is scored. `head`
+    describes what the tasks are made of: a cassette for other tasks is refused. `instance` returns
+    the part of a task on which its recording depends; with None, any recording of the same task id
+    is replayed. `keys` are files that contain answers: they are hidden from every server.
+    """
+
+    servers: tuple[ServerConfig, ...]
+    cassette: str = ""
+    mode: str = "replay"
+    prepare: Callable[[Task, Path], None] | None = None
+    state: Callable[[Task, Path], Any] | None = None
+    head: CassetteHeader | None = None
+    instance: Callable[[Task], Any] | None = recording_identity
+    keys: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.mode not in CASSETTE_MODES:
+            raise UsageError(f"no mode {self.mode!r}{suggest_names(self.mode, CASSETTE_MODES)}")
+        if self.cassette and self.mode == "replay" and not Path(self.cassette).is_file():
+            raise UsageError(f"{self.cassette}: no such cassette; -T mode=record makes one")
+        if self.cassette and self.mode == "replay" and self.head is not None:
+            tapes.check_header(Path(self.cassette), self.head)
+
+    @property
+    def may_start_servers(self) -> bool:
+        """Whether server processes may be started."""
+        is_replayed = self.cassette and self.mode == "replay"
+        return not is_replayed and any(not server.url for server in self.servers)
+
+    def missing_servers(self, tasks: Iterable[Task]) -> dict[str, str]:
+        """Return what the servers of these tasks lack to run, by server.
+
+        The result is empty with a cassette, unless the mode is `record`.
+        """
+        return (
+            {}
+            if self.cassette and self.mode != "record"
+            else servers_that_cannot_run(self.servers, tasks)
+        )
+
+    def hashes(self) -> dict[str, str]:
+        """Return the hashes of the servers' configuration and of a cassette that is replayed.
+
+        A cassette in another mode changes with every episode, so it is not hashed.
+        """
+        found = {"servers": server_identity.servers_digest(self.servers)} if self.servers else {}
+        if self.cassette and self.mode == "replay":
+            found["cassette"] = files.file_sha256(Path(self.cassette))
+        return found
+
+    @asynccontextmanager
+    async def open_environments(self, media: MediaStore) -> AsyncIterator[EnvironmentFactory]:
+        """Open the environment factory of one run. Replaying a cassette starts no server."""
+        async with AsyncExitStack() as stack:
+            live_environments: EnvironmentFactory | None = None
+            if not (self.cassette and self.mode == "replay"):
+                stack.enter_context(sandbox.hide_paths(*self.keys))
+                servers = McpServersFactory(
+                    self.servers, media, prepare=self.prepare, state=self.state
+                )
+                live_environments = await stack.enter_async_context(servers)
+            yield (
+                live_environments
+                if live_environments is not None and not self.cassette
+                else self._recorded_environments(live_environments, media)
+            )
+
+    def _recorded_environments(
+        self, live: EnvironmentFactory | None, media: MediaStore
+    ) -> RecordingFactory:
+        secrets = {text for server in self.servers for text in server_launch.server_secrets(server)}
+        return RecordingFactory(
+            live,
+            Cassette(Path(self.cassette), tuple(sorted(secrets))),
+            mode=cast(ReplayMode, self.mode),
+            media=media,
+            stateful=[server.name for server in self.servers if server.stateful],
+            instance=self.instance,
+            head=self.head,
+        )

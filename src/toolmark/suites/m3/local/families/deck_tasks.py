@@ -1,0 +1,229 @@
+"""Slides and charts for a presentation: powerpoint, calculator."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import random
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+from PIL import Image
+
+from toolmark.suites.m3.local import office_files, pictures
+from toolmark.suites.m3.local.families import invented_names
+from toolmark.suites.m3.local.families.exact_rounding import round_half_up, rounds_uniquely
+from toolmark.suites.m3.local.task_item import Arguments, TaskItem, Template
+
+Slides = list[tuple[str, list[str]]]
+
+_CALCULATE = "calculator/calculate"
+_PRESENTATION_ID = "deck"
+_MEASURED_THINGS = (
+    ("Visitors", "people"),
+    ("Harvest", "tonnes"),
+    ("Loans", "books"),
+    ("Trips", "rides"),
+)
+_PERIODS = (
+    ("Q1", "Q2", "Q3", "Q4"),
+    ("Mon", "Tue", "Wed", "Thu", "Fri"),
+    ("May", "June", "July", "August", "September"),
+)
+_COSTS = ("Hall", "Music", "Posters", "Tents", "Lights", "Prizes", "Drinks", "Insurance", "Stage")
+_EVENTS = ("Summer fair", "Harvest supper", "Lantern night", "Book market", "River day")
+
+_GROWTH = (
+    "Please put the gist of this chart on a new slide at the end of review.pptx and save the file "
+    "under the same name. Its title is that of the chart, without the unit; it has two bullet "
+    "points, Change and Mean: the change from the first to the last value in per cent with its "
+    "sign, and the mean of all values, each with one decimal, exactly in the form\n"
+    "Change: +1.2 %\nMean: 3.4 {unit}\nTell me the change."
+)
+_BUDGET = (
+    "We agreed on the slide in the photo. In plans.pptx the slide with that title still has other "
+    "bullet points: please make them those of the photo, word for word and in that order, with one "
+    "more at the end of the form\nTotal: 123 crowns\nwith what they come to. The other slides stay "
+    "as they are; save the file under the same name. On which slide is it, counted from 1, and "
+    "what is the total?"
+)
+_EXHIBIT = (
+    "Each slide of atlas.pptx tells of one town. Please place this very picture on the slide of "
+    "the town that it deals with, 4 inches wide, and make the slide's bullet points one single one "
+    "of the form\nTotal: 123 {unit}\nwith the sum of what the picture shows. Save the file under "
+    "the same name. Which town is it, and what is the total?"
+)
+
+
+def growth(rng: random.Random) -> TaskItem:
+    """Summarise a chart on a new last slide: its change and its mean."""
+    old, (town,) = _random_slides(rng), invented_names.random_towns(rng, 1)
+    what, unit = rng.choice(_MEASURED_THINGS)
+    labels = rng.choice(_PERIODS)
+    values, change, mean = _random_series(rng, len(labels))
+    title = f"{what} in {town}"
+    points = [f"Change: {change:+} %", f"Mean: {mean} {unit}"]
+    first, last = values[0], values[-1]
+    return TaskItem(
+        template="growth",
+        question=_GROWTH.format(unit=unit),
+        picture=_draw_chart(rng, title, labels, values, unit),
+        name="chart.png",
+        files={"review.pptx": office_files.make_presentation(old)},
+        steps=(
+            (
+                _open_presentation("review"),
+                (_CALCULATE, {"expression": f"100*({last}-{first})/{first}"}),
+                (_CALCULATE, {"expression": f"({_sum_expression(values)})/{len(values)}"}),
+            ),
+            (_powerpoint_call("add_slide", layout_index=1, title=title),),
+            (_add_points(len(old), points),),
+            (_save_presentation("review"),),
+        ),
+        expects=_expect_slides("review", [*old, (title, points)]),
+        form="change in per cent, with its sign",
+        answer=(f"{change:+}",),
+    )
+
+
+def budget(rng: random.Random) -> TaskItem:
+    """Update a slide to match a photo of it, and add the sum of its lines."""
+    slides = _random_slides(rng, 5)
+    event = rng.choice(_EVENTS)
+    title = f"{event}: costs"
+    costs = {name: rng.randint(35, 640) for name in rng.sample(_COSTS, rng.randint(3, 5))}
+    at = rng.randrange(1, len(slides))
+    slides[at] = (title, [f"{name}: to be agreed" for name in rng.sample(_COSTS, 3)])
+    lines = [f"{name}: {n} crowns" for name, n in costs.items()]
+    total = sum(costs.values())
+    points = [*lines, f"Total: {total} crowns"]
+    after = [(title, points) if index == at else slide for index, slide in enumerate(slides)]
+    return TaskItem(
+        template="budget",
+        question=_BUDGET,
+        picture=pictures.draw_slide(rng, title=title, bullets=lines),
+        name="slide.png",
+        files={"plans.pptx": office_files.make_presentation(slides)},
+        steps=(
+            (
+                _open_presentation("plans"),
+                (_CALCULATE, {"expression": _sum_expression(list(costs.values()))}),
+            ),
+            (_powerpoint_call("extract_presentation_text"),),
+            (_add_points(at, points),),
+            (_save_presentation("plans"),),
+        ),
+        expects=_expect_slides("plans", after),
+        form="number of the slide, total",
+        answer=(str(at + 1), str(total)),
+    )
+
+
+def exhibit(rng: random.Random) -> TaskItem:
+    """Place a chart on the slide of its town, with its sum."""
+    towns = invented_names.random_towns(rng, rng.randint(5, 7))
+    what, unit = rng.choice(_MEASURED_THINGS)
+    labels = rng.choice(_PERIODS)
+    values = [rng.randint(21, 190) for _ in labels]
+    slides: Slides = [(town, ["No figures yet"]) for town in towns]
+    at = rng.randrange(1, len(towns))
+    points = [f"Total: {sum(values)} {unit}"]
+    after = [(town, points if index == at else old) for index, (town, old) in enumerate(slides)]
+    image_arguments = {"operation": "add", "image_source": "/workspace/images/figure.png"}
+    position = {"left": 5.5, "top": 3.5, "width": 4.0}
+    picture = _draw_chart(rng, f"{what} in {towns[at]}", labels, values, unit)
+    expected_picture = {
+        "sha256": hashlib.sha256(picture).hexdigest(),
+        # The task does not state the height, so it may differ a little from the picture's ratio.
+        "size_in": [
+            {"near": 4, "within": 0.02},
+            {"near": 4 * _height_ratio(picture), "within": 0.5},
+        ],
+    }
+    placed = [[expected_picture] if index == at else [] for index in range(len(towns))]
+    return TaskItem(
+        template="exhibit",
+        question=_EXHIBIT.format(unit=unit),
+        picture=picture,
+        name="figure.png",
+        files={"atlas.pptx": office_files.make_presentation(slides)},
+        steps=(
+            (_open_presentation("atlas"), (_CALCULATE, {"expression": _sum_expression(values)})),
+            (_powerpoint_call("extract_presentation_text"),),
+            (
+                _powerpoint_call("manage_image", slide_index=at, **image_arguments, **position),
+                _add_points(at, points),
+            ),
+            (_save_presentation("atlas"),),
+        ),
+        expects={"atlas.pptx": {**_expect_slides("atlas", after)["atlas.pptx"], "placed": placed}},
+        form="town, total",
+        answer=(towns[at], str(sum(values))),
+        rivals=tuple(towns),
+    )
+
+
+def _random_series(rng: random.Random, n: int) -> tuple[list[int], Decimal, Decimal]:
+    """Return values, their change in per cent and their mean; both round in one way only."""
+    while True:
+        values = [rng.randint(21, 190) for _ in range(n)]
+        change = Fraction(100 * (values[-1] - values[0]), values[0])
+        mean = Fraction(sum(values), n)
+        if abs(change) > 1 and rounds_uniquely(change, 1) and rounds_uniquely(mean, 1):
+            return values, round_half_up(change, 1), round_half_up(mean, 1)
+
+
+def _random_slides(rng: random.Random, n: int = 0) -> Slides:
+    """Return slides on towns; no two have the same title."""
+    towns = invented_names.random_towns(rng, n or rng.randint(2, 5))
+    return [
+        (f"News from {town}", invented_names.random_goods(rng, rng.randint(2, 3))) for town in towns
+    ]
+
+
+def _draw_chart(
+    rng: random.Random, title: str, labels: Sequence[str], values: Sequence[int], unit: str
+) -> bytes:
+    kind: Literal["bar", "line"] = rng.choice(("bar", "line"))
+    return pictures.draw_chart(rng, title=title, labels=labels, values=values, unit=unit, kind=kind)
+
+
+def _height_ratio(picture: bytes) -> float:
+    """Return the height of a picture as a share of its width."""
+    with Image.open(io.BytesIO(picture)) as shown:
+        return shown.height / shown.width
+
+
+def _sum_expression(values: Sequence[int]) -> str:
+    return "+".join(map(str, values))
+
+
+def _powerpoint_call(tool: str, **arguments: Any) -> tuple[str, Arguments]:
+    return f"powerpoint/{tool}", {**arguments, "presentation_id": _PRESENTATION_ID}
+
+
+def _open_presentation(name: str) -> tuple[str, Arguments]:
+    return "powerpoint/open_presentation", {
+        "file_path": f"/workspace/{name}.pptx",
+        "id": _PRESENTATION_ID,
+    }
+
+
+def _save_presentation(name: str) -> tuple[str, Arguments]:
+    return _powerpoint_call("save_presentation", file_path=f"/workspace/{name}.pptx")
+
+
+def _add_points(at: int, points: Sequence[str]) -> tuple[str, Arguments]:
+    return _powerpoint_call(
+        "add_bullet_points", slide_index=at, placeholder_idx=1, bullet_points=list(points)
+    )
+
+
+def _expect_slides(name: str, slides: Slides) -> dict[str, Any]:
+    """Return the expectation for a presentation with exactly these slides."""
+    return {f"{name}.pptx": {"slides": [[title, "\n".join(points)] for title, points in slides]}}
+
+
+TEMPLATES: tuple[Template, ...] = (growth, budget, exhibit)

@@ -1,0 +1,243 @@
+"""A shelf with price tags or a printed table: goods in a database, and a workbook."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from toolmark.suites.m3.local import office_files, pictures
+from toolmark.suites.m3.local.families import invented_names, reference_calls
+from toolmark.suites.m3.local.server_configuration import DATABASE_FILE
+from toolmark.suites.m3.local.task_item import TaskItem, Template
+
+Rows: TypeAlias = Sequence[Sequence[Any]]
+
+_WINGS = ("east", "north", "south", "west", "upper", "lower")
+_SUPPLIERS = ("Brandt", "Corley", "Dorn", "Ekman", "Fabre", "Grote")
+
+_PRICES = f"""The price tags in the picture are right; our list of goods may be behind. Correct \
+the prices of those goods in the database `{DATABASE_FILE}` where they differ, and nothing else. \
+Leave a workbook `changes.xlsx` whose only sheet is called `Changes`, with `name`, `old` and `new` \
+in the first row from A1 on, and below it a row for each of the goods whose price you had to \
+change, in alphabetical order: the name, the price in the list before, and the price now, both as \
+numbers. How many prices did you change?"""
+
+_DELIVERY = f"""What the delivery note in the picture lists has come in; it counts packs. The \
+table `articles` of the database `{DATABASE_FILE}` tells for each code how many pieces a pack \
+holds, how many pieces we have in stock, and the price of a piece. Add what has come to the stock. \
+Leave a workbook `delivery.xlsx` whose only sheet is called `Delivery`, with `code`, `name`, \
+`pieces` and `value` in the first row from A1 on, below it a row for each article of the note by \
+code in ascending order (pieces that came, and what they are worth), and last a row with `total` \
+under the codes, nothing under the names, and the sums of pieces and of values. All numbers as \
+numbers, not as formulas. What is the delivery worth, with two decimals?"""
+
+_REORDER = f"""The picture shows what was counted in the store today. The table `articles` of the \
+database `{DATABASE_FILE}` gives for each code the supplier, the least number of pieces that we \
+want to have, and how many pieces a pack holds. Of each article counted that is below its least \
+number, order as many whole packs as are needed to reach it. Write the orders into a new workbook \
+`orders.xlsx`: a sheet for each supplier we order from, named as in the table, in alphabetical \
+order, and no other sheets; on each `code` and `packs` in the first row from A1 on, and below it a \
+row for each article by code in ascending order, packs as numbers. How many packs do we order in \
+all?"""
+
+
+def prices(rng: random.Random) -> TaskItem:
+    """Correct prices: some tags of a shelf differ from the table of goods, which is not named."""
+    table = f"goods_{rng.choice(_WINGS)}"
+    names = sorted(invented_names.random_goods(rng, 9))
+    old = {name: invented_names.random_price(rng, 1, 20) for name in names}
+    tagged = rng.sample(names, 6)
+    changed = sorted(rng.sample(tagged, rng.randint(2, 4)))
+    new_prices = old | {
+        name: old[name] + rng.choice((1, 2, 3)) * Decimal("0.35") for name in changed
+    }
+    rows = [(name, float(old[name]), rng.randint(2, 60)) for name in names]
+    book: Rows = [
+        ["name", "old", "new"],
+        *([n, float(old[n]), float(new_prices[n])] for n in changed),
+    ]
+    orders = [
+        reference_calls.update_database(
+            f"UPDATE {table} SET price = {new_prices[name]} WHERE name = '{name}'"
+        )
+        for name in changed
+    ]
+    staff = (
+        "name TEXT, since INTEGER",
+        [(who, 2019) for who in invented_names.random_people(rng, 3)],
+    )
+    goods = ("name TEXT PRIMARY KEY, price REAL, stock INTEGER", rows)
+    return TaskItem(
+        template="prices",
+        question=_PRICES,
+        picture=pictures.draw_shelf(
+            rng, goods=[(name, f"{new_prices[name]:.2f}") for name in tagged]
+        ),
+        name="shelf.png",
+        steps=[
+            [
+                ("sqlite/list_tables", {}),
+                reference_calls.create_workbook("changes.xlsx", ["Changes"]),
+            ],
+            [reference_calls.query_database(f"SELECT * FROM {table}")],
+            [*orders, reference_calls.write_rows("changes.xlsx", "Changes", book)],
+        ],
+        expects={
+            DATABASE_FILE: _expect_table(
+                table, [[name, float(new_prices[name]), n] for name, _, n in rows]
+            ),
+            "changes.xlsx": _expect_workbook({"Changes": book}),
+        },
+        form="number of prices",
+        answer=(str(len(changed)),),
+        files={DATABASE_FILE: office_files.make_database({"staff": staff, table: goods})},
+    )
+
+
+def delivery(rng: random.Random) -> TaskItem:
+    """Book a delivery: the note counts packs; the database has the pieces and price of a pack."""
+    rows = _random_articles(rng, 7)
+    packs = {row[0]: rng.randint(2, 15) for row in rng.sample(rows, 3)}
+    delivered = [(row, row[2] * packs[row[0]]) for row in rows if row[0] in packs]
+    worth = [Decimal(str(row[4])) * n for row, n in delivered]
+    pieces = {row[0]: n for row, n in delivered}
+    book: Rows = [
+        ["code", "name", "pieces", "value"],
+        *([row[0], row[1], n, float(v)] for (row, n), v in zip(delivered, worth, strict=True)),
+        ["total", None, sum(pieces.values()), float(sum(worth))],
+    ]
+    orders = [
+        reference_calls.update_database(
+            f"UPDATE articles SET stock = stock + {n} WHERE code = '{code}'"
+        )
+        for code, n in pieces.items()
+    ]
+    columns = "code TEXT PRIMARY KEY, name TEXT, pack INTEGER, stock INTEGER, price REAL"
+    after = [[*row[:3], row[3] + pieces.get(row[0], 0), row[4]] for row in rows]
+    lines = [[code, str(n)] for code, n in packs.items()]
+    return TaskItem(
+        template="delivery",
+        question=_DELIVERY,
+        picture=pictures.draw_table(
+            rng, title="Delivery note", head=["Article", "Packs"], rows=lines
+        ),
+        name="delivery.png",
+        steps=[
+            [
+                reference_calls.query_database(
+                    f"SELECT * FROM articles WHERE code IN ({_quote_texts(pieces)})"
+                ),
+                reference_calls.create_workbook("delivery.xlsx", ["Delivery"]),
+            ],
+            [*orders, reference_calls.write_rows("delivery.xlsx", "Delivery", book)],
+        ],
+        expects={
+            DATABASE_FILE: _expect_table("articles", after),
+            "delivery.xlsx": _expect_workbook({"Delivery": book}),
+        },
+        form="value",
+        answer=(f"{sum(worth):.2f}",),
+        files={DATABASE_FILE: office_files.make_database({"articles": (columns, rows)})},
+    )
+
+
+def reorder(rng: random.Random) -> TaskItem:
+    """Make an order per supplier for the articles that were counted below their minimum."""
+    suppliers = rng.sample(_SUPPLIERS, 3)
+    kinds = [*suppliers[:2] * 2, suppliers[2], *(rng.choice(suppliers) for _ in range(3))]
+    rows = [
+        (code, kind, rng.randint(20, 80), rng.choice((5, 6, 10, 12)))
+        for code, kind in zip(_random_codes(rng, 8), kinds, strict=True)
+    ]
+    below_least = {row[0]: row[2] - rng.randint(4, 19) for row in rows[:4]}
+    counted = below_least | {row[0]: row[2] + rng.randint(1, 30) for row in rows[4:6]}
+    books: dict[str, Rows] = {}
+    for kind in sorted(suppliers[:2]):
+        needed = [
+            [row[0], -((below_least[row[0]] - row[2]) // row[3])]
+            for row in rows[:4]
+            if row[1] == kind
+        ]
+        books[kind] = [["code", "packs"], *needed]
+    lines = [[code, str(n)] for code, n in rng.sample(list(counted.items()), len(counted))]
+    columns = "code TEXT PRIMARY KEY, supplier TEXT, least INTEGER, pack INTEGER"
+    return TaskItem(
+        template="reorder",
+        question=_REORDER,
+        picture=pictures.draw_table(rng, title="Stock count", head=["Code", "Counted"], rows=lines),
+        name="count.png",
+        steps=[
+            [
+                reference_calls.query_database(
+                    f"SELECT * FROM articles WHERE code IN ({_quote_texts(counted)})"
+                )
+            ],
+            [reference_calls.create_workbook("orders.xlsx", list(books))],
+            [reference_calls.write_rows("orders.xlsx", kind, book) for kind, book in books.items()],
+        ],
+        expects={"orders.xlsx": _expect_workbook(books)},
+        form="number of packs",
+        answer=(str(sum(row[1] for book in books.values() for row in book[1:])),),
+        files={
+            DATABASE_FILE: office_files.make_database(
+                {"articles": (columns, rng.sample(rows, len(rows)))}
+            )
+        },
+    )
+
+
+TEMPLATES: tuple[Template, ...] = (prices, delivery, reorder)
+
+
+# --- goods ------------------------------------------------------------------------------
+
+
+def _random_codes(rng: random.Random, n: int) -> list[str]:
+    """Return n different codes in ascending order."""
+    found: set[str] = set()
+    while len(found) < n:
+        found.add(invented_names.random_code(rng, "AA9999"))
+    return sorted(found)
+
+
+def _random_articles(rng: random.Random, n: int) -> list[tuple[str, str, int, int, float]]:
+    """Return n articles: code, name, pieces in a pack, pieces in stock, price of a piece."""
+    return [
+        (
+            code,
+            name,
+            rng.choice((4, 6, 8, 12)),
+            rng.randint(3, 90),
+            float(invented_names.random_price(rng, 1, 9)),
+        )
+        for code, name in zip(
+            _random_codes(rng, n), invented_names.random_goods(rng, n), strict=True
+        )
+    ]
+
+
+# --- state ------------------------------------------------------------------------------
+
+
+def _expect_table(name: str, rows: Rows) -> Mapping[str, Any]:
+    return {"tables": {name: {"rows": rows}}}
+
+
+def _expect_workbook(sheets: Mapping[str, Rows]) -> Mapping[str, Any]:
+    """Return the expected workbook: these cells, and nothing in the row below them."""
+    found = {}
+    for name, rows in sheets.items():
+        cells = {
+            f"{'ABCDEFGH'[column]}{row}": value
+            for row, values in enumerate(rows, 1)
+            for column, value in enumerate(values)
+            if value is not None
+        }
+        found[name] = cells | {f"A{len(rows) + 1}": {"absent": True}}
+    return {"sheets": found}
+
+
+def _quote_texts(texts: Mapping[str, Any]) -> str:
+    return ", ".join(f"'{text}'" for text in sorted(texts))

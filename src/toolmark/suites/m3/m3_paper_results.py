@@ -1,0 +1,74 @@
+"""The paper's leaderboard beside runs of the published tasks (arXiv 2511.17729).
+
+Of the paper's fourteen models only the average is known: the other columns of its Table 2 are not
+in the published files. The averages are over seven measures, as `average of 7` here, so a run
+without judges has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from toolmark.core.records import Chart, Table
+from toolmark.statistics import published_figures
+from toolmark.statistics.score_columns import Columns
+from toolmark.suites.m3 import m3_tables
+
+PUBLISHED_AVERAGES = {
+    "GPT-5": 0.482,
+    "Gemini 2.5 Pro": 0.423,
+    "Grok 4 (0709)": 0.411,
+    "GPT-5 Mini": 0.395,
+    "Gemini 2.5 Flash": 0.388,
+    "Claude 4.5 Sonnet": 0.333,
+    "Grok-4 Fast": 0.298,
+    "Llama-4-Scout-17B-16E": 0.264,
+    "GPT-5 Nano": 0.247,
+    "Claude 4.5 Haiku": 0.205,
+    "Gemini 2.5 Flash Lite": 0.180,
+    "InternVL 3.5": 0.179,
+    "Qwen2.5-VL-72B": 0.141,
+    "GLM 4.5v": 0.029,
+}
+"""Table 2, last column; the row of Gemini 2.5 Flash Lite agrees with a mean of eight measures."""
+
+RULE = "official"
+_TITLE = "Beside the paper's models"
+_NOTE = (
+    "Official reading. The paper's models were asked over its own servers, live, and rated by four "
+    "judges."
+)
+_UNJUDGED_NOTE = "The paper's models stand beside a run once it is judged: toolmark judge RUN."
+
+
+def make_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
+    """Return the tables of a run; the comparison with the paper comes after the first one."""
+    made = m3_tables.make_tables(columns_by_rule)
+    found = _average_tables({published_figures.THIS_RUN: columns_by_rule[RULE]}) if made else []
+    return published_figures.insert_after_table(made, found, _UNJUDGED_NOTE)
+
+
+def tables_across_runs(
+    runs_by_rule: Mapping[str, Mapping[str, Columns]],
+) -> Sequence[Table | Chart]:
+    """Return the tables over several runs.
+
+    The comparison with the paper comes after the leaderboard of the grading rule that the paper
+    uses.
+    """
+    made = m3_tables.tables_across_runs(runs_by_rule)
+    found = _average_tables(runs_by_rule[RULE]) if made else []
+    return published_figures.insert_after_table(
+        made, found, _UNJUDGED_NOTE, title=m3_tables.leaderboard_title(RULE)
+    )
+
+
+def _average_tables(runs: Mapping[str, Columns]) -> list[Table]:
+    """Return the averages of runs and of the paper's models, best first; empty without judges."""
+    run_averages = {
+        name: (m3_tables.pooled_measure(rows, "avg7").value,) for name, rows in runs.items()
+    }
+    paper_averages = {model: (value,) for model, value in PUBLISHED_AVERAGES.items()}
+    return published_figures.comparison_table(
+        _TITLE, [m3_tables.AVERAGE_LABELS["avg7"]], run_averages, paper_averages, _NOTE, ranked=True
+    )

@@ -1,0 +1,132 @@
+"""What conditions cost: paired item by item, by group, by module and by level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+import numpy as np
+
+from toolmark.core.records import Chart, Table
+from toolmark.statistics import paired_costs
+from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
+from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.weighted_means import group_categories
+from toolmark.suites.mfcl_speech import condition_labels as marks
+from toolmark.suites.mfcl_speech.category_columns import GROUPS, HALLUCINATION
+from toolmark.suites.mfcl_speech.condition_labels import CLEAN, NOISY, TEXT
+
+Cell: TypeAlias = str | float | int | None
+_COMPARED_CONDITIONS = ((CLEAN, TEXT), (NOISY, TEXT), (NOISY, CLEAN))
+
+
+def condition_difference(columns: Columns, condition: str, base: str) -> PairedComparison:
+    """Compare two conditions item by item; the recognisers' answers to an item are averaged."""
+    return compare_paired(
+        marks.condition_rows(columns, condition), marks.condition_rows(columns, base)
+    )
+
+
+def comparison_tables(rule: str, columns: Columns) -> Iterator[Table]:
+    """Return clean against text, noisy against text and clean: all items, then by group."""
+    present = set(marks.present_conditions(columns))
+    rows: list[tuple[Cell, ...]] = []
+    for condition, base in _COMPARED_CONDITIONS:
+        if not {condition, base} <= present:
+            continue
+        for name, part in _group_rows(columns):
+            found = condition_difference(part, condition, base)
+            if found.n_items:
+                labels = (
+                    marks.condition_label(condition, columns),
+                    marks.condition_label(base, columns),
+                )
+                rows.append((name, *labels, *paired_costs.cost_cells(found)))
+    if rows:
+        yield Table(
+            title=f"Text, clean and noisy audio, item by item ({rule})",
+            head=("items of", "condition", "against", *paired_costs.COST_COLUMNS),
+            rows=tuple(rows),
+            note=paired_costs.COST_NOTE + marks.marks_note(columns),
+        )
+
+
+def _group_rows(columns: Columns) -> Iterator[tuple[str, Columns]]:
+    yield "all", columns
+    found = []
+    for group in GROUPS:
+        names = [
+            *group_categories(group),
+            *(["live_irrelevance"] if group is HALLUCINATION else []),
+        ]
+        part = columns.where(np.isin(columns.category, names))
+        if len(part):
+            found.append((group.name.replace("_", "-"), part))
+    yield from found if len(found) > 1 else ()
+
+
+# --- what each module and level costs ---------------------------------------------------
+
+
+def condition_cost_tables(rule: str, columns: Columns) -> Iterator[Table | Chart]:
+    """Return every condition against clean sound: a table, bars of modules, lines over levels."""
+    present = marks.present_conditions(columns)
+    base = CLEAN if CLEAN in present else TEXT
+    others = [name for name in present if name not in (TEXT, CLEAN)]
+    if base not in present or not others:
+        return
+    found = {name: condition_difference(columns, name, base) for name in others}
+    rows = [
+        (marks.condition_label(name, columns), *paired_costs.cost_cells(x))
+        for name, x in found.items()
+        if x.n_items
+    ]
+    if not rows:
+        return
+    note = (
+        f"Against {marks.condition_label(base, columns)}. "
+        f"{paired_costs.COST_NOTE}{marks.marks_note(columns)}"
+    )
+    yield Table(
+        title=f"What each condition costs ({rule})",
+        head=("condition", *paired_costs.COST_COLUMNS),
+        rows=tuple(rows),
+        note=note,
+    )
+    yield from _cost_charts(rule, columns, found, base)
+
+
+def _cost_charts(
+    rule: str, columns: Columns, found: Mapping[str, PairedComparison], base: str
+) -> Iterator[Chart]:
+    levels = [known for known in map(marks.split_level, found) if known]
+    several = {family for family, _ in levels if sum(family == each for each, _ in levels) > 1}
+    families: dict[str, dict[float, PairedComparison]] = {}
+    plain: dict[str, PairedComparison] = {}
+    for condition, x in found.items():
+        family, level = marks.split_level(condition) or ("", 0.0)
+        if family in several:
+            families.setdefault(family, {})[level] = x
+        else:
+            plain[marks.tick_label(condition, columns)] = x
+    label = f"accuracy against {base}, points"
+    if len(plain) > 1:
+        places = [float(i) for i in range(len(plain))]
+        yield Chart(
+            title=marks.mark_title(f"What each condition costs, drawn ({rule})", columns),
+            kind="bar", ticks=tuple(plain),
+            series=(paired_costs.cost_series("", places, list(plain.values())),), y_label=label,
+            note="Paired by item; whiskers are 95 % intervals.",
+        )  # fmt: skip
+    for family, levelled in families.items():
+        noise = family.partition(":")[2]
+        is_snr = marks.is_ratio(family)
+        name = f"Signal-to-noise ratio{noise and f', {noise}'}" if is_snr else family
+        yield Chart(
+            title=marks.mark_title(f"{name}: what each level costs ({rule})", columns),
+            kind="line",
+            series=(paired_costs.cost_series("", list(levelled), list(levelled.values())),),
+            x_label="dB" if is_snr else "severity",
+            y_label=label,
+            note="Paired by item; bars are 95 % intervals.",
+        )

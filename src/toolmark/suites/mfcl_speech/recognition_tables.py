@@ -1,0 +1,220 @@
+"""Tables on recognition and failures: error rates by recogniser and voice, failure modes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from msgspec.structs import replace
+
+from toolmark.core.records import Chart, Estimate, Series, Table
+from toolmark.statistics import number_format
+from toolmark.statistics.estimates import estimate_mean
+from toolmark.statistics.score_columns import Columns
+from toolmark.suites.mfcl_speech import condition_labels as marks
+from toolmark.suites.mfcl_speech import speech_failure_modes
+
+ENGINE_PREFIX, VOICE_PREFIX = "engine:", "voice:"
+"""Parts of a verdict, `engine:NAME` and `voice:ENGINE NAME`: 1 where it spoke in the episode."""
+ASKED_PART, ANSWERED_PART = "asked", "answered"
+"""Parts of a verdict: questions to the user in the episode, and those that were answered."""
+Cell: TypeAlias = str | float | int | None
+_OTHER_MODE_LABELS = {
+    speech_failure_modes.SAME_ON_TEXT: "other: same on text",
+    speech_failure_modes.UNEXPLAINED: "no rule fits",
+}
+
+
+def failure_tables(columns: Columns) -> Iterator[Table | Chart]:
+    """Return the failure modes by condition; the written text has none: it is the control."""
+    names = [*speech_failure_modes.MODES, *_OTHER_MODE_LABELS]
+    counts: dict[str, list[int]] = {}
+    for condition in marks.present_conditions(columns):
+        answers = marks.condition_rows(columns, condition)
+        failed = answers.where(answers.run & ~answers.correct)
+        if condition != marks.TEXT and len(failed):
+            counts[condition] = count_modes(failed)
+    if not counts:
+        return
+    mode_labels = [
+        _OTHER_MODE_LABELS.get(name) or f"{name} {speech_failure_modes.MODES[name]}"
+        for name in names
+    ]
+    yield Table(
+        title="Failure modes",
+        head=("condition", *mode_labels, "all"),
+        rows=tuple(
+            (marks.condition_label(name, columns), *row, sum(row)) for name, row in counts.items()
+        ),
+        note="Each failed answer once, under its primary mode. Other: the same turn, tool and "
+        "parameter go wrong on the written text too, where that was asked. No rule fits: the "
+        "written text was answered otherwise, or not asked." + marks.marks_note(columns),
+    )
+    x = tuple(float(i) for i in range(len(counts)))
+    shares = [[100 * n / sum(row) for n in row] for row in counts.values()]
+    yield Chart(
+        title=marks.mark_title("Failure modes, by share of failed answers", columns),
+        kind="stack",
+        series=tuple(
+            Series(
+                name=_OTHER_MODE_LABELS.get(name, name), x=x, y=tuple(row[index] for row in shares)
+            )
+            for index, name in enumerate(names)
+        ),
+        ticks=tuple(marks.tick_label(name, columns) for name in counts),
+        y_label="% of failed answers",
+    )
+
+
+def count_modes(failed: Columns) -> list[int]:
+    """Count failed answers by primary mode: FM1 to FM6, then other, then unexplained."""
+    found = [str(native) for native in failed.native]
+    counts = [
+        found.count(mode)
+        for mode in (*speech_failure_modes.MODES, speech_failure_modes.SAME_ON_TEXT)
+    ]
+    return [*counts, len(found) - sum(counts)]
+
+
+def question_tables(columns: Columns) -> Iterator[Table]:
+    """Return how often the user was asked back by condition, and the outcomes."""
+    rows: list[tuple[Cell, ...]] = []
+    for condition in marks.present_conditions(columns):
+        answers = marks.condition_rows(columns, condition)
+        answers = answers.where(answers.run)
+        n_asked, n_answered = (
+            int(np.nansum(answers.part(name))) for name in (ASKED_PART, ANSWERED_PART)
+        )
+        episodes = int(np.nansum(answers.part(ASKED_PART) > 0))
+        mark = marks.condition_label(condition, columns)
+        rows.append((mark, len(answers), episodes, n_asked, n_answered, n_asked - n_answered))
+    if any(row[3] for row in rows):
+        yield Table(
+            title="Asking back",
+            head=("condition", "answers", "of these asked", "questions", "answered", "refused"),
+            rows=tuple(rows),
+            note='Questions to the simulated user; a message without one ("Done.") is none. '
+            "Refused: it asked for something that is not on the whitelist, or too often."
+            + marks.marks_note(columns),
+        )
+
+
+def recognition_tables_and_charts(columns: Columns) -> Iterator[Table | Chart]:
+    """Return error rates by condition and recogniser, and charts of the word error rates."""
+    recognisers = sorted({str(name) for name in columns.axis("recogniser") if name}) or [""]
+    rates: dict[str, list[Estimate]] = {name: [] for name in recognisers}
+    rows: list[tuple[Cell, ...]] = []
+    heard_conditions = [name for name in marks.present_conditions(columns) if name != marks.TEXT]
+    for condition in heard_conditions:
+        for name in recognisers:
+            part = marks.condition_rows(columns, condition)
+            part = part.where(part.axis("recogniser") == name)
+            found = marks.estimate_part_average(part, "wer")
+            rates[name].append(found)
+            if found.n or not np.isnan(part.part("stoi")).all():
+                mark = "saturated" if marks.is_saturated(part) else ""
+                rows.append((condition, marks.recogniser_label(name), *_rate_cells(part), mark))
+    if not rows:
+        return
+    has_transcripts = any(found.n for line in rates.values() for found in line)
+    yield drop_empty_columns(Table(
+        title="The sound, and what recognisers made of it" if has_transcripts else "The sound",
+        head=("condition", "recogniser", *_RATE_COLUMNS, "mark"),
+        rows=tuple(rows),
+        note=(_TRANSCRIPT_NOTE if has_transcripts else _SOUND_NOTE) + marks.marks_note(columns),
+    ))  # fmt: skip
+    if has_transcripts and len(heard_conditions) * len(recognisers) > 1:
+        yield Chart(
+            title="Word error rate by condition",
+            kind="bar",
+            ticks=tuple(heard_conditions),
+            series=tuple(
+                _rate_series(marks.recogniser_label(name), found) for name, found in rates.items()
+            ),
+            y_label="word error rate, %",
+            note="Whiskers are 95 % intervals.",
+        )
+
+
+_RATE_COLUMNS = ("n", "word error rate", "entity error rate", "STOI", "SNR dB")
+_EMPTY_CELLS = (None, "", number_format.DASH)
+_SOUND_NOTE = "Means over clips, in brackets 95 % intervals over items."
+_TRANSCRIPT_NOTE = (
+    "Means over transcripts, each of which counts alike however long; in brackets 95 % intervals "
+    "over items. Transcripts are compared with what was said, disfluencies included; rates may "
+    "pass 100 %."
+)
+
+
+def drop_empty_columns(table: Table) -> Table:
+    """Return a table without the columns that are empty in every row."""
+    used_columns = [
+        index
+        for index in range(len(table.head))
+        if any(row[index] not in _EMPTY_CELLS for row in table.rows)
+    ]
+    rows = tuple(tuple(row[index] for index in used_columns) for row in table.rows)
+    return replace(table, head=tuple(table.head[index] for index in used_columns), rows=rows)
+
+
+def _rate_cells(part: Columns) -> tuple[Cell, ...]:
+    words, entities, stoi = (
+        marks.estimate_part_average(part, name) for name in ("wer", "entity_wer", "stoi")
+    )
+    stoi_text = None if stoi.value is None else f"{stoi.value:.2f}"
+    if stoi_text and stoi.low is not None and stoi.high is not None:
+        stoi_text = f"{stoi_text} [{stoi.low:.2f},{number_format.NO_BREAK_SPACE}{stoi.high:.2f}]"
+    n = int(part.run.sum())
+    snr_db = marks.estimate_part_average(part, "snr_db").value
+    return (
+        n,
+        number_format.format_share(words),
+        number_format.format_share(entities),
+        stoi_text,
+        snr_db,
+    )
+
+
+def _rate_series(name: str, found: Sequence[Estimate]) -> Series:
+    def numbers(values: Iterator[float | None]) -> tuple[float, ...]:
+        return tuple(float("nan") if value is None else 100 * value for value in values)
+
+    return Series(
+        name=name, x=tuple(float(i) for i in range(len(found))),
+        y=numbers(e.value for e in found), low=numbers(e.low for e in found),
+        high=numbers(e.high for e in found),
+    )  # fmt: skip
+
+
+def voice_tables(columns: Columns) -> Iterator[Table]:
+    """Return error rates and accuracy by engine and condition, and by voice over all conditions."""
+    rows: list[tuple[Cell, ...]] = []
+    for engine, spoke in _rows_by_speaker(columns, ENGINE_PREFIX):
+        for condition in marks.present_conditions(spoke):
+            part = marks.condition_rows(spoke, condition)
+            accuracy = number_format.format_share(estimate_mean(part, "accuracy"))
+            rows.append(
+                (engine, marks.condition_label(condition, columns), *_rate_cells(part), accuracy)
+            )
+    rate_note = _SOUND_NOTE if np.isnan(columns.part("wer")).all() else _TRANSCRIPT_NOTE
+    note = f"{rate_note} An episode of several voices counts with each.{marks.marks_note(columns)}"
+    if rows:
+        head = ("engine", "condition", *_RATE_COLUMNS, "accuracy")
+        yield drop_empty_columns(
+            Table(title="Voice engines", head=head, rows=tuple(rows), note=note)
+        )
+    rows = []
+    for name, part in _rows_by_speaker(columns, VOICE_PREFIX):
+        engine, _, voice_name = name.partition(" ")
+        accuracy = number_format.format_share(estimate_mean(part, "accuracy"))
+        rows.append((engine, marks.mark_title(voice_name, part), *_rate_cells(part), accuracy))
+    if rows:
+        title, head = "Voices, over all conditions", ("engine", "voice", *_RATE_COLUMNS, "accuracy")
+        yield drop_empty_columns(Table(title=title, head=head, rows=tuple(rows), note=note))
+
+
+def _rows_by_speaker(columns: Columns, prefix: str) -> Iterator[tuple[str, Columns]]:
+    """Yield each voice or engine, with the answers to its speech."""
+    for part in sorted(name for name in columns.parts if name.startswith(prefix)):
+        yield part.removeprefix(prefix), columns.where(columns.part(part) > 0)

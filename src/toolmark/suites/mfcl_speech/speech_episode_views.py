@@ -1,0 +1,403 @@
+"""Views of one speech episode: what was said and heard, how it sounded, what was asked.
+
+Errors differ by shape, not by colour alone: a word that was heard differently is in a box, a word
+that was not heard is struck through, a word that nobody said is in a dashed box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+
+from toolmark.core import svg
+from toolmark.core.records import Audio, Drawing, Table, Task, Trajectory
+from toolmark.language import normalised_words
+from toolmark.perturb.hearing import transcript_errors
+from toolmark.statistics import number_format
+
+EpisodeView: TypeAlias = Table | Drawing | Audio
+SpeechTurn: TypeAlias = Mapping[str, Any]
+Row: TypeAlias = tuple[str | float | int | None, ...]
+
+WIDTH = 680
+MAX_WORDS = 600  # most words of one episode that are drawn
+_LETTER_WIDTH, _WORD_GAP, _LEFT_MARGIN, _LINE_PITCH = 7.9, 9.0, 62.0, 50.0
+_MAX_WORD_CHARS = 40  # longest word, in letters
+_UNITS = {"db": "dB", "s": "s", "ms": "ms", "hz": "Hz"}
+_SHARE_KEYS = ("share", "asked", "heard")
+_CSS = (
+    "text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:currentColor}"
+    ".k,.k text{font:11px system-ui,sans-serif;fill-opacity:.75}"
+    ".e{fill-opacity:.5}.v{font-weight:700}.u{text-decoration:underline}"
+    ".substitute,.insert{font-weight:600}"
+    ".delete{text-decoration:line-through}"
+    "text.substitute,text.delete,text.insert{fill:var(--bad,#b23c08);fill-opacity:1}"
+    "rect{fill:var(--bad,#b23c08);fill-opacity:.1;stroke:var(--bad,#b23c08)}"
+    "rect.insert,path{stroke-dasharray:3 2}path{stroke:var(--bad,#b23c08);fill:none}"
+)
+_LEGEND = {
+    "substitute": "heard otherwise",
+    "delete": "not heard",
+    "insert": "heard, not said",
+    "v": "of a value asked for",
+}
+_COLOURS = {"environment": 1, "talkers": 2, "network": 3, "device": 4}
+_BAR_LEFT, _BAR_RIGHT, _BAR_PITCH = 230.0, 590.0, 22.0
+
+
+class AlignedWord(NamedTuple):
+    """One place of the alignment; "" where nothing was said, or nothing heard."""
+
+    op: str
+    said: str
+    heard: str
+
+
+def episode_views(task: Task, trajectory: Trajectory) -> list[EpisodeView]:
+    """Return the user's recordings, the aligned transcripts, the acoustics, the dialogue.
+
+    The dialogue is the clarification dialogue with its rulings. A task without sound has only the
+    dialogue.
+    """
+    turns = speech_turns(task)
+    results: list[EpisodeView] = [
+        *_user_recordings(turns),
+        *_alignment_drawings(task, turns),
+        *_turn_table(task, turns),
+    ]
+    return [
+        *results,
+        *_timeline_drawing(turns),
+        *_effect_table(turns),
+        *_dialogue_table(trajectory),
+    ]
+
+
+def speech_turns(task: Task) -> list[SpeechTurn]:
+    """Return what is known of each turn's sound; nothing for a task that was asked in writing."""
+    reference = task.reference if isinstance(task.reference, dict) else {}
+    speech = reference.get("speech")
+    turns = speech.get("turns", ()) if isinstance(speech, dict) else ()
+    return [turn if isinstance(turn, dict) else {} for turn in turns]
+
+
+def _user_recordings(turns: Sequence[SpeechTurn]) -> Iterator[Audio]:
+    """Yield the recordings of the user, turn by turn."""
+    for turn in turns:
+        if isinstance(turn.get("audio"), dict):
+            yield msgspec.convert({"type": "audio", **turn["audio"]}, Audio)
+
+
+# --- said and heard ---------------------------------------------------------------------
+
+
+def _alignment_drawings(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Drawing]:
+    recognisers = dict.fromkeys(
+        recogniser for turn in turns for recogniser in _transcripts_of(turn)
+    )
+    for recogniser in recognisers:
+        heard_turns = [
+            (i, turn, _transcripts_of(turn)[recogniser])
+            for i, turn in enumerate(turns)
+            if recogniser in _transcripts_of(turn)
+        ]
+        try:
+            lines = [
+                (i, list(_aligned_words(turn, text)), _whitelist_words(task, i))
+                for i, turn, text in heard_turns
+            ]
+        except ImportError:  # a report can be made where the recognisers' packages are missing
+            return
+        simulated = recogniser.startswith("simulated") or any(
+            turn.get("simulated") for turn in turns
+        )
+        notes = ["Words as compared: without case, punctuation and fillers, numbers as said."]
+        notes += ["The recogniser is simulated."] if simulated else []
+        if sum(len(line) for _, line, _ in lines) > MAX_WORDS:
+            notes.append(f"The first {MAX_WORDS} words of each turn.")
+        drawing = draw_alignment(
+            [(i, line[:MAX_WORDS], value_words) for i, line, value_words in lines],
+            several=len(turns) > 1,
+        )
+        title = (
+            f"What was said, what was heard{f' by {recogniser}' if len(recognisers) > 1 else ''}"
+        )
+        yield Drawing(title=title, svg=drawing, note=" ".join(notes))
+
+
+def _transcripts_of(turn: SpeechTurn) -> dict[str, str]:
+    """Return the transcripts of a turn by recogniser: the one asked, else those stored with it."""
+    if turn.get("transcript") is not None:
+        return {str(turn.get("recogniser") or ""): str(turn["transcript"])}
+    stored = turn.get("transcripts")
+    return (
+        {recogniser: str(transcript.get("text", "")) for recogniser, transcript in stored.items()}
+        if stored
+        else {}
+    )
+
+
+def _aligned_words(turn: SpeechTurn, text: str) -> Iterator[AlignedWord]:
+    for piece in transcript_errors.align_texts(str(turn.get("said", "")), text):
+        for said, heard in zip_longest(piece.reference, piece.heard, fillvalue=""):
+            yield AlignedWord(piece.op, said, heard)
+
+
+def _turn_whitelist(task: Task, turn: int) -> Mapping[str, Any]:
+    """Return what the user may reveal in a turn; lists are by turn, or one for all."""
+    stored = task.reference.get("whitelist", {}) if isinstance(task.reference, dict) else {}
+    if isinstance(stored, list):
+        stored = stored[turn] if turn < len(stored) else {}
+    return stored if isinstance(stored, dict) else {}
+
+
+def _whitelist_words(task: Task, turn: int) -> frozenset[str]:
+    texts = map(str, _turn_whitelist(task, turn).values())
+    return frozenset(word for text in texts for word in normalised_words.normalise_words(text))
+
+
+def draw_alignment(
+    lines: Sequence[tuple[int, Sequence[AlignedWord], frozenset[str]]], *, several: bool
+) -> svg.Markup:
+    """Draw aligned words in two rows, what was said above what was heard, wrapped to the width.
+
+    A line is the number of the turn, its words, and those of them that belong to requested values.
+    """
+    body = list(_draw_legend(any(values for _, _, values in lines)))
+    y = 56.0
+    n_wrong = 0
+    for number, line, values in lines:
+        x = _LEFT_MARGIN
+        body += _draw_margin(f"turn {number + 1}" if several else "", y)
+        for word in line:
+            wide = min(max(len(word.said), len(word.heard), 1), _MAX_WORD_CHARS) * _LETTER_WIDTH
+            if x > _LEFT_MARGIN and x + wide > WIDTH:
+                x, y = _LEFT_MARGIN, y + _LINE_PITCH
+                body += _draw_margin("", y)
+            body += _draw_word(word, x, y, wide, values)
+            n_wrong += word.op != "equal"
+            x += wide + _WORD_GAP
+        y += _LINE_PITCH + 8
+    label = f"What was said above what was heard; words wrong: {n_wrong}"
+    return svg.svg_element(WIDTH, y - 18, *body, label=label, css=_CSS)
+
+
+def _draw_margin(name: str, y: float) -> Iterator[svg.Markup]:
+    if name:
+        yield svg.element("text", name, x=0, y=y - 14, class_="k")
+    yield svg.element("text", "said", x=0, y=y, class_="k")
+    yield svg.element("text", "heard", x=0, y=y + 19, class_="k")
+
+
+def _draw_word(
+    word: AlignedWord, x: float, y: float, wide: float, values: frozenset[str]
+) -> Iterator[svg.Markup]:
+    wrong = word.op != "equal"
+    value = " v" if word.said in values else ""
+    if word.op in ("substitute", "insert"):
+        yield svg.element("rect", x=x - 3, y=y + 6, width=wide + 6, height=18, rx=3, class_=word.op)
+    if word.said:
+        kind = "delete" if word.op == "delete" else "u" if wrong else ""
+        yield svg.element(
+            "text", _cut_word(word.said), x=x, y=y, class_=f"{kind}{value}".strip() or None
+        )
+    if word.heard:
+        yield svg.element(
+            "text", _cut_word(word.heard), x=x, y=y + 19, class_=word.op if wrong else "e"
+        )
+    if word.op == "delete":
+        yield svg.element("path", d=f"M{x:.1f} {y + 15:.1f}h{wide:.1f}")
+
+
+def _draw_legend(values: bool) -> Iterator[svg.Markup]:
+    x = _LEFT_MARGIN
+    wide = len("word") * _LETTER_WIDTH
+    for kind, text in _LEGEND.items():
+        if kind == "v" and not values:
+            return
+        if kind in ("substitute", "insert"):
+            yield svg.element("rect", x=x - 3, y=3, width=wide + 6, height=18, rx=3, class_=kind)
+        yield svg.element("text", "word", x=x, y=16, class_=kind)
+        yield svg.element("text", text, x=x + wide + 8, y=16, class_="k")
+        x += wide + 8 + len(text) * 5.6 + 22
+
+
+def _cut_word(word: str) -> str:
+    return word if len(word) <= _MAX_WORD_CHARS else f"{word[: _MAX_WORD_CHARS - 1]}…"
+
+
+def _turn_table(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Table]:
+    """Return what happened to each turn from the written text to the transcript."""
+    written = task.reference.get("written", ()) if turns else ()
+    rows: list[Row] = []
+    for i, turn in enumerate(turns):
+        if not turn:  # the user says nothing there
+            continue
+        name = f"{i + 1}" if len(turns) > 1 else ""
+        text = written[i] if i < len(written) else ""
+        rows += [
+            (name, stage, description)
+            for stage, description in _turn_facts(text, turn)
+            if description
+        ]
+        tellable = "; ".join(
+            f"{topic}: {value}" for topic, value in _turn_whitelist(task, i).items()
+        )
+        rows += [(name, "told when asked", tellable)] if tellable else []
+    if rows:
+        yield Table(title="From the written to the heard", head=("turn", "", "as recorded"),
+                    rows=tuple(rows))  # fmt: skip
+
+
+def _turn_facts(written: str, turn: SpeechTurn) -> Iterator[tuple[str, str]]:
+    yield "written", written
+    yield "spoken", str(turn.get("spoken", ""))
+    if turn.get("said") != turn.get("spoken"):
+        yield "said", str(turn.get("said", ""))
+    yield "changed", "; ".join(map(_format_change, turn.get("changes") or ()))
+    yield "voice", _format_voice(turn.get("voice") or {})
+    yield "heard", str(turn.get("transcript") or "")
+    mark = " (simulated)" if turn.get("simulated") else ""
+    yield "recogniser", f"{turn['recogniser']}{mark}" if turn.get("recogniser") else ""
+    for key, name in (("wer", "word error rate"), ("entity_wer", "entity error rate")):
+        yield name, _format_number(turn.get(key), number_format.format_percent)
+    yield "signal to noise", _format_number(turn.get("snr_db"), lambda x: f"{x:.1f} dB")
+    yield "STOI", _format_number(turn.get("stoi"), lambda x: f"{x:.2f}")
+    yield "not intelligible", str(turn.get("gate") or "")
+    yield "failed", str(turn.get("failed") or "")
+
+
+def _format_change(change: Sequence[Any] | Mapping[str, Any]) -> str:
+    values = change.values() if isinstance(change, Mapping) else change
+    feature, index, before, after = (*values, *("",) * 4)[:4]
+    before, after = (_cut_word(str(text)) or "(nothing)" for text in (before, after))
+    return f"{feature} at word {index}: {before} → {after}"
+
+
+def _format_voice(voice: Mapping[str, Any]) -> str:
+    labels = [str(voice[key]) for key in ("engine", "name", "accent", "sex") if voice.get(key)]
+    settings = [f"{key} {voice[key]:.2f}" for key in ("rate", "pitch")
+             if isinstance(voice.get(key), int | float)]  # fmt: skip
+    return ", ".join([*labels, *settings])
+
+
+def _format_number(value: Any, format_value: Any) -> str:
+    return str(format_value(value)) if isinstance(value, int | float) else ""
+
+
+# --- acoustics --------------------------------------------------------------------------
+
+
+def _timeline_effects(turns: Sequence[SpeechTurn]) -> list[tuple[int, Mapping[str, Any]]]:
+    return [(i, effect) for i, turn in enumerate(turns) for effect in turn.get("timeline") or ()]
+
+
+def _timeline_drawing(turns: Sequence[SpeechTurn]) -> Iterator[Drawing]:
+    found = _timeline_effects(turns)
+    if not found:
+        return
+    length = max(max(float(effect["end_s"]) for _, effect in found), 0.1)
+    body = list(_draw_ticks(length, _BAR_PITCH * len(found)))
+    for row, (i, effect) in enumerate(found):
+        body += _draw_bar(effect, row, length, f"{i + 1}. " if len(turns) > 1 else "")
+    css = (
+        "text{font:12px system-ui,sans-serif;fill:currentColor}"
+        ".k{fill-opacity:.7}line{stroke:currentColor;stroke-opacity:.15}"
+    )
+    height = 8 + _BAR_PITCH * len(found) + 24
+    label = f"{len(found)} effects over {length:.1f} s"
+    drawing = svg.svg_element(WIDTH, height, *body, label=label, css=css)
+    note = "Dots are the severity, of four. Times are those of the clip as it is heard, in seconds."
+    yield Drawing(title="What was done to the sound", svg=drawing, note=note)
+
+
+def _draw_ticks(length: float, height: float) -> Iterator[svg.Markup]:
+    step = next(s for s in (0.1, 0.5, 1, 2, 5, 10, 30, 60, 600) if length / s <= 8 or s == 600)
+    for i in range(int(length / step + 1e-9) + 1):
+        x = _time_to_x(i * step, length)
+        yield svg.element("line", x1=x, x2=x, y1=4, y2=height + 8)
+        text = f"{i * step:g}" + (" s" if i == 0 else "")
+        yield svg.element("text", text, x=x, y=height + 22, text_anchor="middle", class_="k")
+
+
+def _draw_bar(
+    effect: Mapping[str, Any], row: int, length: float, lead: str
+) -> Iterator[svg.Markup]:
+    module, name = str(effect.get("module", "")), str(effect.get("name", ""))
+    start, end = float(effect["start_s"]), float(effect["end_s"])
+    y = 8 + _BAR_PITCH * row
+    x = _time_to_x(start, length)
+    wide = max(_time_to_x(end, length) - x, 3.0)
+    label = f"{lead}{module}: {name.replace('_', ' ')}"
+    tip = svg.element("title", f"{label}, {start:.2f} to {end:.2f} s; {_format_detail(effect)}")
+    yield svg.element("text", label if len(label) < 36 else f"{label[:34]}…", x=0, y=y + 13)
+    yield svg.element("rect", tip, x=x, y=y + 3, width=wide, height=13, rx=2,
+                  style=f"fill:var(--s{_COLOURS.get(module, 7)},#6f7780)")  # fmt: skip
+    severity = min(max(int(effect.get("severity", 0)), 0), 4)
+    pips = "●" * severity + "○" * (4 - severity)
+    yield svg.element("text", pips, x=WIDTH - 4, y=y + 13, text_anchor="end")
+
+
+def _time_to_x(seconds: float, length: float) -> float:
+    share = min(max(seconds / length, 0.0), 1.0)
+    return _BAR_LEFT + share * (_BAR_RIGHT - _BAR_LEFT)
+
+
+def _effect_table(turns: Sequence[SpeechTurn]) -> Iterator[Table]:
+    found = _timeline_effects(turns)
+    rows = tuple(
+        (str(i + 1) if len(turns) > 1 else "", str(effect.get("module", "")),
+         str(effect.get("name", "")).replace("_", " "), f"{float(effect['start_s']):.2f}",
+         f"{float(effect['end_s']):.2f}", int(effect.get("severity", 0)), _format_detail(effect))
+        for i, effect in found
+    )  # fmt: skip
+    if rows:
+        head = ("turn", "module", "effect", "from s", "to s", "severity", "detail")
+        yield Table(title="Effects one by one", head=head, rows=rows, fold=True)
+
+
+def _format_detail(effect: Mapping[str, Any]) -> str:
+    return ", ".join(_format_measure(*each) for each in (effect.get("detail") or {}).items())
+
+
+def _format_measure(key: str, value: Any) -> str:
+    """Return a detail with its unit, which ends its name: snr_db is "SNR 14.4 dB"."""
+    name, _, unit = key.rpartition("_")
+    if not isinstance(value, int | float):
+        return f"{key.replace('_', ' ')}: {value}"
+    if name and unit in _UNITS:
+        return f"{name.replace('_', ' ').replace('snr', 'SNR')} {value:.3g} {_UNITS[unit]}"
+    number = number_format.format_percent(value) if key in _SHARE_KEYS else f"{value:.4g}"
+    return f"{key.replace('_', ' ')} {number}"
+
+
+# --- the dialogue -----------------------------------------------------------------------
+
+
+def _dialogue_table(trajectory: Trajectory) -> Iterator[Table]:
+    """Return the model's questions and the user's rulings and answers."""
+    rows: list[Row] = []
+    for number, step in enumerate(trajectory.steps, 1):
+        ruling = step.ruling
+        if ruling is not None:
+            outcome = "answered" if ruling.allowed else "refused"
+            cells = (ruling.reply, ", ".join(ruling.topics), ruling.reason, ruling.judge)
+            rows.append((number, step.reply.text, outcome, *cells))
+    if rows:
+        yield Table(
+            title="Clarification dialogue",
+            head=(
+                "step",
+                "the model said",
+                "ruling",
+                "the user answered",
+                "topics",
+                "why",
+                "judge",
+            ),
+            rows=tuple(rows),
+            note="Questions never score by themselves; one that is refused ends the turn.",
+        )

@@ -1,0 +1,139 @@
+"""Scoring speech episodes: BFCL's own graders, then the failure mode of what went wrong (A6, A7).
+
+Clarification turns never score by themselves: replies that the simulated user answered are removed
+from a single-turn episode before it is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
+
+from toolmark.core.records import Label, Task, Trajectory, Verdict
+from toolmark.official_bfcl import bfcl_scoring as bfcl
+from toolmark.runs.suite import ScoreFunction
+from toolmark.suites.mfcl_speech import call_differences, recognition_tables, speech_failure_modes
+from toolmark.suites.mfcl_speech.recognition_tables import ANSWERED_PART, ASKED_PART
+from toolmark.suites.mfcl_speech.speech_items import TEXT, is_multi_turn, original_task
+
+if TYPE_CHECKING:
+    from toolmark.runs.run_store import Run
+
+GRADING_RULES = bfcl.GRADING_RULES
+TextErrorsByEpisode = Mapping[tuple[str, int, str], "TextErrors"]
+_AVERAGED_PARTS = ("wer", "entity_wer", "stoi", "snr_db")
+
+
+class TextErrors(NamedTuple):
+    """What is wrong with an answer to the written text: kinds of error, and where they are."""
+
+    errors: frozenset[str]
+    places: frozenset[call_differences.DifferencePlace]
+
+
+_NO_ERRORS = TextErrors(frozenset(), frozenset())
+
+
+def score_episode(
+    task: Task, trajectory: Trajectory, text_errors_by_episode: TextErrorsByEpisode | None = None
+) -> dict[str, Verdict]:
+    """Judge one episode.
+
+    `text_errors_by_episode` has the errors made on the paired written text.
+    """
+    verdicts = bfcl.score_episode(original_task(task), without_clarifications(task, trajectory))
+    parts = _speech_parts(task, trajectory)
+    found: dict[str, Verdict] = {}
+    for rule, verdict in verdicts.items():
+        labels = verdict.labels
+        if verdict.outcome == "incorrect":
+            text_errors = (text_errors_by_episode or {}).get(
+                (task.item, trajectory.repeat, rule), _NO_ERRORS
+            )
+            labels = _failure_labels(task, trajectory, verdict, text_errors)
+        found[rule] = replace(verdict, parts={**verdict.parts, **parts}, labels=labels)
+    return found
+
+
+def without_clarifications(task: Task, trajectory: Trajectory) -> Trajectory:
+    """Return the episode without the replies that were questions the user answered."""
+    scored_steps = [step for step in trajectory.steps if not (step.ruling and step.ruling.allowed)]
+    if is_multi_turn(task) or len(scored_steps) == len(trajectory.steps) or not scored_steps:
+        return trajectory
+    return replace(trajectory, steps=tuple(scored_steps))
+
+
+def _failure_labels(
+    task: Task, trajectory: Trajectory, verdict: Verdict, text_errors: TextErrors
+) -> tuple[Label, ...]:
+    """Return the labels with the failure mode first; the graders' own labels follow."""
+    grader_labels = tuple(replace(label, primary=False) for label in verdict.labels)
+    first = next((label for label in verdict.labels if label.primary), None)
+    if task.axes["condition"] == TEXT or first is None:
+        return verdict.labels
+    scored = without_clarifications(task, trajectory)
+    places = call_differences.difference_places(task, scored)
+    if places <= text_errors.places if places else error_signature(first) in text_errors.errors:
+        evidence = f"the same error on the written text: {first.evidence}"
+        return Label(
+            cause=first.cause,
+            native=speech_failure_modes.SAME_ON_TEXT,
+            evidence=evidence,
+            primary=True,
+        ), *grader_labels
+    found = speech_failure_modes.find_failure_modes(task, trajectory, text_errors.places)
+    if not found:
+        return replace(first, native=speech_failure_modes.UNEXPLAINED), *grader_labels
+    primary, *others = found
+    return replace(primary, primary=True), *others, *grader_labels
+
+
+def find_text_errors(task: Task, trajectory: Trajectory, verdict: Verdict) -> TextErrors:
+    """Return what is wrong with an answer to the written text; nothing where it is right."""
+    if verdict.outcome != "incorrect":
+        return _NO_ERRORS
+    errors = frozenset(error_signature(label) for label in verdict.labels)
+    return TextErrors(
+        errors, call_differences.difference_places(task, without_clarifications(task, trajectory))
+    )
+
+
+def error_signature(label: Label) -> str:
+    """Return the kind of an error: its cause and the official error type."""
+    return f"{label.cause} {label.native}"
+
+
+def _speech_parts(task: Task, trajectory: Trajectory) -> dict[str, float]:
+    turns: list[Mapping[str, Any]] = task.reference.get("speech", {}).get("turns", [])
+    parts = {
+        name: fmean(values)
+        for name in _AVERAGED_PARTS
+        if (values := [turn[name] for turn in turns if turn.get(name) is not None])
+    }
+    rulings = [(step, step.ruling) for step in trajectory.steps if step.ruling]
+    n_allowed = sum(ruling.allowed for _, ruling in rulings)
+    n_asked = sum(
+        ruling.allowed or speech_failure_modes.asks_for_something(step, ruling)
+        for step, ruling in rulings
+    )
+    for voice in [turn["voice"] for turn in turns if turn.get("voice")]:
+        voice_name = voice["name"].partition("+")[0]  # en-us+f3 is en-us with another speaker
+        parts[f"{recognition_tables.ENGINE_PREFIX}{voice['engine']}"] = 1.0
+        parts[f"{recognition_tables.VOICE_PREFIX}{voice['engine']} {voice_name}"] = 1.0
+    return parts | {ASKED_PART: float(n_asked), ANSWERED_PART: float(n_allowed)}
+
+
+def make_scoring(run: Run) -> ScoreFunction:
+    """Return the scoring that knows which errors the same model makes on the written text."""
+    text_errors_by_episode: dict[tuple[str, int, str], TextErrors] = {}
+    for trajectory in run.trajectories():
+        task = run.task(trajectory.task)
+        if task.axes["condition"] == TEXT:
+            for rule, verdict in score_episode(task, trajectory).items():
+                found = find_text_errors(task, trajectory, verdict)
+                text_errors_by_episode[task.item, trajectory.repeat, rule] = found
+    return partial(score_episode, text_errors_by_episode=text_errors_by_episode)

@@ -1,0 +1,184 @@
+"""What the two speech suites share: scorer, tasks, environment factory, controls and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from toolmark.core import lazy_collections, secrets
+from toolmark.core.errors import UsageError
+from toolmark.core.records import Model, Task
+from toolmark.formats.native_format import NATIVE_FORMAT
+from toolmark.formats.prompt_format import PromptFormat
+from toolmark.official_bfcl import bfcl_controls
+from toolmark.perturb.speech.engines import engine_registry
+from toolmark.runs.suite import Scorer, Suite
+from toolmark.suites.mfcl_speech import (
+    condition_labels,
+    published_speech_figures,
+    speech_dataset,
+    speech_items,
+    speech_scoring,
+    speech_tables,
+    speech_task_maker,
+)
+from toolmark.suites.mfcl_speech.speech_environments import SpeechEnvironmentOpener
+from toolmark.suites.mfcl_speech.speech_pipeline import SpeechPipeline, make_recipe
+
+SCORER = Scorer(
+    readings=speech_scoring.GRADING_RULES,
+    score=speech_scoring.score_episode,
+    metrics=speech_tables.speech_metrics,
+    tables=published_speech_figures.tables_with_published,
+    across="mfcl-speech",
+    views=speech_tables.episode_view,
+    gather=speech_scoring.make_scoring,
+    axes={
+        "condition": condition_labels.condition_label,
+        "recogniser": lambda ear, _: condition_labels.recogniser_label(ear),
+    },
+)
+_MAX_NAMED_ENTRIES = 8
+
+
+def build_suite(
+    name: str,
+    parameters: Mapping[str, Any],
+    *,
+    prompt: str,
+    form: speech_task_maker.RequestForm,
+    recognisers: Sequence[str],
+) -> Suite:
+    """Return a speech suite, asked by sound or by what recognisers wrote down of it.
+
+    Raises UsageError for invalid input: unknown categories, no conditions, no recognisers.
+    """
+    speech_recipe = make_recipe(parameters)
+    chosen = speech_items.select_categories(parameters["category"])
+    conditions = tuple(dict.fromkeys(parameters["conditions"]))
+    if not conditions:
+        raise UsageError("no condition given; for example conditions=text,clean,noisy")
+    asked_recognisers, extra_recognisers = _split_recognisers(form, recognisers)
+    pipeline = SpeechPipeline(speech_recipe)
+    has_sound = conditions != (speech_items.TEXT,)
+    noises = {"noises": pipeline.recordings.digest} if speech_recipe.noises else {}
+
+    @cache  # an exported set asks its own tasks: BFCL's are not needed then
+    def read_entries() -> tuple[list[Task], dict[str, str], dict[str, str]]:
+        return speech_items.read_entries(chosen, parameters["items"], speech_recipe.seed)
+
+    dropped = lazy_collections.LazyMapping(lambda: read_entries()[1])
+    maker = speech_task_maker.SpeechTaskMaker(
+        recipe=speech_recipe,
+        form=form,
+        home=str(pipeline.home),
+        prompt=prompt,
+        ears=extra_recognisers,
+    )
+    environments = SpeechEnvironmentOpener(
+        parameters["judge"],
+        pipeline.media,
+        speech_recipe if form == "sound" and has_sound else None,
+    )
+    return Suite(
+        name=name,
+        tasks=speech_items.ConditionTasks(
+            lazy_collections.LazySequence(lambda: read_entries()[0]),
+            name,
+            conditions,
+            asked_recognisers,
+        ),
+        scorer=SCORER,
+        site=environments,
+        missing=environments.missing_requirements,
+        dialects={"native": NATIVE_FORMAT, "prompt": PromptFormat()},
+        knobs=parameters,
+        seed=speech_recipe.seed,
+        instruments={"oracle": make_oracle, "faulty": make_faulty},
+        hashes=lazy_collections.LazyMapping(lambda: read_entries()[2] | noises),
+        media=pipeline.media,
+        notes=lazy_collections.LazySequence(lambda: _suite_notes(dropped, pipeline)),
+        make=maker,
+        draft=maker.add_system_prompt,
+        effort=speech_task_maker.effort_note,
+        hears=form == "sound" and has_sound,
+        refers=speech_dataset.task_sounds,
+        publisher=speech_dataset.make_publisher(dropped, pipeline),
+        broken=speech_task_maker.failure_reason,
+        asking=("judge", "missing"),
+        standing=(),
+        reopen=lambda set_parameters, _: _reopen_environments(
+            environments, set_parameters, parameters
+        ),
+    )
+
+
+def _reopen_environments(
+    environments: SpeechEnvironmentOpener,
+    set_parameters: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+) -> SpeechEnvironmentOpener:
+    """Return the environment factory for tasks made with these parameters: answers sound like them.
+
+    A set may come from a third party: it chooses no folder, and no engine that sends data
+    elsewhere. Raises UsageError where that would be needed.
+    """
+    if environments.recipe is None:
+        return environments
+    foreign_engines = [
+        name
+        for name in set_parameters["engines"]
+        if name not in (*engine_registry.DEFAULT_ENGINES, *parameters["engines"])
+    ]
+    if foreign_engines and parameters["judge"] != "off":
+        raise UsageError(
+            f"the set's requests were spoken by {', '.join(foreign_engines)}: say -T engines="
+            f"{','.join(set_parameters['engines'])} to have answers spoken so, or judge=off"
+        )
+    overrides = {name: parameters[name] for name in ("rewriter", "noises", "judge", "missing")}
+    return replace(
+        environments, recipe=make_recipe({**set_parameters, **overrides, "rewrite": True})
+    )
+
+
+def _split_recognisers(
+    form: speech_task_maker.RequestForm, names: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the recognisers by which models are asked, and those that only write a record."""
+    unique = tuple(dict.fromkeys(names))
+    for recogniser in unique:  # tasks are stored with the names
+        secrets.check_no_key("recognisers", recogniser)
+    if form == "sound":
+        return (), unique
+    if not unique:
+        raise UsageError("no recogniser given; for example recognisers=simulated:a")
+    return unique, ()
+
+
+def _suite_notes(dropped: Mapping[str, str], pipeline: SpeechPipeline) -> tuple[str, ...]:
+    return (*([_dropped_note(dropped)] if dropped else []), *pipeline.notes())
+
+
+def _dropped_note(dropped: Mapping[str, str]) -> str:
+    listed = ", ".join(
+        f"{id} ({reason})" for id, reason in list(dropped.items())[:_MAX_NAMED_ENTRIES]
+    )
+    more = (
+        f" and {len(dropped) - _MAX_NAMED_ENTRIES} more"
+        if len(dropped) > _MAX_NAMED_ENTRIES
+        else ""
+    )
+    n = "1 entry" if len(dropped) == 1 else f"{len(dropped)} entries"
+    return f"left out, as nobody can say it: {n}: {listed}{more}"
+
+
+def make_oracle(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
+    """Return the model that makes the expected calls, found in the truth."""
+    return bfcl_controls.make_oracle(speech_items.original_task(task), repeat, options)
+
+
+def make_faulty(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
+    """Return the model that is right except for one class of fault, in a share of the tasks."""
+    return bfcl_controls.make_faulty(speech_items.original_task(task), repeat, options)

@@ -1,0 +1,214 @@
+"""Tables of a speech run: Table 1 of the paper, costs of conditions, failures, recognition.
+
+An item is asked in several conditions and by several recognisers; its answers are correlated, so
+every interval counts items, and conditions are compared item by item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from msgspec.structs import replace
+
+from toolmark.core.records import Audio, Chart, Drawing, Table, Task, Trajectory
+from toolmark.statistics import number_format
+from toolmark.statistics.metric_formulas import (
+    AverageOfPart,
+    FilteredFormula,
+    Mean,
+    Metric,
+    RowFilter,
+)
+from toolmark.statistics.score_columns import Columns, merge_equal_rules
+from toolmark.statistics.weighted_means import Group, group_categories
+from toolmark.suites.mfcl_speech import condition_costs, recognition_tables, speech_episode_views
+from toolmark.suites.mfcl_speech import condition_labels as marks
+from toolmark.suites.mfcl_speech.category_columns import (
+    COLUMN_LABELS,
+    GROUPS,
+    OVERALL,
+    column_filter,
+    column_mean,
+    column_rows,
+    find_whole_group,
+    group_formula,
+    is_complete,
+    measure_group,
+)
+
+Cell: TypeAlias = str | float | int | None
+
+_TABLE_NOTE = (
+    "In per cent, with the half-width of the 95 % interval where its ends lie within a point of "
+    "that, else with its ends; n counts answers, intervals count "
+    "items. Overall is the mean of expert, community (weighted by items), multi-turn and "
+    "hallucination (relevance and irrelevance); where a column is missing there is none. The paper "
+    "does not define its own."
+)
+_format_wide = number_format.format_plus_minus
+
+
+def speech_metrics(columns: Columns) -> Sequence[Metric]:
+    """Return the score of the leading condition, of the others, then its parts and error rates.
+
+    Conditions are never pooled: the headline is of noisy sound, else of clean, else of the first
+    other one, of the written text only where nothing else was asked. Each has Table 1's overall;
+    where categories are missing, the group that was asked, or the mean over all answers.
+    """
+    first, *others = marks.ranked_conditions(columns) or [""]
+    group = find_whole_group(columns)
+    found = [_score_metric(group, condition, columns) for condition in (first, *others)]
+    found += _part_metrics(first, group, columns)
+    for part, label in (("wer", "word error rate"), ("entity_wer", "entity error rate")):
+        if not np.isnan(columns.part(part)).all():
+            rate = AverageOfPart(part=part, share=True)
+            found.append(Metric(part, rate, marks.mark_title(label, columns), "transcripts"))
+    return found
+
+
+def _score_metric(group: Group | None, condition: str, columns: Columns) -> Metric:
+    group_name = group.name if group else "accuracy"
+    label = ", ".join(
+        filter(None, (group_name.replace("_", "-"), marks.condition_label(condition, columns)))
+    )
+    name = f"{group_name}/{condition}".rstrip("/")
+    return Metric(
+        name,
+        group_formula(group) if group else Mean(),
+        label,
+        "answers",
+        (_condition_filter(condition),),
+    )
+
+
+def _condition_filter(condition: str) -> RowFilter:
+    return RowFilter(column="axes.condition", values=(condition,))
+
+
+def _part_metrics(condition: str, whole_group: Group | None, columns: Columns) -> Iterator[Metric]:
+    """Yield the groups and columns of the leading condition that add to its score."""
+    mark = marks.condition_label(condition, columns)
+    for group in GROUPS:
+        if (
+            group is not whole_group
+            and is_complete(group, columns)
+            and len(group_categories(group)) > 1
+        ):
+            label, name = f"{group.name.replace('_', '-')}, {mark}", f"{group.name}/{condition}"
+            yield Metric(
+                name,
+                FilteredFormula(rows=(_condition_filter(condition),), formula=group_formula(group)),
+                label,
+                "answers",
+            )
+    names = [name for name in COLUMN_LABELS if len(column_rows(columns, name))]
+    for name in names if len(names) > 1 else ():
+        share = FilteredFormula(
+            rows=(_condition_filter(condition), column_filter(name)), formula=Mean()
+        )
+        yield Metric(name, share, f"{COLUMN_LABELS[name]}, {mark}", "answers")
+
+
+# --- one run ----------------------------------------------------------------------------
+
+
+def episode_view(task: Task, trajectory: Trajectory) -> Sequence[Table | Drawing | Audio]:
+    """Return the views of one episode."""
+    return speech_episode_views.episode_views(task, trajectory)
+
+
+def run_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
+    """Return Table 1 of each grading rule; then costs of conditions, failures and recognition.
+
+    Rules that judge every answer alike are shown together; those after the first have Table 1 only.
+    """
+    results: list[Table | Chart] = []
+    for index, (rule, columns) in enumerate(merge_equal_rules(columns_by_rule).items()):
+        if columns.run.any():
+            results.append(main_table(rule, columns))
+            if index == 0:
+                results += [*condition_costs.comparison_tables(rule, columns)]
+                results += condition_costs.condition_cost_tables(rule, columns)
+    first = next(iter(columns_by_rule.values()))
+    table_makers = (
+        recognition_tables.failure_tables,
+        recognition_tables.question_tables,
+        recognition_tables.recognition_tables_and_charts,
+        recognition_tables.voice_tables,
+    )
+    return (
+        [*results, *(each for make_tables in table_makers for each in make_tables(first))]
+        if results
+        else ()
+    )
+
+
+def main_table(rule: str, columns: Columns) -> Table:
+    """Return Table 1, transposed: a row per column of the paper's, a column per condition."""
+    by_condition = condition_table(rule, columns)
+    names = [f"{name} ({mark})" if mark else name for name, mark, *_ in by_condition.rows]
+    transposed = zip(by_condition.head[2:], *(row[2:] for row in by_condition.rows), strict=True)
+    rows = tuple(row for row in transposed if any(cell is not None for cell in row[1:]))
+    return replace(by_condition, head=("", *names), rows=rows)
+
+
+def condition_table(rule: str, columns: Columns) -> Table:
+    """Return Table 1: a row per condition, every column with its interval."""
+    used_columns = [name for name in COLUMN_LABELS if len(column_rows(columns, name))]
+    rows: list[tuple[Cell, ...]] = []
+    for condition in marks.present_conditions(columns):
+        answers = marks.condition_rows(columns, condition)
+        cells = [
+            _format_wide(measure_group(OVERALL, answers)),
+            *(_format_wide(column_mean(answers, name)) for name in used_columns),
+        ]
+        mark = marks.condition_marks(condition, columns)
+        rows.append((condition, mark, int(answers.run.sum()), *cells))
+    return Table(
+        title=table_title(rule),
+        head=(
+            "condition",
+            "recognisers",
+            "n",
+            "overall",
+            *(COLUMN_LABELS[name] for name in used_columns),
+        ),
+        rows=tuple(rows),
+        note=_TABLE_NOTE + marks.marks_note(columns),
+    )
+
+
+def table_title(rule: str) -> str:
+    """Return the title of Table 1 under a grading rule."""
+    return f"Accuracy by condition and category ({rule})"
+
+
+# --- several runs -----------------------------------------------------------------------
+
+
+def tables_across_runs(
+    columns_by_rule: Mapping[str, Mapping[str, Columns]],
+) -> Sequence[Table | Chart]:
+    """Return Table 1 of each grading rule over several runs: a row per run and condition."""
+    results: list[Table | Chart] = []
+    for rule, runs in columns_by_rule.items():
+        with_results = {name: columns for name, columns in runs.items() if columns.run.any()}
+        if len(with_results) < 2:
+            continue
+        own_tables = {
+            name: condition_table(rule, columns) for name, columns in with_results.items()
+        }
+        head = tuple(
+            dict.fromkeys(column for table in own_tables.values() for column in table.head)
+        )
+        rows = [
+            (name, *(dict(zip(table.head, row, strict=True)).get(column) for column in head))
+            for name, table in own_tables.items()
+            for row in table.rows
+        ]
+        notes = dict.fromkeys(table.note for table in own_tables.values())
+        results.append(Table(title=table_title(rule), head=("run", *head), rows=tuple(rows),
+                          note=max(notes, key=len)))  # fmt: skip
+    return results

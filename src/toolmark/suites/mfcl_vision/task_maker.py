@@ -1,0 +1,264 @@
+"""Tasks from items: every picture is made once, on all cores, in order.
+
+`TaskMaker.make_item_tasks` maps the pending tasks of one item to tasks that are ready to be asked.
+It depends on nothing else, so code that distributes tasks elsewhere can call it unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from toolmark.core import worker_processes
+from toolmark.core.errors import DataError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Image, Limits, Record, Task, Tool
+from toolmark.perturb.image import box_geometry, picture_file
+from toolmark.suites.mfcl_vision import item_generator, picture_variants, prompts
+from toolmark.suites.mfcl_vision.generation_parameters import QUESTION_PARTS, GenerationParameters
+from toolmark.suites.mfcl_vision.item_folder import FolderItem
+from toolmark.suites.mfcl_vision.item_records import (
+    BASE_VARIATION,
+    ItemTruth,
+    QuestionParts,
+    SignMark,
+)
+from toolmark.suites.mfcl_vision.web_environment import FAILURE_SETTING
+
+SUITE_NAME = "mfcl-vision"
+LIMITS = Limits(steps=20)
+NOTE_SETTING = "note"
+"""Key in a picture's settings: a note about the picture."""
+# Characters of a file name in messages.
+_MAX_NAME_CHARS = 200
+
+
+class ItemHeader(NamedTuple):
+    """What is known of an item before it is made."""
+
+    id: str
+    domain: str
+    kind: str
+
+
+class RenderedPicture(NamedTuple):
+    """An item's picture as shown, with its reference."""
+
+    data: bytes
+    mime: str
+    truth: ItemTruth
+
+
+class MadeItem(NamedTuple):
+    """An item: its picture by variation, and the factors that are known only once it is made.
+
+    `show` raises DataError for a variation that cannot be made.
+    """
+
+    show: Callable[[str], RenderedPicture]
+    axes: Mapping[str, str]
+
+
+class ItemSource(Protocol):
+    """A source of items. It must be picklable, because worker processes use it."""
+
+    def item_headers(self) -> Sequence[ItemHeader]:
+        """Return the items in order."""
+        ...
+
+    def make_item(self, id: str) -> MadeItem:
+        """Make one item. Raises DataError if its picture cannot be read or made."""
+        ...
+
+
+class GeneratedItems(Record, frozen=True, kw_only=True):
+    """Items of a fictional world, drawn from a seed."""
+
+    seed: int
+    n: int
+    knobs: GenerationParameters
+
+    def item_headers(self) -> Sequence[ItemHeader]:
+        """Return the items, evenly over domains and query types."""
+        numbers = item_generator.item_numbers(self.n, self.knobs)
+        return [
+            ItemHeader(item_generator.item_id(k), *item_generator.item_cell(k)) for k in numbers
+        ]
+
+    def make_item(self, id: str) -> MadeItem:
+        """Make an item. Raises DataError if the parameters allow none."""
+        item = item_generator.generate_item(self.seed, item_generator.item_number(id), self.knobs)
+
+        def show(variation: str) -> RenderedPicture:
+            variant = item_generator.render_item(item, variation)
+            truth = item_generator.item_truth(item, variation, variant)
+            return RenderedPicture(variant.data, variant.mime, _with_note(truth, variant.note))
+
+        factors = {"clue": _clue_kind(item.marks), "hops": str(len(item.plan.hops))}
+        return MadeItem(
+            show, {"template": item.plan.template, **factors, **_part_factors(item.plan.asked)}
+        )
+
+
+class FolderItems(Record, frozen=True, kw_only=True):
+    """The items of a folder; `parts` states for a part of the question whether it is present."""
+
+    entries: tuple[FolderItem, ...]
+    seed: int
+    parts: dict[str, tuple[bool, ...]] = {}
+
+    def item_headers(self) -> Sequence[ItemHeader]:
+        """Return the items in the order of the file."""
+        return [ItemHeader(entry.id, entry.domain, entry.kind) for entry in self.entries]
+
+    def make_item(self, id: str) -> MadeItem:
+        """Read the picture of an item. Raises DataError with the file's name and the reason."""
+        entry = next(entry for entry in self.entries if entry.id == id)
+        data = picture_file.read_picture_bytes(entry.image, entry.image.name[:_MAX_NAME_CHARS])
+        image = picture_file.decode_picture(data, entry.image.name)
+        full = picture_file.picture_size(data, entry.image.name)
+        x, y = image.width / full[0], image.height / full[1]
+        marks = tuple(_clip_mark(mark, image.size, (x, y), entry.image.name)
+                      for mark in entry.truth.marks)  # fmt: skip
+        original_mime = picture_variants.passthrough_mime_type(data)
+        question = prompts.select_question_parts(entry.truth.asked, self.parts, self.seed, id)
+
+        def show(variation: str) -> RenderedPicture:
+            variant = picture_variants.render_variant(
+                image, marks, variation, self.seed, id, picture_variants.required_roles(entry.kind)
+            )
+            if original_mime and variation == BASE_VARIATION:
+                variant = variant._replace(data=data, mime=original_mime)
+            truth = replace(
+                entry.truth, asked=question, marks=variant.marks, variation=variation,
+                settings=variant.settings, size=variant.size,
+            )  # fmt: skip
+            return RenderedPicture(variant.data, variant.mime, _with_note(truth, variant.note))
+
+        hops = str(len(entry.truth.hops) or "")
+        return MadeItem(show, {"clue": _clue_kind(marks), "hops": hops, **_part_factors(question)})
+
+
+def _part_factors(question: QuestionParts) -> dict[str, str]:
+    """Return the parts that a question has, as factors."""
+    return {part: "yes" if getattr(question, part) else "no" for part in QUESTION_PARTS}
+
+
+def _clip_mark(
+    mark: SignMark, size: tuple[int, int], scale: tuple[float, float], name: str
+) -> SignMark:
+    """Return a sign with its box clipped to the picture.
+
+    Raises DataError if the box lies outside the picture.
+    """
+    if mark.box is None:
+        return mark
+    left, top, right, bottom = box_geometry.clip_box(
+        box_geometry.scale_boxes([mark.box], *scale)[0], size
+    )
+    if left < right and top < bottom:
+        return replace(mark, box=(left, top, right, bottom))
+    coordinates = ", ".join(f"{edge:g}" for edge in mark.box)
+    raise DataError(f"{name}: the box [{coordinates}] of a {mark.role} lies outside the picture")
+
+
+def _clue_kind(marks: Iterable[SignMark]) -> str:
+    """Return the kind of the clue, text or symbol; "" if it is unknown."""
+    clues = [mark for mark in marks if mark.role == "clue"]
+    symbol_kind = "symbol" if any(mark.symbol for mark in clues) else ""
+    return "text" if any(mark.text for mark in clues) else symbol_kind
+
+
+def _with_note(truth: ItemTruth, note: str) -> ItemTruth:
+    return replace(truth, settings={**truth.settings, NOTE_SETTING: note}) if note else truth
+
+
+@dataclass(frozen=True, slots=True)
+class PendingTasks:
+    """The tasks before they are made: each item in all variations, then the next item."""
+
+    headers: Sequence[ItemHeader]
+    variations: tuple[str, ...]
+    tools: tuple[Tool, ...]
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return len(self.headers) * len(self.variations)
+
+    def __iter__(self) -> Iterator[Task]:
+        """Yield the tasks."""
+        for name in self.headers:
+            for variation in self.variations:
+                yield self._pending_task(name, variation)
+
+    def _pending_task(self, name: ItemHeader, variation: str) -> Task:
+        return Task(
+            id=f"{name.id}@{variation}",
+            item=name.id,
+            suite=SUITE_NAME,
+            category=name.domain,
+            turns=(prompts.make_first_turn(_blank_truth(variation).asked, None),),
+            tools=self.tools,
+            reference=msgspec.to_builtins(_blank_truth(variation)),
+            axes={"variation": variation, "domain": name.domain, "kind": name.kind},
+            limits=LIMITS,
+        )
+
+
+class TaskMaker(Record, frozen=True, kw_only=True):
+    """Makes tasks ready to be asked. `home` is the folder of the media store."""
+
+    source: ItemSource
+    home: str
+    seed: int
+
+    def __call__(self, tasks: Iterable[Task]) -> Iterator[Task]:
+        """Yield the finished tasks in order; items are made on all cores."""
+        return worker_processes.map_by_item(self.make_item_tasks, tasks)
+
+    def make_item_tasks(self, tasks: Sequence[Task]) -> list[Task]:
+        """Return the finished tasks of one item; tasks of a bad picture have the reason instead."""
+        try:
+            item = self.source.make_item(tasks[0].item)
+        except DataError as error:
+            return [self._fail_task(task, str(error)) for task in tasks]
+        return [self._finish_task(task, item) for task in tasks]
+
+    def _finish_task(self, task: Task, item: MadeItem) -> Task:
+        try:
+            rendered = item.show(task.axes["variation"])
+        except DataError as error:
+            return self._fail_task(task, str(error))
+        part = MediaStore(Path(self.home)).add_image(rendered.data, rendered.mime)
+        return self._update_task(task, rendered.truth, part, item.axes)
+
+    def _fail_task(self, task: Task, reason: str) -> Task:
+        blank = replace(_blank_truth(task.axes["variation"]), settings={FAILURE_SETTING: reason})
+        return self._update_task(task, blank, None, {})
+
+    def _update_task(
+        self, task: Task, truth: ItemTruth, part: Image | None, axes: Mapping[str, str]
+    ) -> Task:
+        return replace(
+            task,
+            turns=(prompts.make_first_turn(truth.asked, part),),
+            reference=msgspec.to_builtins(truth),
+            axes={**task.axes, **axes},
+            seed=self.seed,
+        )
+
+
+def _blank_truth(variation: str) -> ItemTruth:
+    """Return the reference of an item that is not made."""
+    return ItemTruth(answers=(), asked=QuestionParts(request=""), variation=variation)
+
+
+def describe_effort(tasks: Iterable[Task]) -> str:
+    """Return a text with the number of pictures that these tasks need; "" for none."""
+    n = sum(1 for _ in tasks)
+    return f"{n:,} {'picture' if n == 1 else 'pictures'} to be made" if n else ""

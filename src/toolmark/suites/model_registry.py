@@ -1,0 +1,113 @@
+"""Find baselines and controls by name; any other name is left to `resolve_model`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, cast
+from urllib.parse import parse_qsl
+
+from toolmark.core import user_modules
+from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Control, Model, Task
+from toolmark.models import audio_encoding, user_model
+from toolmark.models.model_resolver import resolve_model
+
+_BASELINE_SPECS = {
+    "planner": "toolmark.baselines.backward_planner:BackwardPlanner",
+    "eager": "toolmark.baselines.eager_caller:EagerCaller",
+    "lexical": "toolmark.baselines.lexical_matcher:LexicalMatcher",
+    "desk": "toolmark.baselines.desk_agent:DeskAgent",
+    "listener": "toolmark.baselines.speech_listener:SpeechListener",
+    "ocr-search": "toolmark.suites.mfcl_vision.baselines.search_agents:TextSearchAgent",
+    "blind": "toolmark.suites.mfcl_vision.baselines.search_agents:BlindSearchAgent",
+}
+# MultiNet's baselines are one model each by name; the names are read when one is first needed
+_MULTINET_BASELINE_SPEC = "toolmark.suites.multinet.baseline_players:BaselineModel"
+_MULTINET_NAMES_SPEC = "toolmark.suites.multinet.multinet_families:FAMILIES_BY_BASELINE"
+_CONTROL_SPECS = {
+    "null": "toolmark.baselines.common_controls:NullControl",
+    "always-call": "toolmark.baselines.common_controls:AlwaysCallControl",
+    "dead": "toolmark.baselines.common_controls:DeadControl",
+}
+
+ControlMaker = Callable[[Task, int, Mapping[str, str]], Model]
+
+
+class HasControls(Protocol):
+    """What this module needs of a suite: its name and its controls."""
+
+    @property
+    def name(self) -> str:
+        """Return the suite's name."""
+        ...
+
+    @property
+    def instruments(self) -> Mapping[str, ControlMaker]:
+        """Return the makers of its controls."""
+        ...
+
+
+class BoundControl:
+    """A suite's control with its options."""
+
+    def __init__(self, name: str, make: ControlMaker, options: Mapping[str, str]) -> None:
+        self.name = name
+        self._make = make
+        self._options = options
+
+    def bind(self, task: Task, repeat: int, /) -> Model:
+        """Return the model that plays this episode."""
+        return self._make(task, repeat, self._options)
+
+
+def make_model(
+    spec: str | Model | Control | type[Model],
+    *,
+    suite: HasControls | None = None,
+    media: MediaStore | None = None,
+    **connection: Any,
+) -> Model | Control:
+    """Return the model, baseline or control that `spec` names or is, ready to be asked.
+
+    `baseline/NAME` and `test/NAME?option=value` are looked up here; a control may be one of the
+    suite's. Every other name goes to `resolve_model`, which also defines what `connection` may
+    hold. Raises UsageError.
+    """
+    if isinstance(spec, str):
+        audio_encoding.check_audio_format(connection.get("audio", "wav"))
+        scheme, _, name = spec.partition("/")
+        if scheme == "baseline":
+            return _make_baseline(name, media)
+        if scheme == "test":
+            return _make_control(name, suite)
+    return resolve_model(spec, media=media, **connection)
+
+
+def _make_baseline(name: str, media: MediaStore | None) -> Model | Control:
+    guesses = () if name in _BASELINE_SPECS else user_modules.import_attribute(_MULTINET_NAMES_SPEC)
+    spec_by_name = {**_BASELINE_SPECS, **dict.fromkeys(guesses, _MULTINET_BASELINE_SPEC)}
+    make = user_modules.import_attribute(_look_up(name, spec_by_name, "baseline"))
+    if name in guesses:
+        return cast(Control, make(name))
+    return cast(Model, user_model.construct_model(f"baseline/{name}", make, media))
+
+
+def _make_control(spec: str, suite: HasControls | None) -> Model | Control:
+    name, _, query = spec.partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    suite_controls: Mapping[str, ControlMaker] = suite.instruments if suite else {}
+    if name in suite_controls:
+        return BoundControl(f"test/{spec}", suite_controls[name], options)
+    control_spec = _look_up(
+        name, {**_CONTROL_SPECS, **dict.fromkeys(suite_controls, "")}, "test instrument"
+    )
+    if options:
+        raise UsageError(f"test/{name} takes no options")
+    return cast("Model | Control", user_modules.import_attribute(control_spec)())
+
+
+def _look_up(name: str, table: Mapping[str, str], kind: str) -> str:
+    if name not in table:
+        raise UsageError(f"no {kind} {name!r}{suggest_names(name, table)}")
+    return table[name]

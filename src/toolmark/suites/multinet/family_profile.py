@@ -1,0 +1,447 @@
+"""One model over MultiNet's families: its headline in each, and its lead over the baselines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from toolmark.core.records import Chart, Series, Table
+from toolmark.runs.suite import ComparedRun
+from toolmark.statistics import number_format
+from toolmark.statistics.paired_comparison import compare_paired
+from toolmark.statistics.score_columns import Columns
+from toolmark.suites.multinet import paper_comparison, report_tables
+from toolmark.suites.multinet.multinet_families import (
+    FAMILIES,
+    FAMILIES_BY_BASELINE,
+    default_setting,
+)
+from toolmark.suites.multinet.tables import score_columns
+from toolmark.suites.multinet.tables.score_columns import Cell
+
+ColumnsByRow: TypeAlias = Mapping[str, Mapping[str, Columns]]
+"""Columns by the name of a row, then by family."""
+
+MAX_CHART_ROWS = 8  # rows that fit in a chart
+_MAX_NAMED_ROWS = 3  # rows that the note on a baseline names
+_MEAN_BASELINE = "mean"
+_BASELINE_MODELS = tuple(f"baseline/{name}" for name in FAMILIES_BY_BASELINE)
+_BEST_LABEL = "best baseline"
+_DAGGER = "†"
+_SIZE_SETTINGS = ("seed", "items", "form", "repeats", "limit", "sample", "tasks")
+"""Settings that change a run's size or sample, but not its kind; forms are separate rows."""
+_PROFILE_NOTE = (
+    "Exact match; of openx the share of rows closer than the training mean, which is no better "
+    "than that mean at 50 %. Families differ in "
+    "what they ask and how hard it is: compare within a column, not along a row. Of data of one's "
+    "own the numbers are of these data, whatever the family is called."
+)
+
+
+class _ProfileRow(NamedTuple):
+    """The key of a row: the model, the form, and how its settings differ from the defaults."""
+
+    model: str
+    form: str
+    apart: str = ""
+
+
+def profile_tables(runs: Sequence[ComparedRun]) -> Sequence[Table | Chart]:
+    """Return each model's shares by family, their lead over the best baseline, and a chart."""
+    found, notes = _select_runs(runs)
+    families = [name for name in FAMILIES if any(name in each for each in found.values())]
+    if len(families) < 2:
+        return ()
+    floors = _baseline_floors(found, families)
+    charts = (
+        [_profile_chart(families, found, floors)]
+        if len(found) + len(floors) <= MAX_CHART_ROWS
+        else []
+    )
+    return [_profile_table(families, found, floors, notes), *_openx_error_table(found), *charts,
+            _above_baseline_table(families, found)]  # fmt: skip
+
+
+# --- selecting runs ---------------------------------------------------------------------
+
+
+def _select_runs(runs: Sequence[ComparedRun]) -> tuple[ColumnsByRow, list[str]]:
+    """Return the rows, with the newest of runs that have equal settings, and notes about this.
+
+    A run whose settings differ from the defaults has its own row, labelled with the difference.
+    Baselines are reference values, not rows, unless there are only baselines.
+    """
+    model_runs = [run for run in runs if run.model not in _BASELINE_MODELS]
+    omitted_models = {run.model for run in runs if model_runs} - {run.model for run in model_runs}
+    describe_distinction = _distinction_describers(model_runs or runs)
+    columns_by_row: dict[_ProfileRow, dict[str, Columns]] = {}
+    count: Counter[tuple[_ProfileRow, str]] = Counter()
+    for run in sorted(model_runs or runs, key=lambda run: run.created, reverse=True):
+        columns = next(iter(run.columns_by_rule.values()))
+        family = paper_comparison.family_of_rows(columns)
+        if not family or not columns.run.any():
+            continue
+        for form in report_tables.present_forms(columns) or [""]:
+            row = _ProfileRow(run.model, form, describe_distinction[run.model, family](run))
+            count[row, family] += 1
+            columns_by_row.setdefault(row, {}).setdefault(family, _rows_of_form(columns, form))
+    notes = dict.fromkeys(
+        _newest_run_note(row, family, n) for (row, family), n in count.items() if n > 1
+    )
+    floors = f"Not among the models: {', '.join(sorted(omitted_models))}." if omitted_models else ""
+    models = list(dict.fromkeys(run.model for run in runs))
+    return _label_rows(columns_by_row, models), [*notes, *filter(None, [floors])]
+
+
+def _distinction_describers(
+    runs: Sequence[ComparedRun],
+) -> Mapping[tuple[str, str], Callable[[ComparedRun], str]]:
+    """Return functions that describe how runs of a model and family differ, "" for usual settings.
+
+    A setting that is equal in all runs is not described: it counts as usual.
+    """
+    grouped: dict[tuple[str, str], list[ComparedRun]] = {}
+    for run in runs:
+        grouped.setdefault(
+            (run.model, paper_comparison.family_of_rows(next(iter(run.columns_by_rule.values())))),
+            [],
+        ).append(run)
+    return {
+        model_family: partial(_unusual_settings, model_family[1], _differing_settings(group_runs))
+        for model_family, group_runs in grouped.items()
+    }
+
+
+def _differing_settings(runs: Sequence[ComparedRun]) -> list[str]:
+    """Return the settings in which runs differ; one that is unset in only some runs differs too."""
+    names = dict.fromkeys(
+        name for run in runs for name in run.distinguishing_settings if name not in _SIZE_SETTINGS
+    )
+    return [
+        name for name in names if len({run.distinguishing_settings.get(name) for run in runs}) > 1
+    ]
+
+
+def _unusual_settings(family: str, names: Sequence[str], run: ComparedRun) -> str:
+    """Return a text about those settings that are not usual."""
+    values = {name: run.distinguishing_settings.get(name) for name in names}
+    return ", ".join(
+        f"{name} unset" if value is None else f"{name}={value}"
+        for name, value in values.items()
+        if value != default_setting(family, name)
+    )
+
+
+def _rows_of_form(columns: Columns, form: str) -> Columns:
+    return columns.where(columns.axis("form") == form) if form else columns
+
+
+def _newest_run_note(row: _ProfileRow, family: str, n: int) -> str:
+    name = f"{row.model} ({row.apart})" if row.apart else row.model
+    return f"{name} on {family}: the newest of {n} runs."
+
+
+def _label_rows(
+    columns_by_row: Mapping[_ProfileRow, dict[str, Columns]], models: Sequence[str]
+) -> ColumnsByRow:
+    """Label rows with the model, the form if both were asked, and what else makes them different.
+
+    Models are in the order of their runs, each with its default settings first.
+    """
+    several_forms = len({row.form for row in columns_by_row}) > 1
+    rows = sorted(columns_by_row, key=lambda row: (models.index(row.model), row.apart, row.form))
+    labelled: dict[str, dict[str, Columns]] = {}
+    for row in rows:
+        form_note = f", by {row.form}" if several_forms else ""
+        apart_note = f" ({row.apart})" if row.apart else ""
+        labelled[f"{row.model}{form_note}{apart_note}"] = columns_by_row[row]
+    return labelled
+
+
+# --- baselines --------------------------------------------------------------------------
+
+
+def best_baseline(columns: Columns) -> tuple[str, Columns] | None:
+    """Return the baseline with the highest share on these rows, None if there is none.
+
+    A baseline that knows what the model does not see is left out. For openx the training mean is
+    included; it ties with itself and has share 0.5.
+    """
+    found: dict[str, Columns] = {}
+    motion = score_columns.answer_kind(columns) == "motion"
+    if motion and len(
+        rows := score_columns.mean_vector_rows(columns).where(
+            score_columns.has_number(columns, "base_mae")
+        )
+    ):
+        found[_MEAN_BASELINE] = rows
+    for name in score_columns.baseline_names(columns):
+        if motion and name == _MEAN_BASELINE:
+            continue
+        rows = (
+            score_columns.baseline_vector_rows(columns, name)
+            if motion
+            else score_columns.baseline_rows(columns, name)
+        )
+        if len(rows) and name not in score_columns.history_baselines(columns):
+            found[name] = rows
+    if not found:
+        return None
+    return max(found.items(), key=lambda pair: float(pair[1].value.mean()))
+
+
+class _BestBaseline(NamedTuple):
+    """A baseline's name and share, and whether the rows that it answered are synthetic."""
+
+    name: str
+    share: float
+    synthetic: bool
+
+
+BaselineFloor: TypeAlias = Mapping[str, _BestBaseline]
+"""The best baseline of each family."""
+
+
+def _baseline_floors(found: ColumnsByRow, families: Sequence[str]) -> dict[str, BaselineFloor]:
+    """Return the best baselines, once for all rows if they agree, else by row."""
+    floors: list[tuple[list[str], dict[str, _BestBaseline]]] = []
+    for name, each in found.items():
+        baselines = {family: best_baseline(each[family]) for family in families if family in each}
+        floor = {
+            family: _BestBaseline(
+                baseline[0],
+                float(baseline[1].value.mean()),
+                score_columns.is_synthetic(each[family]),
+            )
+            for family, baseline in baselines.items()
+            if baseline
+        }
+        twin = next((earlier for earlier in floors if _floors_agree(earlier[1], floor)), None)
+        if twin:
+            twin[0].append(name)
+            twin[1].update(floor)
+        else:
+            floors.append(([name], floor))
+    several = len(floors) > 1
+    return {
+        f"{_BEST_LABEL}, rows of {_join_names(row_names)}" if several else _BEST_LABEL: floor
+        for row_names, floor in floors
+    }
+
+
+def _floors_agree(one: BaselineFloor, other: BaselineFloor) -> bool:
+    """Return whether two sets of baselines agree on every family that both have."""
+    return all(one[family] == other[family] for family in one.keys() & other.keys())
+
+
+def _join_names(names: Sequence[str]) -> str:
+    if len(names) <= _MAX_NAMED_ROWS:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MAX_NAMED_ROWS])} and {len(names) - _MAX_NAMED_ROWS} more"
+
+
+# --- tables and charts ------------------------------------------------------------------
+
+
+def _mark_families(families: Sequence[str], found: ColumnsByRow) -> tuple[str, ...]:
+    """Return the families, marked if all their rows are synthetic."""
+    return tuple(
+        f"{name} {_DAGGER}" if _is_family_synthetic(found, name) else name for name in families
+    )
+
+
+def _is_family_synthetic(found: ColumnsByRow, family: str) -> bool:
+    return all(
+        score_columns.is_synthetic(each[family]) for each in found.values() if family in each
+    )
+
+
+def _mark_row(name: str, each: Mapping[str, Columns]) -> str:
+    """Return a row's name, marked if all its cells are synthetic."""
+    return f"{name} {_DAGGER}" if all(map(score_columns.is_synthetic, each.values())) else name
+
+
+def _is_mixed_synthetic(synthetic: bool, family: str, found: ColumnsByRow) -> bool:
+    """Return whether a cell is synthetic in a column that has other cells too."""
+    return synthetic and not _is_family_synthetic(found, family)
+
+
+def _synthetic_note(found: ColumnsByRow) -> str:
+    """Return a note that says which rows are synthetic."""
+    descriptions = []
+    if all(_is_family_synthetic(found, family) for each in found.values() for family in each):
+        found = {"every run": next(iter(found.values()))}
+    for name, each in found.items():
+        synthetic_families = [
+            family for family, columns in each.items() if score_columns.is_synthetic(columns)
+        ]
+        if synthetic_families:
+            descriptions.append(
+                name
+                if len(synthetic_families) == len(each)
+                else f"{name} on {', '.join(synthetic_families)}"
+            )
+    explanation = "generated stand-ins, no measure on the published data"
+    return f"{_DAGGER} {explanation}: {'; '.join(descriptions)}." if descriptions else ""
+
+
+def _profile_table(
+    families: Sequence[str],
+    found: ColumnsByRow,
+    floors: Mapping[str, BaselineFloor],
+    notes: Sequence[str],
+) -> Table:
+    def cell(family: str, value: float | None, synthetic: bool) -> Cell:
+        if value is None or not _is_mixed_synthetic(synthetic, family, found):
+            return value
+        return f"{number_format.format_percent(value)} {_DAGGER}"
+
+    def model_cell(family: str, rows: Columns | None) -> Cell:
+        if rows is None:
+            return None
+        return cell(family, score_columns.mean_value(rows).value, score_columns.is_synthetic(rows))
+
+    def floor_cell(family: str, baseline: _BestBaseline | None) -> Cell:
+        return None if baseline is None else cell(family, baseline.share, baseline.synthetic)
+
+    rows: list[tuple[Cell, ...]] = [
+        (_mark_row(name, each), *(model_cell(family, each.get(family)) for family in families))
+        for name, each in found.items()
+    ]
+    for name, floor in floors.items():
+        rows.append((name, *(floor_cell(family, floor.get(family)) for family in families)))
+    rows += [
+        (f"{model} (paper)", *cells) for model, cells in _paper_shares(families, found).items()
+    ]
+    note_parts = [
+        _PROFILE_NOTE,
+        *notes,
+        _best_baselines_note(floors),
+        "The paper's models were asked other rows.",
+        _synthetic_note(found),
+    ]
+    return Table(
+        title="Profile over the families",
+        head=("model", *_mark_families(families, found)),
+        rows=tuple(rows),
+        heat=len(families),
+        note=" ".join(filter(None, note_parts)),
+    )
+
+
+def _best_baselines_note(floors: Mapping[str, BaselineFloor]) -> str:
+    """Return a note that names the best baselines."""
+    names_by_family: dict[str, dict[str, None]] = {}
+    for floor in floors.values():
+        for family, (name, *_) in floor.items():
+            names_by_family.setdefault(family, {})[name] = None
+    listed = ", ".join(
+        f"{family} {' or '.join(names)}" for family, names in names_by_family.items()
+    )
+    return (
+        f"Best baselines, of those that know no more than the model: {listed}."
+        if names_by_family
+        else ""
+    )
+
+
+def _paper_shares(families: Sequence[str], found: ColumnsByRow) -> dict[str, list[float | None]]:
+    """Return the shares of the paper's models that have a figure in any of these families."""
+    shares_by_family: dict[str, dict[str, float | None]] = {
+        family: {
+            model: shares[0]
+            for model, shares in paper_comparison.FIGURES_BY_FAMILY[family].models.items()
+        }
+        for family in families
+        if family in paper_comparison.FIGURES_BY_FAMILY
+    }
+    if "odinw" in families:
+        common = paper_comparison.shared_subsets(
+            each["odinw"] for each in found.values() if "odinw" in each
+        )
+        exact = [paper_comparison.GPT5_ODINW[name][0] for name in common]
+        shares_by_family["odinw"] = {"GPT-5": sum(exact) / len(exact)} if exact else {}
+    models = [
+        model
+        for model in paper_comparison.PAPER_OPENX
+        if any(model in each for each in shares_by_family.values())
+    ]
+    return {
+        model: [shares_by_family.get(family, {}).get(model) for family in families]
+        for model in models
+    }
+
+
+def _openx_error_table(found: ColumnsByRow) -> Iterator[Table]:
+    """Yield the relative errors of openx, which the share of closer rows does not show."""
+    openx_columns = {name: each["openx"] for name, each in found.items() if "openx" in each}
+    rows: list[tuple[Cell, ...]] = []
+    for name, columns in openx_columns.items():
+        metrics_by_name = {metric.name: metric for metric in report_tables.build_metrics(columns)}
+        numbers = (metrics_by_name[error].measure(columns) for error in ("rel_mae", "rel_mse"))
+        rows.append((_mark_row(name, found[name]), *map(number_format.format_estimate, numbers)))
+    if rows:
+        rows.append(("training mean", "1", "1"))
+        yield Table(
+            title="Profile: errors on openx", head=("model", "RelMAE", "RelMSE"), rows=tuple(rows),
+            note="Errors over those of the training mean, of several morphologies their mean: less "
+            "is better, 1 is no better than it. Who is closer in most rows may be far off in the "
+            "rest.",
+        )  # fmt: skip
+
+
+def _profile_chart(
+    families: Sequence[str], found: ColumnsByRow, floors: Mapping[str, BaselineFloor]
+) -> Chart:
+    x = tuple(map(float, range(len(families))))
+    series = []
+    for name, each in found.items():
+        estimates = [
+            score_columns.mean_value(each[family]) if family in each else None
+            for family in families
+        ]
+        interval_values = [(e.value, e.low, e.high) if e else (None,) * 3 for e in estimates]
+        y, low, high = (
+            tuple(np.nan if end is None else end for end in line)
+            for line in zip(*interval_values, strict=True)
+        )
+        series.append(Series(name=_mark_row(name, each), x=x, y=y, low=low, high=high))
+    for name, floor in floors.items():
+        levels = tuple(floor[x].share if x in floor else np.nan for x in families)
+        series.append(Series(name=name, x=x, y=levels))
+    return Chart(title="Profile over the families, drawn", kind="bar", series=tuple(series),
+                 ticks=_mark_families(families, found), y_label="share right",
+                 note="Whiskers are 95 % intervals.")  # fmt: skip
+
+
+def _above_baseline_table(families: Sequence[str], found: ColumnsByRow) -> Table:
+    """Return each model's lead over the best baseline on its own rows, in percentage points."""
+
+    def cell(family: str, columns: Columns | None) -> str | None:
+        baseline = None if columns is None else best_baseline(columns)
+        if columns is None or baseline is None:
+            return None
+        difference = number_format.format_points(compare_paired(columns, baseline[1]).difference)
+        return (
+            f"{difference} {_DAGGER}"
+            if _is_mixed_synthetic(score_columns.is_synthetic(columns), family, found)
+            else difference
+        )
+
+    rows = tuple(
+        (_mark_row(name, each), *(cell(family, each.get(family)) for family in families))
+        for name, each in found.items()
+    )
+    return Table(
+        title="Above the best baseline, in points",
+        head=("model", *_mark_families(families, found)),
+        rows=rows,
+        note="Each model against the baseline that did best on the very rows that it "
+        "was asked and knows no more than it was told, paired by row; in brackets 95 % intervals. "
+        "The best of several is chosen on these rows, which flatters it: it is a high bar. Of "
+        "openx it is the training mean where none does better, 50 %.",
+    )

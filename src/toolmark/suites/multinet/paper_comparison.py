@@ -1,0 +1,307 @@
+"""The paper's figures next to those of a run, by family (MultiNet v1.0: GPT-5, Pi0, Magma).
+
+The figures come from the paper's tables and from the results published with its code. For BFCL, and
+for half of ODinW's sub-sets, we know no published figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from msgspec.structs import replace
+
+from toolmark.core.records import Chart, Table
+from toolmark.statistics import number_format, published_figures
+from toolmark.statistics.estimates import estimate_part_average
+from toolmark.statistics.metric_formulas import RelativeError
+from toolmark.statistics.score_columns import Columns
+from toolmark.suites.multinet import report_tables
+from toolmark.suites.multinet.tables import choice_tables, score_columns
+from toolmark.suites.multinet.tables.score_columns import Cell
+
+ShareFunction: TypeAlias = Callable[[Columns], float | None]
+
+
+class PaperFigures(NamedTuple):
+    """A family's shares by the name of the measure, and the models that they are published for."""
+
+    shares: Mapping[str, ShareFunction]
+    models: Mapping[str, tuple[float | None, ...]]
+    note: str = ""
+
+
+GPT5_ODINW: Mapping[str, tuple[float, float]] = {
+    "AerialMaritimeDrone": (0.3077, 0.2827),
+    "AmericanSignLanguageLetters": (0.5694, 0.4834),
+    "Aquarium": (0.7180, 0.6612),
+    "BCCD": (0.7155, 0.5174),
+    "ChessPieces": (0.9894, 0.9087),
+    "DroneControl": (0.5280, 0.4375),
+    "EgoHands": (0.3620, 0.3434),
+    "HardHatWorkers": (0.9480, 0.8915),
+    "MaskWearing": (0.9896, 0.9518),
+    "NorthAmericaMushrooms": (1.0000, 1.0000),
+    "OxfordPets": (0.9449, 0.9403),
+    "PKLot": (0.8560, 0.8536),
+}
+"""GPT-5's exact match and macro F1 by sub-set."""
+
+PAPER_OPENX: Mapping[str, Mapping[str, tuple[float, float]]] = {
+    "GPT-5": {
+        "bimanual": (0.4787, 0.3100), "quadrupedal": (1.2538, 1.4156),
+        "single_arm": (1.6854, 3.3287), "wheeled": (1.2365, 1.2029), "mobile": (1.2002, 2.6052),
+    },
+    "Magma": {
+        "bimanual": (2.2891, 3.0713), "quadrupedal": (13.6360, 102.2957),
+        "single_arm": (2.2007, 4.3945), "wheeled": (1.1567, 1.1947), "mobile": (1.5889, 1.5416),
+    },
+    "Pi0": {
+        "bimanual": (1.5244, 1.7366), "quadrupedal": (1.5319, 2.4720),
+        "single_arm": (2.5928, 5.2442), "wheeled": (4.0201, 13.1998), "mobile": (2.4608, 2.6456),
+    },
+}  # fmt: skip
+"""RelMAE and RelMSE by morphology.
+
+Each is relative to the errors of the mean of the paper's own test rows. An invalid row has the
+error of the full range of the actions.
+"""
+
+_OTHER_ROWS_NOTE = (
+    "The paper's models were asked other rows with other prompts: read theirs as orientation, not "
+    "as a comparison."
+)
+_TABLE_TITLE = "Beside the paper's models"
+_REFERENCE_RULE = "reference"
+_NO_FIGURES_NOTE = "The paper has no figures of these rows."
+_LAX_RULE_NOTE = (
+    " Probabilities are read as the code of the paper's runs read them, in the reference reading."
+)
+
+
+def _exact_match(columns: Columns) -> float | None:
+    return score_columns.mean_value(columns).value
+
+
+def _exact_of_valid(columns: Columns) -> float | None:
+    return score_columns.mean_value(score_columns.valid_rows(columns)).value
+
+
+def _macro_f1(columns: Columns) -> float | None:
+    return report_tables.macro_f1_metric(columns).measure(columns).value
+
+
+def _player_share(player: str) -> ShareFunction:
+    return lambda columns: choice_tables.player_exact_match(columns, player).value
+
+
+FIGURES_BY_FAMILY: Mapping[str, PaperFigures] = {
+    "piqa": PaperFigures(
+        {"exact match": _exact_match, "exact of valid": _exact_of_valid},
+        {"GPT-5": (0.9569, 0.9578)},
+    ),
+    "sqa3d": PaperFigures({"exact match": _exact_match}, {"GPT-5": (0.4764,)}),
+    "robovqa": PaperFigures({"exact match": _exact_match}, {"GPT-5": (0.28,)}),
+    "overcooked": PaperFigures(
+        {
+            "exact match": _exact_match,
+            "exact of valid": _exact_of_valid,
+            "macro F1": _macro_f1,
+            "player 0": _player_share("_0"),
+            "player 1": _player_share("_1"),
+        },
+        {
+            "GPT-5": (0.0263, 0.0303, 0.0152, 0.1541, 0.1185),
+            "Pi0": (0.0516, 0.0557, 0.0166, 0.3836, 0.1438),
+        },
+        " Its games are of 2020, where standing still would be right in 43.1 % of the steps; GPT-5 "
+        "gave probabilities there, Pi0 actions.",
+    ),
+}
+
+
+GPT5_BRIERS: Mapping[str, tuple[str, float]] = {
+    "brier": ("Brier, linear", 1.9296),
+    "brier_sq": ("Brier, quadratic", 1.4884),
+    "brier_0": ("player 0, linear", 1.6384),
+    "brier_1": ("player 1, linear", 1.6916),
+}
+"""GPT-5's figures on Overcooked, by the part of a verdict: joint action, then each player's."""
+
+
+def run_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
+    """Return the tables of a run, with the paper's figures after the first."""
+    result = report_tables.run_tables(columns_by_rule)
+    if not result:
+        return result
+    labelled = {
+        name: {score_columns.OWN_RUN_LABEL: columns} for name, columns in columns_by_rule.items()
+    }
+    return published_figures.insert_after_table(
+        result, _paper_tables(_comparable_runs(labelled)), _NO_FIGURES_NOTE
+    )
+
+
+def cross_run_tables(runs_by_rule: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
+    """Return the tables over several runs, with the paper's figures after the first table."""
+    result = report_tables.cross_run_tables(runs_by_rule)
+    if not result:
+        return result
+    return published_figures.insert_after_table(
+        result, _paper_tables(_comparable_runs(runs_by_rule)), _NO_FIGURES_NOTE
+    )
+
+
+def _comparable_runs(runs_by_rule: Mapping[str, Mapping[str, Columns]]) -> dict[str, Columns]:
+    """Return the rows of each run and form, under the rule that is comparable for their kind.
+
+    For vectors and probabilities that is the rule of the published code, which produced the paper's
+    figures. For other kinds both rules are comparable.
+    """
+    first, *_ = runs_by_rule
+    kinds = {
+        run: score_columns.answer_kind(columns) for run, columns in runs_by_rule[first].items()
+    }
+    names = {
+        run: _REFERENCE_RULE
+        if kind in ("motion", "odds") and _REFERENCE_RULE in runs_by_rule
+        else first
+        for run, kind in kinds.items()
+    }
+    found = report_tables.variants_by_run(
+        {first: {run: runs_by_rule[name][run] for run, name in names.items()}}
+    )
+    return {run: rows for of in found.values() for run, (_, rows) in of.items()}
+
+
+def family_of_rows(columns: Columns) -> str:
+    """Return the family of rows."""
+    return next(iter(score_columns.sorted_levels(columns.axis("family"))), "")
+
+
+def _paper_tables(runs: Mapping[str, Columns]) -> list[Table]:
+    """Return the paper's figures next to the runs, with a row for each form of a run."""
+    name = family_of_rows(next(iter(runs.values())))
+    if name == "odinw":
+        return _odinw_table(runs)
+    if name == "openx":
+        return _openx_table(runs)
+    if name not in FIGURES_BY_FAMILY:
+        return []
+    paper_figures = FIGURES_BY_FAMILY[name]
+    shares_by_run = {
+        run: [share(rows) for share in paper_figures.shares.values()] for run, rows in runs.items()
+    }
+    note = (
+        _OTHER_ROWS_NOTE
+        + paper_figures.note
+        + _LAX_RULE_NOTE * any(map(_has_distributions, runs.values()))
+    )
+    comparison = published_figures.comparison_table(
+        _TABLE_TITLE, list(paper_figures.shares), shares_by_run, paper_figures.models, note
+    )
+    return [*comparison, *_brier_table(runs)]
+
+
+def _has_distributions(columns: Columns) -> bool:
+    """Return whether a probability for each option was asked for."""
+    return bool(score_columns.has_number(columns, "brier_0").any())
+
+
+def _brier_table(runs: Mapping[str, Columns]) -> Iterator[Table]:
+    """Yield the Brier scores of runs that were asked for probabilities, and GPT-5's."""
+    distribution_runs = {run: rows for run, rows in runs.items() if _has_distributions(rows)}
+    if distribution_runs:
+        rows = [
+            (
+                run,
+                *(
+                    number_format.format_estimate(
+                        replace(estimate_part_average(rows, part), share=False)
+                    )
+                    for part in GPT5_BRIERS
+                ),
+            )
+            for run, rows in distribution_runs.items()
+        ]
+        rows.append(("GPT-5 (paper)", *(f"{cost:.3f}" for _, cost in GPT5_BRIERS.values())))
+        head = ("run", *(name for name, _ in GPT5_BRIERS.values()))
+        note = f"Less is better; an invalid answer costs 2.{_LAX_RULE_NOTE} {_OTHER_ROWS_NOTE}"
+        yield Table(title=f"{_TABLE_TITLE}: probabilities", head=head, rows=tuple(rows), note=note)
+
+
+def _odinw_table(runs: Mapping[str, Columns]) -> list[Table]:
+    """Return exact match and macro F1 by published sub-set, with means over the shared ones."""
+    found = {run: _subset_figures(columns) for run, columns in runs.items()}
+    names = [name for name in GPT5_ODINW if any(name in each for each in found.values())]
+    if not names:
+        return []
+    sides = [*found.values(), GPT5_ODINW]
+    rows: list[tuple[Cell, ...]] = [
+        (name, *(each[name][i] if name in each else None for i in (0, 1) for each in sides))
+        for name in names
+    ]
+    if common := shared_subsets(runs.values()):
+        means = (
+            float(np.mean([each[name][i] for name in common])) for i in (0, 1) for each in sides
+        )
+        rows.append((f"mean over {len(common)}", *means))
+    who = (*found, "GPT-5 (paper)")
+    head = ("sub-set", *(f"{name}: {what}" for what in ("exact", "macro F1") for name in who))
+    note = f"The mean is over those of these sub-sets that every column has. {_OTHER_ROWS_NOTE}"
+    return [Table(title=_TABLE_TITLE, head=head, rows=tuple(rows), heat=len(head) - 1, note=note)]
+
+
+def shared_subsets(runs: Iterable[Columns]) -> list[str]:
+    """Return the sub-sets for which every run has rows and the paper has figures."""
+    ran = [set(score_columns.sorted_levels(rows.category[rows.run])) for rows in runs]
+    return [name for name in GPT5_ODINW if all(name in each for each in ran)]
+
+
+def _subset_figures(columns: Columns) -> dict[str, tuple[float, float]]:
+    names = score_columns.sorted_levels(columns.category)
+    parts = {name: columns.where((columns.category == name) & columns.run) for name in names}
+    return {
+        name: (
+            float(part.value.mean()),
+            report_tables.macro_f1_metric(part).measure(part).value or 0.0,
+        )
+        for name, part in parts.items()
+        if len(part)
+    }
+
+
+def _openx_table(runs: Mapping[str, Columns]) -> list[Table]:
+    """Return RelMAE and RelMSE by morphology."""
+    present = {
+        level
+        for columns in runs.values()
+        for level in score_columns.sorted_levels(columns.category)
+    }
+    names = [name for name in PAPER_OPENX["GPT-5"] if name in present]
+    errors_by_run = {
+        run: {name: _relative_errors(columns, name) for name in names}
+        for run, columns in runs.items()
+    }
+    all_rows = {
+        **errors_by_run,
+        **{f"{model} (paper)": found for model, found in PAPER_OPENX.items()},
+    }
+    rows = tuple(
+        (run, *(number_format.format_decimal(x) for name in names for x in found[name]))
+        for run, found in all_rows.items()
+    )
+    head = ("run", *(f"{name}: {what}" for name in names for what in ("RelMAE", "RelMSE")))
+    note = (
+        "Reference reading: an invalid row costs the whole range of the actions. Less is better, "
+        "1 is the training mean; the paper's rows are held to the mean of its test rows. "
+        f"{_OTHER_ROWS_NOTE}"
+    )
+    return [Table(title=_TABLE_TITLE, head=head, rows=rows, note=note)] if names else []
+
+
+def _relative_errors(columns: Columns, level: str) -> tuple[float, ...]:
+    part = columns.where((columns.category == level) & columns.run)
+    found = (RelativeError(part=error).measure(part).value for error in ("mae", "mse"))
+    return tuple(np.nan if value is None else value for value in found)

@@ -1,0 +1,456 @@
+"""Tables of answers that are one of several options: shares, classes, confusions, players."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolmark.core.records import Chart, Estimate, Series, Table
+from toolmark.scoring import classification
+from toolmark.scoring.error_statistics import GradingRule
+from toolmark.statistics import number_format
+from toolmark.statistics.score_columns import Columns, with_values
+from toolmark.suites.multinet.tables import score_columns
+from toolmark.suites.multinet.tables.score_columns import Cell, Variants
+
+TallyCounts: TypeAlias = NDArray[np.int64]
+
+_MAIN_HEAD = (
+    "", "n", "exact match", "exact of valid", "invalid", "micro F1", "macro P", "macro R",
+    "macro F1", "clipped",
+)  # fmt: skip
+_MACRO_KEYS = ("macro_precision", "macro_recall", "macro_f1")
+_CONFUSION_TITLE = "Confusion: what was said where"
+_MAX_LISTED_CLASSES = 10  # up to this many, confusion is a table of numbers; above, a map
+_MIN_ROWS_PER_CLASS = 3  # with fewer rows per class, a map shows too little
+_MAIN_NOTE = (
+    "Exact match counts what cannot be read as wrong; of valid leaves it out. Micro precision, "
+    "recall and F1 are one number. Macro: the mean over all declared classes, 0 for a class that "
+    "never came or was never said. Clipped: a whole number out of range counts as the nearest "
+    "option; what has no number stays wrong."
+)
+_MORE_NOTE = (
+    "Out of range: of the invalid ones those that are a whole number, which can be clipped. F1 "
+    "without invalid joins the precision of what could be read with the recall of all rows, as the "
+    "published code has it."
+)
+_PLAYERS_NOTES = {
+    False: "A joint action is right where both are.",
+    True: "Of probabilities a player's own action is the likeliest once they are summed over the "
+    "other's: both may be right where the likeliest joint action is not, and the other way round.",
+}
+"""How a player's action relates to the joint one, by whether probabilities were asked."""
+_OPTION_SETS_NOTE = " Options differ by {}: counts are sums over these, shares plain means."
+_MEAN_NOTE = " Options differ by {}: micro, macro and clipped are the plain means over these."
+
+
+def choice_tables(
+    columns_by_rule: Mapping[str, Columns], category_name: str
+) -> Iterator[Table | Chart]:
+    """Yield the tables and charts of choices; `category_name` says what a category is."""
+    variants = score_columns.split_variants(columns_by_rule)
+    label, (rule, columns) = score_columns.most_valid_variant(variants)
+    rows = score_columns.label_variants(variants)
+    yield main_table(rows, category_name)
+    yield rare_measures_table(rows, category_name)
+    yield from _category_table(variants, category_name)
+    yield from _player_table(rows)
+    suffix = f" ({label})" if label else ""
+    parts = dict(score_columns.option_sets(columns.where(columns.run)))
+    if "" in parts:
+        yield from class_figures(parts[""], rule, suffix)
+    tallies = {name: (part, tally_answers(part, rule)) for name, part in parts.items()}
+    for name, (part, table) in tallies.items():
+        if name:  # several sets: only compact figures for each
+            set_of = f" ({', '.join(filter(None, (name, label)))})"
+            yield _recall_chart(part, set_of)
+            if has_enough_rows(table):
+                yield confusion_chart(part, table, set_of)
+    yield _class_table(tallies, category_name, suffix)
+
+
+# --- shares -----------------------------------------------------------------------------
+
+
+def main_table(variants: Variants, category_name: str) -> Table:
+    """Return the run's rows and the baselines' rows, which answer the same items."""
+    _, first = score_columns.first_variant(variants)
+    every = list(_rows_with_baselines(variants))
+    rows = [main_row(*each) for each in every]
+    missing_notes = dict.fromkeys(filter(None, (lacks for *_, lacks in every)))
+    has_shared_options = score_columns.has_shared_options(first)
+    note = f"{_MAIN_NOTE}{'' if has_shared_options else _MEAN_NOTE.format(category_name)}"
+    note += (
+        "".join(f" A dash there: {lacks}." for lacks in missing_notes)
+        + " In brackets 95 % intervals "
+    )
+    note += f"over {score_columns.interval_unit(first)}.{score_columns.history_caveat(first)}"
+    return Table(
+        title="Exact match and classes",
+        head=_MAIN_HEAD,
+        rows=score_columns.merge_equal_rows(rows),
+        note=note,
+    )
+
+
+def rare_measures_table(variants: Variants, category_name: str) -> Table:
+    """Return less common measures of the same rows: counts, measures without invalid answers."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, rule, columns, lacks in _rows_with_baselines(variants):
+        ran = columns.where(columns.run)
+        if not len(ran):
+            rows.append((name,))
+            continue
+        tallies = [tally_answers(part, rule) for _, part in score_columns.option_sets(ran)]
+        found = [classification.classification_measures(each) for each in tallies]
+        clipped = [
+            classification.classification_measures(classification.clip_tally(each))
+            for each in tallies
+        ]
+        counts = [sum(each[key] for each in found) for key in ("tp", "valid_fp", "invalid_fp")]
+        clippable = sum(
+            int(classification.exact_match_rates(each)["clippable"]) for each in tallies
+        )
+        keys = "micro_precision_without_invalid", "micro_f1_without_invalid"
+        shares = (_mean_share(found, key, lacks) for key in keys)
+        cells = (
+            *counts,
+            clippable,
+            *shares,
+            *(_mean_share(clipped, key, lacks) for key in _MACRO_KEYS),
+        )
+        rows.append((name, *cells))
+    head = ("", "right", "wrong", "invalid", "out of range", "precision without invalid",
+            "F1 without invalid", *(f"{key}, clipped" for key in _MAIN_HEAD[6:9]))  # fmt: skip
+    _, first = score_columns.first_variant(variants)
+    has_shared_options = score_columns.has_shared_options(first)
+    options_note = "" if has_shared_options else _OPTION_SETS_NOTE.format(category_name)
+    note = f"{_MORE_NOTE}{options_note}{score_columns.history_caveat(first)}"
+    return Table(
+        title="More measures: classes",
+        head=head,
+        rows=score_columns.merge_equal_rows(rows),
+        note=note,
+        fold=True,
+    )
+
+
+def _rows_with_baselines(variants: Variants) -> Iterator[tuple[str, GradingRule, Columns, str]]:
+    """Yield the run's rows, then the baselines' rows, which answer the same items.
+
+    The last element says which sets did not run, if options differ by set.
+    """
+
+    def missing_note(columns: Columns) -> str:
+        return (
+            ""
+            if score_columns.has_shared_options(columns)
+            else score_columns.missing_categories_note(columns)
+        )
+
+    yield from (
+        (name, read, columns, missing_note(columns)) for name, (read, columns) in variants.items()
+    )
+    rule, first = score_columns.first_variant(variants)
+    for name in score_columns.baseline_names(first):
+        yield (
+            score_columns.baseline_label(first, name),
+            rule,
+            score_columns.baseline_rows(first, name),
+            missing_note(first),
+        )
+
+
+def main_row(
+    name: str, rule: GradingRule, columns: Columns, missing_note: str = ""
+) -> tuple[Cell, ...]:
+    """Return the cells under the head of the main table."""
+    ran = columns.where(columns.run)
+    if not len(ran):
+        return (name, 0)
+    tallies = [tally_answers(part, rule) for _, part in score_columns.option_sets(ran)]
+    found = [classification.classification_measures(each) for each in tallies]
+    clipped = [
+        classification.classification_measures(classification.clip_tally(each)) for each in tallies
+    ]
+    return (
+        name,
+        len(ran),
+        number_format.format_share(score_columns.mean_value(columns)),
+        number_format.format_share(score_columns.mean_value(score_columns.valid_rows(ran))),
+        score_columns.invalid_share(ran),
+        *(_mean_share(found, key, missing_note) for key in ("micro_f1", *_MACRO_KEYS)),
+        _mean_share(clipped, "exact_match", missing_note),
+    )
+
+
+def tally_answers(columns: Columns, rule: GradingRule, player: str = "") -> TallyCounts:
+    """Return counts of truths by answers, for rows with the same options, or for one player."""
+    n = len(score_columns.ACTION_NAMES) if player else score_columns.count_options(columns)
+    truth, answers = (columns.part(f"{part}{player}") for part in ("truth", "said"))
+    raw = columns.part("raw") if not player else np.full(len(answers), np.nan)
+    answers_or_raw = np.where(answers < 0, raw, answers)
+    return classification.tally_predictions(truth, answers_or_raw, n, rule=rule)
+
+
+def _mean_share(found: Sequence[Mapping[str, Any]], key: str, missing_note: str) -> str:
+    """Return the mean over all sets; it is not shown if only some sets ran."""
+    return (
+        number_format.DASH
+        if missing_note
+        else number_format.format_percent(float(np.mean([each[key] for each in found])))
+    )
+
+
+def _category_table(variants: Variants, category_name: str) -> Iterator[Table]:
+    """Yield the shares by category, the baselines' next to the run's."""
+    label, (rule, first) = score_columns.most_valid_variant(variants)
+    names = score_columns.sorted_levels(first.category)
+    if len(names) < 2:
+        return
+    guesses = score_columns.baseline_names(first)
+    rows: list[tuple[Cell, ...]] = []
+    for level in names:
+        part = first.where((first.category == level) & first.run)
+        if len(part):
+            found = classification.classification_measures(tally_answers(part, rule))
+            rows.append(
+                (
+                    level,
+                    len(part),
+                    score_columns.count_options(part),
+                    number_format.format_share(score_columns.mean_value(part)),
+                    score_columns.invalid_share(part),
+                    number_format.format_percent(found["macro_f1"]),
+                    *(score_columns.baseline_share(part, name) for name in guesses),
+                )
+            )
+    yield Table(
+        title=f"Exact match by {category_name}{f' ({label})' if label else ''}",
+        head=(
+            category_name,
+            "n",
+            "options",
+            "exact match",
+            "invalid",
+            "macro F1",
+            *(score_columns.baseline_label(first, name) for name in guesses),
+        ),
+        rows=tuple(rows),
+        note=(
+            "Behind macro F1 the baselines' exact match on the same "
+            f"rows.{score_columns.history_caveat(first)}"
+        ),
+    )
+
+
+def _player_table(variants: Variants) -> Iterator[Table]:
+    """Yield each player's own action, from the joint one, with the recall of each action."""
+    _, first = score_columns.first_variant(variants)
+    if not score_columns.has_number(first, "truth_0").any():
+        return
+    rows: list[tuple[Cell, ...]] = []
+    for player in ("_0", "_1"):
+        for name, read, columns, _ in _rows_with_baselines(variants):
+            if not columns.run.any():
+                rows.append((f"player {player[1]}", name))
+                continue
+            table = tally_answers(columns.where(columns.run), read, player)
+            rows.append(
+                (
+                    f"player {player[1]}",
+                    name,
+                    number_format.format_share(player_exact_match(columns, player)),
+                    number_format.format_percent(
+                        classification.classification_measures(table)["macro_f1"]
+                    ),
+                    *map(_none_if_nan, classification.class_measures(table).recall.tolist()),
+                )
+            )
+    odds = bool(score_columns.has_number(first, "brier_0").any())
+    yield Table(
+        title="Each player's action",
+        head=("", "", "exact match", "macro F1", *score_columns.ACTION_NAMES),
+        rows=score_columns.merge_equal_rows(rows, 1),
+        heat=len(score_columns.ACTION_NAMES),
+        note=(
+            "Behind macro F1 the recall of each action. "
+            f"{_PLAYERS_NOTES[odds]}{score_columns.history_caveat(first)}"
+        ),
+    )
+
+
+def player_exact_match(columns: Columns, player: str, name: str = "") -> Estimate:
+    """Return the share of rows in which a player's own action is correct; `player` is _0 or _1."""
+    truth, answers = columns.part(f"truth{player}"), columns.part(f"said{player}")
+    correct = np.where(np.isnan(truth) | np.isnan(answers), np.nan, truth == answers)
+    return score_columns.mean_value(with_values(columns, correct), name)
+
+
+# --- classes ----------------------------------------------------------------------------
+
+
+def class_figures(columns: Columns, rule: GradingRule, suffix: str) -> Iterator[Table | Chart]:
+    """Yield the figures of rows whose options are the same."""
+    table = tally_answers(columns, rule)
+    yield from _class_histograms(columns, rule, table, suffix)
+    yield _recall_chart(columns, suffix)
+    if len(table) - 1 <= _MAX_LISTED_CLASSES:
+        yield confusion_table(columns, table, suffix)
+    elif has_enough_rows(table):
+        yield confusion_chart(columns, table, suffix)
+
+
+def has_enough_rows(table: TallyCounts) -> bool:
+    """Return whether there are enough rows for a confusion map."""
+    return int(table.sum()) >= _MIN_ROWS_PER_CLASS * (len(table) - 1)
+
+
+def _confusion_shares(table: TallyCounts) -> list[list[float]]:
+    """Return answers by truth, each row as shares of its sum; the last column is invalid ones."""
+    counts = classification.confusion_matrix(table)
+    total = counts.sum(axis=1, keepdims=True)
+    shares: list[list[float]] = np.where(total, counts / np.maximum(total, 1), np.nan).tolist()
+    return shares
+
+
+def confusion_chart(columns: Columns, table: TallyCounts, suffix: str = "") -> Chart:
+    """Draw answers (columns) by truth (rows), each row as shares of its sum."""
+    shares = _confusion_shares(table)
+    names = score_columns.option_names(columns, len(shares), short=True)
+    positions = tuple(map(float, range(len(names) + 1)))
+    rows = zip(names, shares, strict=True)
+    note = "Each row in shares of its own; framed: said and right are one. ×: invalid."
+    if score_columns.has_number(columns, "truth_0").any():
+        note += " Letters: player 0, then player 1; N S E W move, · stay, I interact."
+    return Chart(
+        title=f"{_CONFUSION_TITLE}{suffix}",
+        kind="heat",
+        x_label="said",
+        y_label="right",
+        note=note,
+        series=tuple(Series(name=name, x=positions, y=tuple(row)) for name, row in rows),
+        ticks=(*names, "×"),
+    )
+
+
+def confusion_table(columns: Columns, table: TallyCounts, suffix: str = "") -> Table:
+    """Return the confusion as a table, if there are few classes."""
+    shares = _confusion_shares(table)
+    names = score_columns.option_names(columns, len(shares))
+    counts = classification.class_measures(table).support.tolist()
+    rows = tuple(
+        (name, n, *map(_none_if_nan, row))
+        for name, n, row in zip(names, counts, shares, strict=True)
+    )
+    return Table(
+        title=f"{_CONFUSION_TITLE}{suffix}", head=("right", "rows", *names, "invalid"), rows=rows,
+        heat=len(names) + 1, note="Each row in shares of its own: what was said.",
+    )  # fmt: skip
+
+
+def _recall_chart(columns: Columns, suffix: str) -> Chart:
+    """Draw the recall of each class; intervals go by group if rows of a group are dependent."""
+    n, truth = score_columns.count_options(columns), columns.part("truth")
+    present = [i for i in range(n) if (truth == i).any()]
+    found = [score_columns.mean_value(columns.where(truth == i)) for i in present]
+    names = score_columns.option_names(columns, n)
+    absent_note = (
+        f"; {n - len(present)} of {n} classes are never right here" if len(present) < n else ""
+    )
+
+    def finite_values(ends: Iterable[float | None]) -> tuple[float, ...]:
+        return tuple(np.nan if end is None else end for end in ends)
+
+    series = Series(
+        name="recall",
+        x=tuple(map(float, range(len(present)))),
+        y=finite_values(each.value for each in found),
+        low=finite_values(each.low for each in found),
+        high=finite_values(each.high for each in found),
+    )
+    return Chart(
+        title=f"Recall by class{suffix}",
+        kind="bar",
+        series=(series,),
+        y_label="recall",
+        ticks=tuple(names[i] for i in present),
+        note=f"Whiskers are 95 % intervals{absent_note}.",
+    )
+
+
+def _class_histograms(
+    columns: Columns, rule: GradingRule, table: TallyCounts, suffix: str
+) -> Iterator[Chart]:
+    """Draw how often each class is correct and answered; for two players, each player's too."""
+    if score_columns.has_number(columns, "truth_0").any():
+        for player in ("_0", "_1"):
+            title = f"Actions of player {player[1]}: right and said{suffix}"
+            yield _class_histogram(
+                tally_answers(columns, rule, player), score_columns.ACTION_NAMES, title
+            )
+    yield _class_histogram(
+        table, score_columns.option_names(columns, len(table) - 1), f"Right and said{suffix}"
+    )
+
+
+def _class_histogram(table: TallyCounts, names: Sequence[str], title: str) -> Chart:
+    found, rows = classification.class_measures(table), max(1, int(table.sum()))
+    invalid = classification.exact_match_rates(table)["invalid_rate"]
+    positions = tuple(map(float, range(len(names) + 1)))
+    pair = (
+        Series(name="right", x=positions, y=(*(found.support / rows).tolist(), 0.0)),
+        Series(name="said", x=positions, y=(*(found.predicted / rows).tolist(), invalid)),
+    )
+    return Chart(title=title, kind="bar", series=pair, ticks=(*names, "invalid"),
+                 y_label="share of rows")  # fmt: skip
+
+
+def _class_table(
+    parts: Mapping[str, tuple[Columns, TallyCounts]], category_name: str, suffix: str
+) -> Table:
+    """Return precision, recall and F1 of every class, over all sets of options.
+
+    Classes that are never correct and never answered are counted, not listed.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    n_idle = 0
+    for name, (columns, table) in parts.items():
+        found = classification.class_measures(table)
+        options = score_columns.option_names(columns, len(found.support))
+        has_names = options != [str(i) for i in range(len(options))]
+        shares = zip(found.precision.tolist(), found.recall.tolist(), found.f1.tolist(),
+                     strict=True)  # fmt: skip
+        for i, (option, three) in enumerate(zip(options, shares, strict=True)):
+            counts = int(found.support[i]), int(found.predicted[i])
+            if not any(counts):
+                n_idle += 1
+                continue
+            rows.append((name, i, option if has_names else "", *counts, *map(_none_if_nan, three)))
+    omitted_note = f" Left out are {n_idle} that never came and were never said." if n_idle else ""
+    return Table(
+        title=f"Per class{suffix}", rows=tuple(rows), heat=3, fold=True,
+        head=(category_name, "index", "class", "rows", "said", "precision", "recall", "F1"),
+        note="A dash: nothing to divide by, which counts 0 in macro means." + omitted_note
+        + _undrawn_sets_note(parts),
+    )  # fmt: skip
+
+
+def _undrawn_sets_note(parts: Mapping[str, tuple[Columns, TallyCounts]]) -> str:
+    """Return a note that names the sets whose confusion is not drawn."""
+    undrawn = [
+        name
+        for name, (_, table) in parts.items()
+        if not has_enough_rows(table) and (name or len(table) - 1 > _MAX_LISTED_CLASSES)
+    ]
+    if not undrawn:
+        return ""
+    suffix = f" of {', '.join(undrawn)}" if undrawn[0] else ""
+    return f" No map of the confusions{suffix}: fewer than {_MIN_ROWS_PER_CLASS} rows per class."
+
+
+def _none_if_nan(share: float) -> float | None:
+    return None if np.isnan(share) else share

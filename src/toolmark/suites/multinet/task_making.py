@@ -1,0 +1,167 @@
+"""Make tasks from rows: which rows are asked, in which forms, with pictures only for these.
+
+`PictureMaker.item` maps the draft tasks of one row to the finished tasks, and depends on nothing
+else. Code that makes tasks in shards elsewhere can call it unchanged.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from toolmark.core import worker_processes
+from toolmark.core.errors import DataError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import Limits, Record, Task, Tool
+from toolmark.suites.multinet import answer_tools, multinet_families, prompt_wording
+from toolmark.suites.multinet.frame_records import (
+    Choice,
+    Distribution,
+    Form,
+    Frame,
+    FreeText,
+    FunctionCalls,
+    Rows,
+    Truth,
+    parse_truth,
+)
+
+ALL_FORMS: tuple[Form, ...] = ("text", "tool")
+_CATEGORY_SLICE = {
+    "sqa3d": "type", "odinw": "subset", "overcooked": "layout", "openx": "morphology",
+}  # fmt: skip
+_COPIED_FIELDS = tuple(n for n in Truth.__struct_fields__ if n in Frame.__struct_fields__)
+_FAMILIES_WITH_SHARED_OPTIONS = (
+    "odinw",
+    "overcooked",
+)  # options mean the same in every row of a category
+
+FunctionProvider = Callable[[Frame], tuple[Tool, ...]]
+
+
+def no_functions(frame: Frame) -> tuple[Tool, ...]:
+    """Return no functions: most rows do not ask for calls."""
+    return ()
+
+
+@dataclass(frozen=True)
+class TaskList:
+    """The draft tasks of some rows, without pictures: a row in all its forms, then the next row.
+
+    `with_pictures`: pictures will be sent. `functions` provides the functions that a row can ask
+    for. `similarity` is the encoder that will measure how similar free texts are.
+    """
+
+    rows: Rows
+    seed: int
+    forms: tuple[Form, ...]
+    with_pictures: bool
+    functions: FunctionProvider = no_functions
+    similarity: str = ""
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return len(self.rows) * len(self.forms)
+
+    def __iter__(self) -> Iterator[Task]:
+        """Yield the draft tasks."""
+        for frame in self.rows:
+            yield from (self.build_task(frame, form) for form in self.forms)
+
+    def build_task(self, frame: Frame, form: Form) -> Task:
+        """Return a row as a task in one form, without its pictures."""
+        functions = self.functions(frame)
+        return Task(
+            id=f"{frame.id}@{form}",
+            item=frame.id,
+            suite=multinet_families.suite_name(frame.family),
+            category=frame.slices.get(_CATEGORY_SLICE.get(frame.family, ""), frame.family),
+            turns=prompt_wording.build_turns(frame, form, with_pictures=self.with_pictures),
+            tools=answer_tools.answer_tools(frame, functions) if form == "tool" else (),
+            reference=msgspec.to_builtins(self._build_truth(frame, form, functions)),
+            axes=self._build_axes(frame, form),
+            limits=Limits(single=True),
+            seed=self.seed,
+        )
+
+    def _build_axes(self, frame: Frame, form: Form) -> dict[str, str]:
+        axes = {"form": form, "family": frame.family, "source": frame.source, **frame.slices}
+        if self.rows.clustered:
+            axes["group"] = frame.group
+        if "history" in frame.fields:
+            axes["history"] = "told"
+        if frame.family in _FAMILIES_WITH_SHARED_OPTIONS and isinstance(
+            frame.space, Choice | Distribution
+        ):
+            options, correct = frame.space.options, int(frame.truth)  # type: ignore[arg-type]
+            axes["class"] = f"{correct:0{len(str(len(options) - 1))}} {options[correct]}"
+        return axes
+
+    def _build_truth(self, frame: Frame, form: Form, functions: Sequence[Tool]) -> Truth:
+        """Return the Truth of a row."""
+        copied = {name: getattr(frame, name) for name in _COPIED_FIELDS}
+        return Truth(
+            **copied,
+            form=form,
+            parameters={tool.name: tuple(tool.parameters["properties"]) for tool in functions},
+            similarity=self.similarity if isinstance(frame.space, FreeText | FunctionCalls) else "",
+        )
+
+
+class PictureMaker(Record, frozen=True, kw_only=True):
+    """Adds pictures to tasks. `home` is the folder in which pictures are stored.
+
+    `root` is the folder of the data: file names in messages are relative to it.
+    """
+
+    rows: Any  # Rows, a protocol; pickled with the maker for other processes
+    home: str
+    root: str = ""
+
+    def __call__(self, tasks: Iterable[Task]) -> Iterator[Task]:
+        """Yield the finished tasks in their order; rows are processed in parallel on all cores."""
+        return worker_processes.map_by_item(self.item, tasks)
+
+    def item(self, tasks: Sequence[Task]) -> list[Task]:
+        """Return the finished tasks of one row, or the reason why its pictures are missing."""
+        try:
+            found = self.rows.pictures(tasks[0].item)
+            media = MediaStore(Path(self.home))
+            images = [media.add_image(each.data, each.mime) for each in found]
+        except DataError as error:
+            failure = {"failed": _relative_to_root(str(error), self.root)}  # a field of Truth
+            return [replace(task, reference={**task.reference, **failure}) for task in tasks]
+        return [
+            replace(task, turns=prompt_wording.insert_pictures(task.turns, images))
+            for task in tasks
+        ]
+
+    def draft(self, task: Task) -> Task:
+        """Return one finished task."""
+        return self.item((task,))[0]
+
+
+def _relative_to_root(text: str, root: str) -> str:
+    """Return a text with paths relative to a folder, because exported sets are shared."""
+    if not os.path.isabs(root):
+        return text
+    root_path = Path(root)
+    return text.replace(f"{root_path}{os.sep}", "").replace(str(root_path), root_path.name)
+
+
+def picture_failure(task: Task) -> str:
+    """Return why a task's pictures are not available, "" if they are."""
+    return parse_truth(task).failed
+
+
+def describe_picture_work(tasks: Iterable[Task]) -> str:
+    """Return a text that says for how many rows pictures must be made."""
+    n = sum(1 for _ in groupby(tasks, key=lambda task: task.item))
+    return f"pictures for {n:,} {'row' if n == 1 else 'rows'}" if n else ""

@@ -1,1 +1,0 @@
-"""Worlds: what answers the calls of an episode."""
