@@ -227,7 +227,7 @@ async def _prepare_model_and_run(
         player = make(suite=suite, media=media, audio=plan.audio)
         if isinstance(player, Control):  # wrong options of a control show here
             player.bind(next(iter(suite)), 0)
-        if is_new and suite.hears:
+        if is_new and suite.maker.makes_sound:
             await endpoint_probes.check_audio_input(player, media, send_probe=bool(plan.base_url))
         if is_new:
             run_creation.create_run(path, plan, suite, finish_tasks(suite, plan, watch), command)
@@ -251,13 +251,13 @@ async def _execute_run(
 ) -> None:
     """Run the missing episodes with `player`, finish the run, and record its notes."""
     plan = folder.run.info.plan
-    if not plan.tasks and suite.notes:
-        folder.update_info(notes={"data": suite.notes})
+    if not plan.tasks and suite.provenance.notes:
+        folder.update_info(notes={"data": suite.provenance.notes})
     await runner.execute_run(
         folder,
         suite,
         player,
-        suite.dialects[plan.dialect],
+        suite.tool_formats[plan.dialect],
         max_connections=max_connections,
         time_limit_s=time_limit_s,
         watch=watch,
@@ -349,12 +349,12 @@ def scorer_for_run(run: Run, scorer: Scorer | None = None) -> Scorer:
         return import_recorded_scorer(run) if run.info.plan.spec else builtin_scorer(name)
     if run.info.plan.spec:
         return scorer
-    if name in suite_registry.SUITES and {*scorer.readings} != {
-        *(builtin := suite_registry.load_scorer(name)).readings
+    if name in suite_registry.SUITES and {*scorer.rules} != {
+        *(builtin := suite_registry.load_scorer(name)).rules
     }:
         raise UsageError(
-            f"{run.path} is of {name}, which is judged in {', '.join(builtin.readings)}; the "
-            f"scorer given judges in {', '.join(scorer.readings)}: leave it out"
+            f"{run.path} is of {name}, which is judged in {', '.join(builtin.rules)}; the "
+            f"scorer given judges in {', '.join(scorer.rules)}: leave it out"
         )
     return scorer
 
@@ -404,13 +404,13 @@ def finish_tasks(
 
     The watcher is notified of each task that had to be made.
     """
-    chosen = select_tasks(suite, plan, suite.seed)
-    tasks = chosen if plan.tasks else suite.make(chosen)
+    chosen = select_tasks(suite, plan, suite.provenance.seed)
+    tasks = chosen if plan.tasks else suite.maker.make(chosen)
     if watch is None or tasks is chosen:
         yield from tasks
         return
-    n = sum(1 for _ in select_tasks(suite, plan, suite.seed))
-    effort = suite.effort(select_tasks(suite, plan, suite.seed))
+    n = sum(1 for _ in select_tasks(suite, plan, suite.provenance.seed))
+    effort = suite.maker.describe_work(select_tasks(suite, plan, suite.provenance.seed))
     progress = runner.Progress(n_planned=0, n_to_make=n, effort=effort)
     watch(progress)
     for task in tasks:
@@ -421,10 +421,13 @@ def finish_tasks(
 
 def check_runnable(suite: Suite, plan: Plan) -> None:
     """Raise UsageError, before any request, if no task of the plan can be run."""
-    if suite.sandboxed:
+    if suite.environment.starts_processes:
         boxes.require_sandbox()
-    missing = suite.missing(select_tasks(suite, plan, suite.seed))
-    if missing and all(suite.missing([task]) for task in select_tasks(suite, plan, suite.seed)):
+    missing = suite.environment.missing_parts(select_tasks(suite, plan, suite.provenance.seed))
+    if missing and all(
+        suite.environment.missing_parts([task])
+        for task in select_tasks(suite, plan, suite.provenance.seed)
+    ):
         reasons = {name: reason.partition("\n")[0] for name, reason in missing.items()}
         raise UsageError(f"no task can be run: {join_reasons(reasons)}")
 
@@ -432,10 +435,10 @@ def check_runnable(suite: Suite, plan: Plan) -> None:
 def tool_format_of(suite: Suite, name: str | None) -> str:
     """Return the name of the tool format, the suite's own for None; raises UsageError."""
     if name is None:
-        return next(iter(suite.dialects))
-    if name not in suite.dialects:
+        return next(iter(suite.tool_formats))
+    if name not in suite.tool_formats:
         raise UsageError(
-            f"suite {suite.name!r} has no dialect {name!r}{suggest_names(name, suite.dialects)}"
+            f"suite {suite.name!r} has no dialect {name!r}{suggest_names(name, suite.tool_formats)}"
         )
     return name
 

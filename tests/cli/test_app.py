@@ -321,7 +321,7 @@ def test_a_dry_run_makes_the_first_task_and_shows_its_question_and_picture(
     said = toolmark("run", *words, "-m", "test/null", "--repeats", "2", "--dry-run")
     assert said.code == 0, said.err
     suite = suite_registry.load_suite("mfcl-vision", items=1, variations="base,gray", seed=7)
-    asked = next(iter(suite.make(list(suite))))
+    asked = next(iter(suite.maker.make(list(suite))))
     for message in asked.turns[0].messages:
         assert said.out.count(message.text) == 1
         for part in message.parts:
@@ -508,7 +508,7 @@ def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
         shown = said("list", name)
         assert f"needs: {user_modules.install_command('m3')}" in shown
         for knob in suite_registry.list_parameters(name):
-            assert f"-T {knob.name}=" in shown and knob.help in " ".join(shown.split())
+            assert f"-T {knob.name}=" in shown and knob.description in " ".join(shown.split())
 
 
 SOUND = ("soundfile", "soxr", "pyroomacoustics", "pystoi", "pocketsphinx", "espeakng_loader")

@@ -77,10 +77,10 @@ def author(
             suite=loaded.name,
             # what is kept is condensed: it is no run of the model alone
             model=f"{secrets.mask_model_spec(model)} with {secrets.mask_model_spec(judge)}",
-            dialect=next(iter(loaded.dialects)),
-            knobs=dict(loaded.knobs),
+            dialect=next(iter(loaded.tool_formats)),
+            knobs=dict(loaded.parameters),
             base_url=o.stored_base_url((model, judge), base_url),
-            sampling=loaded.sampling,
+            sampling=loaded.defaults.sampling,
             limit=limit,
             ids=chosen,
             sample=sample,
@@ -120,16 +120,16 @@ def _prepare_folder(path: Path, plan: Plan, suite: Suite) -> None:
         path,
         plan,
         _independent_tasks(suite, plan),
-        media=suite.media,
-        seed=suite.seed,
+        media=suite.provenance.media,
+        seed=suite.provenance.seed,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        hashes=dict(suite.hashes),
+        hashes=dict(suite.provenance.hashes),
         versions={"toolmark": __version__},
     )
 
 
 def _independent_tasks(suite: Suite, plan: Plan) -> Iterator[Task]:
-    for task in select_tasks(suite, plan, suite.seed):
+    for task in select_tasks(suite, plan, suite.provenance.seed):
         if task.needs or task.kind == "setup":
             raise UsageError(f"{suite.name}: its tasks need each other; references are made apart")
         yield task

@@ -82,9 +82,9 @@ def _suite_details(suite: str) -> dict[str, Any]:
     parameters = [
         {
             "name": parameter.name,
-            "kind": suite_registry.describe_type(parameter.kind),
+            "kind": parameter.kind,
             "default": json_codec.to_plain_json(parameter.default),
-            "help": parameter.help,
+            "help": parameter.description,
         }
         for parameter in suite_registry.list_parameters(suite)
     ]
@@ -160,7 +160,7 @@ def make(
             {
                 "tasks": str(output / "tasks.jsonl"),
                 "suite": loaded.name,
-                "seed": loaded.seed,
+                "seed": loaded.provenance.seed,
                 "sha256": manifest.files["tasks.jsonl"].sha256,
                 "n_tasks": manifest.n_tasks,
                 "n_broken": broken,
@@ -168,7 +168,7 @@ def make(
             }
         )
     else:
-        _print_made_set(output, manifest, suite, loaded.seed)
+        _print_made_set(output, manifest, suite, loaded.provenance.seed)
     raise typer.Exit(exit_codes.NOT_RUN if broken else 0)
 
 

@@ -96,17 +96,17 @@ def suite_hashes(suite: Suite) -> dict[str, str]:
     its functions. Modules that only the scorer imports are left out.
     """
     code_objects: list[Any] = [getattr(suite, name) for name in SUITE_CODE_FIELDS]
-    code_objects += [suite.tasks, *suite.dialects.values(), *suite.instruments.values()]
+    code_objects += [suite.tasks, *suite.tool_formats.values(), *suite.controls.values()]
     roots = _defining_modules(code_objects)
-    if suite.spec:
-        roots += _spec_modules(suite.spec)
+    if suite.provenance.spec:
+        roots += _spec_modules(suite.provenance.spec)
     scorer_modules = {module.name for module in _defining_modules(_scoring_functions(suite.scorer))}
     return _module_hashes(roots, excluded=scorer_modules - {module.name for module in roots})
 
 
 def is_builtin_suite(suite: Suite) -> bool:
     """Return whether a suite is toolmark's own: its environment factory, tasks and scorer are."""
-    code_objects = (suite.site, type(suite.tasks), suite.scorer.score)
+    code_objects = (suite.environment.open, type(suite.tasks), suite.scorer.score)
     return all(_module_name(thing).partition(".")[0] == OWN_PACKAGE for thing in code_objects)
 
 
@@ -124,9 +124,9 @@ def scorer_id(scorer: Scorer) -> ScorerId:
     and the files that it `reads`. Raises DataError for a file that cannot be read.
     """
     found = _module_hashes(_defining_modules(_scoring_functions(scorer)), for_scoring=True)
-    for path in map(Path, scorer.reads):
+    for path in map(Path, scorer.files):
         found[path.name] = _file_sha256(path)
-    whole = scorer.gather is not None
+    whole = scorer.prepare is not None
     return ScorerId(sha256=combine_hashes(found) if found else "", files=found, whole=whole)
 
 

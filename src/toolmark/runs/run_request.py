@@ -84,7 +84,7 @@ def make_plan(
         if isinstance(model, str)
         else user_model.identify_object(model)
     )
-    for name, value in suite.knobs.items():
+    for name, value in suite.parameters.items():
         secrets.check_no_key(f"knob {name}", str(value))
     request = _convert(
         Plan,
@@ -98,17 +98,17 @@ def make_plan(
         tasks_sha256=_file_sha256(task_file_path(Path(tasks))) if tasks else "",
         world=environment_hashes(suite),
         audio=audio,
-        spec=suite.spec,
+        spec=suite.provenance.spec,
         modules=code_hashes.suite_hashes(suite),
         model_modules=code_hashes.model_hashes(model),
         **given,
     )
     if request.repeats < 1:
         raise UsageError(f"repeats must be at least 1; got {request.repeats}")
-    merged = merge_sampling(suite.sampling, sampling)
+    merged = merge_sampling(suite.defaults.sampling, sampling)
     check_sampling(merged)
     return msgspec.structs.replace(
-        request, knobs=dict(suite.knobs), sampling=merged
+        request, knobs=dict(suite.parameters), sampling=merged
     ), model_identity.is_unique
 
 
