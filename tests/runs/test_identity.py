@@ -28,7 +28,8 @@ def load(*, n: int = 3):
     import dataclasses
 
     made = mini.load(n=n)
-    return dataclasses.replace(made, name="shop", scorer=SCORER, missing=missing)
+    environment = dataclasses.replace(made.environment, missing_parts=missing)
+    return dataclasses.replace(made, name="shop", scorer=SCORER, environment=environment)
 
 
 def missing(tasks):

@@ -485,8 +485,9 @@ from tests.runs import mini
 def load(*, n: int = 6, word: str = ""):
     \"\"\"A shop.\"\"\"
     made = mini.load(n=n)
-    return dataclasses.replace(made, name="shop", scorer=SCORER, missing=missing,
-                               knobs={{"n": n, "word": word}})
+    source = dataclasses.replace(made.environment, missing_parts=missing)
+    return dataclasses.replace(made, name="shop", scorer=SCORER, environment=source,
+                               parameters={{"n": n, "word": word}})
 
 
 def missing(tasks):

@@ -139,7 +139,8 @@ def test_text_is_read_as_the_value_that_it_shows(n: int, words: list[str], stric
     read = suite_parameters.read_parameters(_Sample, typed, suite="s")
     assert read == _Sample(n=n, words=tuple(words), strict=strict)
     assert (
-        suite_parameters.read_parameters(_Sample, suite_parameters.record(read), suite="s") == read
+        suite_parameters.read_parameters(_Sample, suite_parameters.recorded_values(read), suite="s")
+        == read
     )
 
 

@@ -115,7 +115,7 @@ def run(
     suite_registry.check_baseline(suite, model)
     loaded = o.load_suite(suite, knob, seed, tasks)
     chosen: dict[str, Any] = {
-        "dialect": dialect, "limit": limit, "ids": o.split_list(ids), "sample": sample,
+        "tool_format": dialect, "limit": limit, "ids": o.split_list(ids), "sample": sample,
         "repeats": repeats, "tasks": tasks or "",
     }  # fmt: skip
     if dry_run:

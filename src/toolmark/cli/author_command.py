@@ -12,7 +12,7 @@ import msgspec
 import typer
 import uvloop
 
-from toolmark import __version__, api
+from toolmark import __version__
 from toolmark.cli import command_options as o
 from toolmark.cli import consoles, exit_codes, progress_display
 from toolmark.cli.judge_command import ShowPictures, open_model
@@ -24,7 +24,7 @@ from toolmark.environments.mcp import sandbox as boxes
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
 from toolmark.reports.table_format import pluralize, visible_text
-from toolmark.runs import run_folders
+from toolmark.runs import run_folders, run_preparation
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.suite import Suite
@@ -148,7 +148,7 @@ async def _make_references(
 
     async with AsyncExitStack() as stack:
         model, judge = [await open_model(stack, name, settings) for name in names]
-        api.check_runnable(suite, plan)
+        run_preparation.check_runnable(suite, plan)
         _prepare_folder(path, plan, suite)
         folder = stack.enter_context(RunWriter(path))
         watch = stack.enter_context(progress_display.show_progress(err, f"author {names[0]}"))

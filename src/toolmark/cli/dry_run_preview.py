@@ -10,13 +10,13 @@ import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
-from toolmark import api
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.cli import console_output, episode_output
 from toolmark.core import json_codec
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Message, Task, Tool
 from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.runs import run_preparation
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.suite import Suite
 from toolmark.runs.task_selection import select_tasks, task_file_path
@@ -27,9 +27,9 @@ def print_preview(out: Console, loaded: Suite, chosen: dict[str, Any]) -> None:
 
     An item that is asked by tools and without is shown in both ways.
     """
-    dialect = api.tool_format_of(loaded, chosen["dialect"])
-    settings = chosen | {"dialect": dialect, "tasks": str(chosen["tasks"])}
-    plan = Plan(suite=loaded.name, model="", **settings)
+    selection = {**chosen, "tasks": str(chosen["tasks"])}
+    tool_format = run_preparation.tool_format_of(loaded, selection.pop("tool_format"))
+    plan = Plan(suite=loaded.name, model="", dialect=tool_format, **selection)
     counts: Counter[str] = Counter()
     firsts: dict[bool, Task] = {}  # of the first item: one that offers tools, one that does not
     max_requests = 0

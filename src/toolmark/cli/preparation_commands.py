@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 import uvloop
 
-from toolmark import api
 from toolmark.cli import command_options as o
 from toolmark.cli import console_output, consoles, exit_codes, progress_display
 from toolmark.core import json_codec, user_modules
@@ -17,7 +16,7 @@ from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Check
 from toolmark.environments.mcp import sandbox as boxes
 from toolmark.reports.table_format import visible_text
-from toolmark.runs import dataset_folder
+from toolmark.runs import dataset_folder, run_preparation
 from toolmark.runs.run_plan import Plan
 from toolmark.suites import suite_registry
 from toolmark.suites.multinet import multinet_families
@@ -150,7 +149,7 @@ def make(
     loaded = o.load_suite(suite, knob, seed)
     plan = Plan(suite=loaded.name, model="", dialect="")
     with progress_display.show_progress(err, loaded.name) as watch:
-        tasks = api.finish_tasks(loaded, plan, watch)
+        tasks = run_preparation.finish_tasks(loaded, plan, watch)
         manifest = dataset_folder.write_dataset(
             output, loaded, tasks, description=suite_registry.suite_summary(suite)
         )

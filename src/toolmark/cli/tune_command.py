@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import uvloop
 
-from toolmark import api
 from toolmark.cli import command_options as o
 from toolmark.cli import consoles, exit_codes, progress_display
 from toolmark.core import secrets
@@ -20,6 +19,7 @@ from toolmark.core.records import Control, Model
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
 from toolmark.reports.table_format import pluralize, render_text, visible_text
+from toolmark.runs import run_preparation
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.suite import Suite
 from toolmark.suites import suite_registry
@@ -137,11 +137,12 @@ def _new_request(
     if duplicate is not None:
         raise UsageError(f"-m {duplicate} is given twice; a model has one voice")
     loaded = o.load_suite(name, [*(assignments or ()), BASE_VARIATION], seed)
+    tool_format = run_preparation.tool_format_of(loaded, dialect)
     plan = Plan(
-        suite=loaded.name, model=", ".join(models), dialect=api.tool_format_of(loaded, dialect),
+        suite=loaded.name, model=", ".join(models), dialect=tool_format,
         knobs=dict(loaded.parameters), sampling=loaded.defaults.sampling, **chosen,
     )  # fmt: skip
-    api.check_runnable(loaded, plan)
+    run_preparation.check_runnable(loaded, plan)
     folder_seed = (
         tuning_folder.TuningFolder(output).request.seed
         if tuning_folder.is_tuning_folder(output)

@@ -70,7 +70,7 @@ def read_known_parameters(kind: type[P], values: Mapping[str, Any], *, suite: st
     return read_parameters(kind, known, suite=suite)
 
 
-def record(parameters: SuiteParameters, **resolved: Any) -> dict[str, Any]:
+def recorded_values(parameters: SuiteParameters, **resolved: Any) -> dict[str, Any]:
     """Return what a run records; `resolved` are values that the suite chose itself."""
     return msgspec.structs.asdict(parameters) | resolved
 

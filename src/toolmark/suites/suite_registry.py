@@ -108,7 +108,7 @@ def load_suite(name: str, **parameters: Any) -> Suite:
         raise UsageError(f"suite {name!r}: the function returned {type(result).__name__}, no Suite")
     spec = "" if name in SUITES else user_modules.normalize_spec(name)
     provenance = replace(result.provenance, named_parameters=tuple(parameters), spec=spec)
-    recorded = result.parameters or suite_parameters.record(values)
+    recorded = result.parameters or suite_parameters.recorded_values(values)
     return replace(result, provenance=provenance, parameters=recorded)
 
 
@@ -118,7 +118,9 @@ def convert_known_parameters(name: str, values: Mapping[str, Any]) -> dict[str, 
     Raises UsageError for a value that is not of its parameter's type.
     """
     read = suite_parameters.read_known_parameters(parameters_of(name), values, suite=name)
-    return {key: value for key, value in suite_parameters.record(read).items() if key in values}
+    return {
+        key: value for key, value in suite_parameters.recorded_values(read).items() if key in values
+    }
 
 
 def parameters_of(name: str) -> type[SuiteParameters]:

@@ -53,9 +53,9 @@ def test_the_oracle_is_always_right_and_null_never(
 ) -> None:
     few = KNOBS | {"items": 2, "variations": "base,gray", "structured": structured}
     suite = tm.load("mfcl-vision", **few)
-    run = tm.run(suite, "test/oracle", dialect=dialect, log_dir=tmp_path)
+    run = tm.run(suite, "test/oracle", tool_format=dialect, log_dir=tmp_path)
     assert run.summary()["score"]["value"] == 1 and run.summary()["n_run"] == 4
-    null = tm.run(suite, "test/null", dialect=dialect, log_dir=tmp_path)
+    null = tm.run(suite, "test/null", tool_format=dialect, log_dir=tmp_path)
     assert null.summary()["score"]["value"] == 0
     labels = {
         (each.axes["variation"], label.native)

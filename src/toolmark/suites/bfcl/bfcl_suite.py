@@ -97,7 +97,7 @@ def load(parameters: BfclParameters) -> Suite:
             "native": NATIVE_FORMAT,
             **variants.make_tool_formats(format_names, _prompt_wording(root, parameters.wording)),
         },
-        parameters=suite_parameters.record(parameters, category=chosen),
+        parameters=suite_parameters.recorded_values(parameters, category=chosen),
         controls={"oracle": make_oracle, "faulty": make_faulty},
         provenance=Provenance(seed=parameters.seed, hashes=hashes, export=EXPORT),
     )

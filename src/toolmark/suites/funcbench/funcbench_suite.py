@@ -96,7 +96,9 @@ def load(parameters: FuncbenchParameters) -> Suite:
         over=parameters.over,
     )
     used_sizes = {} if chosen else sizes  # the record must not show a value that a preset replaces
-    return _make_suite(generated, suite_parameters.record(parameters, graphs=graphs, **used_sizes))
+    return _make_suite(
+        generated, suite_parameters.recorded_values(parameters, graphs=graphs, **used_sizes)
+    )
 
 
 def _make_suite(generated: GeneratedTasks, parameters: dict[str, Any]) -> Suite:

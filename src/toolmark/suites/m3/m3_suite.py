@@ -81,7 +81,7 @@ def load(parameters: M3Parameters) -> Suite:
         environment=environments.source(),
         scorer=SCORER,
         tool_formats=episode_environments.agent_tool_formats(parameters.agent),
-        parameters=suite_parameters.record(parameters),
+        parameters=suite_parameters.recorded_values(parameters),
         controls={"oracle": m3_controls.make_oracle, "faulty": m3_controls.make_faulty},
         maker=TaskMaker(failure=published_tasks.unplayable_reason),
         defaults=Defaults(

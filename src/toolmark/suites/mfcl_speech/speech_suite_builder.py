@@ -99,7 +99,7 @@ def build_suite(
         environment=_environment_source(environments, parameters),
         scorer=SCORER,
         tool_formats={"native": NATIVE_FORMAT, "prompt": PromptFormat()},
-        parameters=suite_parameters.record(parameters),
+        parameters=suite_parameters.recorded_values(parameters),
         controls={"oracle": make_oracle, "faulty": make_faulty},
         maker=TaskMaker(
             make=maker,

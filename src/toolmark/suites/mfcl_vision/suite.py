@@ -93,7 +93,7 @@ def load(parameters: VisionParameters) -> Suite:
         environment=_environment_source(origin.pages, parameters),
         scorer=SCORER,
         tool_formats={"native": NATIVE_FORMAT, "prompt": PromptFormat()},
-        parameters=suite_parameters.record(parameters, **recorded),
+        parameters=suite_parameters.recorded_values(parameters, **recorded),
         controls={"oracle": oracle_control.make_oracle},
         maker=TaskMaker(
             make=maker,

@@ -172,7 +172,7 @@ def _build_suite(
         ),
         scorer=SCORER,
         tool_formats={"native": NATIVE_FORMAT},
-        parameters=suite_parameters.record(parameters, **recorded),
+        parameters=suite_parameters.recorded_values(parameters, **recorded),
         controls={
             "oracle": control_models.oracle_control,
             "faulty": control_models.faulty_control,

@@ -85,7 +85,7 @@ def load(parameters: M3LocalParameters) -> Suite:
         environment=environments.source(),
         scorer=SCORER,
         tool_formats=episode_environments.agent_tool_formats(parameters.agent),
-        parameters=suite_parameters.record(parameters),
+        parameters=suite_parameters.recorded_values(parameters),
         controls={"oracle": m3_controls.make_oracle, "faulty": m3_controls.make_faulty},
         defaults=Defaults(agent=episode_environments.find_agent(parameters.agent)),
         provenance=Provenance(seed=seed, hashes=environments.hashes(), media=store, export=EXPORT),
