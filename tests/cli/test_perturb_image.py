@@ -27,7 +27,7 @@ def picture(path: Path, size: tuple[int, int] = (90, 60), **more: Any) -> Path:
     return path
 
 
-def recorded_values(folder: Path) -> list[dict[str, Any]]:
+def record(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "record.jsonl").read_text().splitlines()]
 
 

@@ -172,7 +172,7 @@ def test_ctrl_c_ends_the_server() -> None:
     [
         (("bfcl",), "no server for 'bfcl'"),
         (("funcbench", *WORDS, "--task", "funcbench-c4-d2-k2-m0-g99"), "did you mean: funcbench"),
-        (("funcbench", "-T", "core=x"), "knob core: expected"),
+        (("funcbench", "-T", "core=x"), "parameter core: expected"),
         (("funcbench", "-T", "core"), "expected KNOB=VALUE"),
     ],
 )

@@ -50,7 +50,7 @@ def load(name: str) -> Case:
     return Case(name, marks[0], module.record, marks[1])
 
 
-def recorded_values(case: Case) -> dict[str, Json]:
+def record(case: Case) -> dict[str, Json]:
     """Run a case and return its scenarios as plain values, as they come back from a file."""
     with tempfile.TemporaryDirectory(prefix="toolmark-golden-") as scratch:
         folder = Path(scratch).resolve()

@@ -139,7 +139,6 @@ def collect_settings(
         raise UsageError(f"repeats must be at least 1; got {found.selection.repeats}")
     if found.storage.continue_ and not found.storage.resume:
         raise UsageError("a new run cannot be one that goes on: leave out one of the two")
-    audio_encoding.check_audio_format(found.connection.audio_format)
     check_sampling(found.sampling)
     return found
 
@@ -172,6 +171,8 @@ def _plain_values(keywords: Mapping[str, Any]) -> dict[str, Any]:
         flat["ids"] = [flat["ids"]]
     if flat.get("tasks") is not None and "tasks" in flat:
         flat["tasks"] = str(flat["tasks"])
+    if "audio_format" in flat:
+        audio_encoding.check_audio_format(flat["audio_format"])
     if "headers" in flat:
         flat["headers"] = _header_pairs(flat["headers"])
     if "extra_body" in flat:

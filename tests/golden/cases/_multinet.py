@@ -27,7 +27,7 @@ SUITES: dict[str, tuple[dict[str, object], tuple[str, ...]]] = {
 SEEN = ("sqa3d", "odinw", "openx", "overcooked")  # suites that send pictures
 
 
-def recorded_values(folder: Path, names: Sequence[str]) -> dict[str, Json]:
+def record(folder: Path, names: Sequence[str]) -> dict[str, Json]:
     made: dict[str, Json] = {}
     known = {str(name): players for name, players in BASELINES_BY_FAMILY.items()}
     for name in names:

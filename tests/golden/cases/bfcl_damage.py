@@ -72,7 +72,7 @@ ENDINGS: tuple[Ending, ...] = (
 )  # fmt: skip
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     """Return a line per answer, by category and way of asking."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for where, (name, line) in _lines():

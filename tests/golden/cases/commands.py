@@ -21,7 +21,7 @@ HEARD = ("mfcl-transcripts", "-T", "items=1", "-T", "category=expert", "-T",
          "conditions=text,clean", "-T", "recognisers=simulated:a", "--seed", "5")  # fmt: skip
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     """Return every command with its words, exit code and both streams."""
     return {
         "flags": _flags(),

@@ -92,7 +92,7 @@ PAGES = {
 }  # fmt: skip
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     """Return comparisons as printed and as data, and what pages of several runs say."""
     runs: dict[str, Run] = {}
     for plays in (FUNCBENCH, BFCL, MULTINET):

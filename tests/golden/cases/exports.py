@@ -10,7 +10,7 @@ from typing import Any
 PACKAGES = ("scoring", "statistics", "formats", "runs")
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     return {"star": {name: _names(name) for package in PACKAGES for name in _modules(package)}}
 
 

@@ -40,7 +40,7 @@ FORMS: tuple[reply_parser.CallForm, ...] = get_args(reply_parser.CallForm)
 DRAWN = 90  # damaged replies of each form, with a tag and without
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     """Return what every tool format shows and reads."""
     official = prompt_formats.make_tool_formats(
         tuple(prompt_formats.all_formats()),

@@ -14,7 +14,7 @@ SPOKEN = {"items": 1, "conditions": ["text", "clean", "noisy"], "seed": 5,
           "category": ["expert", "irrelevance"]}  # fmt: skip
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     (folder / "m3").mkdir()
     tape = {"cassette": str(folder / "m3" / "tape.jsonl")}
     local = suites.played(

@@ -50,7 +50,7 @@ SIGNS = (
 )  # fmt: skip
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     """Return the features of sounds and pictures."""
     found = {
         "voices": (_voices(folder), SPEECH, {"**.band_db": 0.5, "**": 0.01}),

@@ -28,7 +28,7 @@ from toolmark.scoring.value_conversion import ConvertedValue
 SOURCES = 700  # of each language
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     """Return what each function makes of its inputs."""
     return {
         "java": _foreign(

@@ -35,7 +35,7 @@ READINGS: tuple[error_statistics.GradingRule, ...] = error_statistics.GRADING_RU
 TOLERANCE = {"alike": 1e-6, "similarity": 1e-6}
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     """Return what each function makes of its inputs."""
     found = {
         "alike": _alike(),

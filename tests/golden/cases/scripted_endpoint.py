@@ -124,7 +124,7 @@ ENDINGS: dict[str, scripted.Behaviour] = {
 SETTINGS = ("--temperature", "0.5", "--top-p", "0.9", "--max-tokens", "50")
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     made: dict[str, Json] = {}
     for group in (REFUSALS, PASSING, ENDINGS):
         for name, behave in group.items():

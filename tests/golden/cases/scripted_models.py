@@ -119,7 +119,7 @@ def _third(error: ToolmarkError) -> mini.Trouble:
     return lambda item, repeat: error if item == 2 else None
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     made: dict[str, Json] = {}
 
     def note(name: str, model: Any, **more: Any) -> None:

@@ -12,7 +12,7 @@ from tests.golden.paths import Json
 import toolmark as tm
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     tidy = Normaliser(folder)
     found = tm.run(
         test_run.faults(), test_run.Caller(), log_dir=folder, max_connections=1, max_retries=0

@@ -17,7 +17,7 @@ from tests.golden.plain import plain
 import toolmark
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     return {package: _package(package) for package in PACKAGES}
 
 

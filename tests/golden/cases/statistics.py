@@ -28,7 +28,7 @@ CAUSES = ("wrong_value", "format", "missing_call")
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     """Return what every public function of the statistics says of every shape."""
     shapes = {
         name: list(make(seeds.make_rng(15, name, 0, "shape"))) for name, make in SHAPES.items()

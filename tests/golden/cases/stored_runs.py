@@ -38,7 +38,7 @@ AGAIN = ("run", "funcbench", "-T", "core=3", "-T", "depth=2", "-T", "connected=2
 Change = Callable[[Path], object]
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     """Return what becomes of each folder when it is read, scored and continued."""
     base = tm.run(tm.load("funcbench", **SMALL), MODEL, log_dir=folder / "base").path
     made = folder / "made"

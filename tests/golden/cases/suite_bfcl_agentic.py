@@ -49,7 +49,7 @@ def searching(oracle: Maker) -> Maker:
     return make
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     for name, body in PAGES.items():
         place = folder / "pages" / "www.example.com" / f"{name}.html"
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from tests.golden.suites import DAMAGED, WIRE, Play
 KNOBS = {"category": ["format_sensitivity"]}
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     return suites.played(
         folder, "bfcl", KNOBS,
         {

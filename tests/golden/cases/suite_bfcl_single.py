@@ -18,7 +18,7 @@ FAULTS = (
 TEXT = ["simple_java", "simple_javascript"]
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     return suites.played(
         folder, "bfcl", {"category": ["single_turn"]},
         {

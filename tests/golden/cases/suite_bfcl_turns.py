@@ -14,7 +14,7 @@ FAULTS = (
 )  # fmt: skip
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     return suites.played(
         folder, "bfcl", {"category": ["multi_turn"]},
         {

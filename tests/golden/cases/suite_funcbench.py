@@ -12,7 +12,7 @@ KNOBS = {"core": 5, "depth": 3, "connected": 3, "disconnected": 2, "graphs": 3, 
 MANY = {"graphs": 12, "root_inputs": 2}
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     return suites.played(
         folder, "funcbench", KNOBS,
         {

@@ -59,7 +59,7 @@ def _prepared(folder: Path) -> dict[str, Any]:
     return {"truths": str(folder / "truths.json"), "similarity": "exact"}
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     knobs = _prepared(folder)
     live = {"servers": str(folder / "mcp.json")}
     tape = {"cassette": str(folder / "tape.jsonl"), "mode": "record"}

@@ -12,7 +12,7 @@ KNOBS = {"items": 1, "conditions": ["text", "noisy"], "recognisers": ["simulated
          "seed": 5}  # fmt: skip
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     return suites.played(
         folder, "mfcl-transcripts", KNOBS,
         {

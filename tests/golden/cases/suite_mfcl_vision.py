@@ -11,7 +11,7 @@ from tests.golden.suites import DAMAGED, WIRE, Play
 KNOBS = {"items": 5, "seed": 7, "variations": ["base", "crop-16:9"]}
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     return suites.played(
         folder, "mfcl-vision", KNOBS,
         {

@@ -8,5 +8,5 @@ from tests.golden.cases import _multinet
 from tests.golden.paths import Json
 
 
-def recorded_values(folder: Path) -> dict[str, Json]:
+def record(folder: Path) -> dict[str, Json]:
     return _multinet.record(folder, ("sqa3d", "odinw", "overcooked", "openx"))

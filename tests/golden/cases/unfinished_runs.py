@@ -43,7 +43,7 @@ _DRAFT = re.compile(r"^\.(.+\.\w+)\..+$")
 SCORED = ("scores.jsonl", "summary.json", "scorer.json", "presentation.json", "views.jsonl")
 
 
-def recorded_values(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> dict[str, Any]:
     return {
         "unscored-failures": _unscored(folder / "dead"),
         "chain-without-scores": _continued(folder / "chain"),
