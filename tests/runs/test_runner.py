@@ -300,7 +300,7 @@ def test_own_tasks_are_asked_instead_of_the_suites(tmp_path: Path) -> None:
     assert [t.id for t in again.tasks()] == ["sum-0", "sum-1"]
 
 
-@pytest.mark.parametrize("wrong", [{"repeats": 0}, {"max_connections": 0}, {"dialect": "nativ"}])
+@pytest.mark.parametrize("wrong", [{"repeats": 0}, {"max_connections": 0}, {"tool_format": "nativ"}])
 def test_impossible_settings_are_refused_before_a_folder_is_made(
     tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
