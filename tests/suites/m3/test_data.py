@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import published_data
 
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Text
 from toolmark.suites.m3 import published_tasks
 
-SHARED = Path(__file__).parents[4] / "shared" / "data" / "m3"
 PNG = b"\x89PNG\r\n\x1a\n rest"
 
 
@@ -108,15 +108,17 @@ def test_a_picture_never_lies_outside_its_folder(tmp_path: Path, name: str) -> N
         published_tasks.load_picture(tmp_path / "images", name, MediaStore(tmp_path))
 
 
-def test_the_published_files_are_read_whole() -> None:
-    if not SHARED.is_dir():
-        pytest.skip("needs data/m3 in a folder 'shared' beside the checkout")
-    truths, twice = published_tasks.read_task_entries(SHARED / "test_mcp_GT.json")
+def test_the_published_files_are_read_whole(tmp_path: Path) -> None:
+    truths, twice = published_tasks.read_task_entries(
+        published_data.unpack(published_data.M3_TRUTHS, tmp_path)
+    )
     assert len(truths) == 208
     assert sorted(twice) == ["00070008", "00230000", "00230005", "00230006", "00230008"]
     steps = [step for each in truths for step in each.steps]
     assert (len(steps), sum(len(step.calls) for step in steps)) == (648, 1355)
     assert len({call.name for step in steps for call in step.calls}) == 70
-    tasks, again = published_tasks.read_task_entries(SHARED / "tasks_fuzzy.json")
+    tasks, again = published_tasks.read_task_entries(
+        published_data.unpack(published_data.M3_TASKS, tmp_path)
+    )
     assert (len(tasks), again) == (141, [])
     assert all(each.prompt and published_tasks.task_kind(each.id) for each in tasks)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import published_data
 from tests.servers.mcp_fault import PNG
 from tests.suites.m3.bench import Command
 
@@ -33,7 +34,6 @@ from toolmark.suites.m3 import (
     published_tasks,
 )
 
-SHARED = Path(__file__).parents[4] / "shared" / "data" / "m3" / "test_mcp_GT.json"
 MEDIA = MediaStore(Path(mkdtemp(prefix="toolmark-test-")))
 ID = "00010000"
 
@@ -462,9 +462,8 @@ def test_flags_of_the_other_kind_are_refused(toolmark: Command, tmp_path: Path) 
 
 
 def test_published_truths_score_themselves_as_published(toolmark: Command, tmp_path: Path) -> None:
-    if not SHARED.is_file():
-        pytest.skip("needs data/m3/test_mcp_GT.json in a folder 'shared' beside the checkout")
-    said = toolmark("import", "m3", SHARED, "--truths", SHARED, "--similarity", "exact", "--last",
+    truths = published_data.unpack(published_data.M3_TRUTHS, tmp_path)
+    said = toolmark("import", "m3", truths, "--truths", truths, "--similarity", "exact", "--last",
                     "--log-dir", tmp_path, "--json")  # fmt: skip
     assert said.code == 0, said.err
     found = said.json
@@ -473,7 +472,7 @@ def test_published_truths_score_themselves_as_published(toolmark: Command, tmp_p
     assert values.pop("avg6") == pytest.approx((5 + 0.935055) / 6, abs=5e-7)
     assert values and set(values.values()) == {1.0}
     toolmark("export", "m3", found["run_dir"], "-o", tmp_path / "back.json")
-    held = {each["id"]: each for each in json.loads(SHARED.read_bytes())}
+    held = {each["id"]: each for each in json.loads(truths.read_bytes())}
     assert canonical(json.loads((tmp_path / "back.json").read_text())) == canonical(
         list(held.values())
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import published_data
 from tests.suites.multinet import scores as hand
 from tests.suites.multinet import shown
 from tests.suites.multinet.scores import cells, titled
@@ -34,7 +34,6 @@ from toolmark.suites.multinet.tables import (
     vector_tables,
 )
 
-RECORDED = Path(__file__).parents[4] / "shared" / "data" / "multinet" / "recorded_predictions.json"
 BOTH: tuple[Form, ...] = ("text", "tool")
 
 
@@ -58,9 +57,7 @@ def numbers(readings: Mapping[str, Columns]) -> dict[str, Estimate]:
 
 @pytest.mark.parametrize("model", ["GPT-5", "Pi0"])
 def test_recorded_answers_give_the_published_figures(model: str) -> None:
-    if not RECORDED.is_file():
-        pytest.skip(f"needs {RECORDED.name} in a folder 'shared' beside the checkout")
-    held = json.loads(RECORDED.read_text())["overcooked"]
+    held = published_data.read_json(published_data.MULTINET_PREDICTIONS)["overcooked"]
     said = held[{"GPT-5": "gpt5_pred", "Pi0": "pi0_pred"}[model]]
     readings = hand.rows(hand.played(held["true"], said))
     own = titled(paper_comparison.run_tables(readings))["Beside the paper's models"]

@@ -6,15 +6,13 @@ import random
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from tests import published_data
 from tests.suites.multinet.published import laid
 
 from toolmark.core.errors import DataError, UsageError
 from toolmark.suites.multinet.frame_records import Choice, Frame
 from toolmark.suites.multinet.published import piqa
-
-RECORDED = Path(__file__).parents[5] / "shared/data/multinet/recorded_predictions.json"
 
 
 def ids(folder: Path, split: Any = "test", **options: Any) -> list[str]:
@@ -115,9 +113,8 @@ def test_the_published_sample_goes_by_position(
     assert len(ids(tmp_path, sample="all")) == 50 and ids(tmp_path, "train", sample="all") == []
 
 
-@pytest.mark.skipif(not RECORDED.exists(), reason=f"needs {RECORDED}")
 def test_the_recorded_labels_are_known() -> None:
-    recorded = msgspec.json.decode(RECORDED.read_bytes())
+    recorded = published_data.read_json(published_data.MULTINET_PREDICTIONS)
     labels = recorded["piqa_gpt5"]["gt_labels"]
     assert piqa.are_published_labels(labels) and not piqa.are_published_labels(labels[::-1])
 
