@@ -39,7 +39,7 @@ print(lost)
 """
 
 
-def test_processes_of_equal_ids_lose_no_write_and_tear_none(tmp_path: Path) -> None:
+def test_processes_of_equal_ids_write_every_entry_whole(tmp_path: Path) -> None:
     """Two containers on one shared folder, each with the process id 7."""
     gate = tmp_path / "gate"
     gate.mkdir()

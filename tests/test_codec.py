@@ -210,7 +210,7 @@ def test_numbers_stay_numbers(number: float) -> None:
 
 
 @pytest.mark.parametrize("source", ["[1, one]", "f(2)", "-'x'", "1**9"])
-def test_what_is_no_literal_is_told_of_alike_every_time(source: str) -> None:
+def test_what_is_no_literal_raises_the_same_error_every_time(source: str) -> None:
     """An address in memory in stored evidence would make equal runs differ."""
     told = set()
     for _ in range(2):

@@ -63,7 +63,7 @@ def test_what_another_process_encoded_is_not_encoded_again(tmp_path: Path) -> No
 
 
 @given(TEXTS, TEXTS)
-def test_the_shelf_gives_back_what_it_took(one: list[str], other: list[str]) -> None:
+def test_the_vector_store_returns_what_was_put_in(one: list[str], other: list[str]) -> None:
     """Any text: with zeros, lone surrogates, or nothing in it."""
     with TemporaryDirectory() as folder:
         shelf = sentence_encoder.VectorStore(Path(folder, "rows.sqlite"))
@@ -75,7 +75,7 @@ def test_the_shelf_gives_back_what_it_took(one: list[str], other: list[str]) -> 
         assert all(np.array_equal(found[text], row) for text, row in rows.items())
 
 
-def test_a_broken_shelf_is_named(tmp_path: Path) -> None:
+def test_a_damaged_vector_store_is_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.sqlite"
     path.write_bytes(b"not a database, but long enough to be looked at as one" * 40)
     with pytest.raises(DataError, match=r"rows.sqlite: cannot keep vectors.*remove the file"):
@@ -91,7 +91,7 @@ def model(folder: Path, weights: bytes) -> Path:
     return folder
 
 
-def test_models_are_told_apart_by_their_content(tmp_path: Path) -> None:
+def test_models_are_distinguished_by_their_content(tmp_path: Path) -> None:
     one, same, other = (
         sentence_encoder.model_fingerprint(model(tmp_path / name, weights))
         for name, weights in (("one", b"1"), ("same", b"1"), ("other", b"2"))

@@ -40,7 +40,7 @@ def test_only_regular_files_that_lie_inside_are_found(folder: Path) -> None:
     [("a.TXT", True), ("not/there", True), ("pipe.txt", True), ("out.txt", False),
      ("folder/c.txt", False), ("../secret.txt", False), ("loop.txt", False), ("x\0", False)],
 )  # fmt: skip
-def test_what_leads_out_is_told(folder: Path, name: str, is_inside: bool) -> None:
+def test_what_leads_out_is_reported(folder: Path, name: str, is_inside: bool) -> None:
     assert files.is_inside(folder, folder / name) == is_inside
 
 

@@ -16,14 +16,14 @@ from toolmark.core.records import Image, Part, Text
 
 
 @given(data=st.binary())
-def test_what_is_kept_is_read(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_what_is_stored_is_read(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     store = MediaStore(tmp_path_factory.mktemp("media"))
     part = store.add_image(data, "image/png")
     assert store.read(part) == data
     assert part.size_bytes == len(data)
 
 
-def test_equal_bytes_are_kept_once(tmp_path: Path) -> None:
+def test_equal_bytes_are_stored_once(tmp_path: Path) -> None:
     store = MediaStore(tmp_path)
     assert store.add_audio(b"x", "audio/wav").sha256 == store.add_image(b"x", "image/png").sha256
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
@@ -49,7 +49,7 @@ def test_a_reference_cannot_lead_out(tmp_path: Path, name: str) -> None:
         MediaStore(tmp_path).read(Image(sha256=name, mime="image/png", size_bytes=1))
 
 
-def test_torn_files_are_not_held_and_are_kept_anew(tmp_path: Path) -> None:
+def test_torn_files_are_not_found_and_are_stored_anew(tmp_path: Path) -> None:
     store, other = MediaStore(tmp_path / "one"), MediaStore(tmp_path / "other")
     part = store.add_audio(b"whole", "audio/wav")
     other.copy_from(store, [part])

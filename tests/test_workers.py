@@ -107,7 +107,7 @@ def faulty(n: int) -> int:
     return known["no such key"] if n == 2 else n
 
 
-def test_a_process_that_dies_is_told_and_lack_of_memory_is_blamed_for_kills_alone() -> None:
+def test_a_process_that_dies_is_reported_and_lack_of_memory_is_blamed_for_kills_alone() -> None:
     with pytest.raises(DataError, match="exited with code 7") as found:
         list(worker_processes.map_in_processes(die, range(3), 2))
     assert "memory" not in str(found.value)
@@ -115,7 +115,7 @@ def test_a_process_that_dies_is_told_and_lack_of_memory_is_blamed_for_kills_alon
         list(worker_processes.map_in_processes(killed, range(3), 1))
 
 
-def test_a_fault_of_the_work_is_told_with_its_item(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_of_the_work_is_raised_with_its_item(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(DataError, match="work on 2 failed: KeyError: 'no such key'") as found:
         list(worker_processes.map_in_processes(faulty, range(3), 1))
     assert "memory" not in str(found.value)

@@ -190,14 +190,16 @@ class Wide(Echo):
 
 
 @pytest.mark.parametrize(("limit", "n"), [(1, 5), (2, 5), (2, 1)])
-def test_calls_of_one_reply_run_together_as_far_as_the_world_allows(limit: int, n: int) -> None:
+def test_calls_of_one_reply_run_together_as_far_as_the_environment_allows(
+    limit: int, n: int
+) -> None:
     world, model = Wide(limit), Script(calling(n), said("done"))
     found = asyncio.run(run_tool_loop(task("go"), model, NativeFormat(), world, Sampling()))
     assert world.busy == min(limit, n)
     assert [result.text for result in found.steps[0].results] == [str(i) for i in range(n)]
 
 
-def test_no_call_goes_on_when_another_loses_the_world() -> None:
+def test_no_call_goes_on_when_another_ends_the_environment() -> None:
     world = Wide(3)
 
     async def lost() -> set[str]:

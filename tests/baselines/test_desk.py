@@ -130,7 +130,7 @@ def test_what_the_picture_names_is_changed_and_linked_to_what_the_question_names
     assert len(played.steps[0].calls) == 2  # looks at the picture and at the tables at once
 
 
-def test_where_a_form_is_asked_for_the_answer_alone_is_told() -> None:
+def test_where_a_form_is_asked_for_the_reply_is_the_answer_alone() -> None:
     form = "\n\nThe last line has all of it, in the form\nAnswer: {}"
     with garage() as (office, link):
         assert play(TRIP + form.format("model, id of the trip"), office).answer == (
@@ -148,7 +148,7 @@ def test_without_the_picture_nothing_is_changed(scanner: bool) -> None:
         assert rows(link, "bikes") == [("BK-77", "Comet", "free"), ("BK-78", "Breeze", "busy")]
 
 
-def test_the_same_request_is_answered_alike_and_nothing_is_kept() -> None:
+def test_the_same_request_is_answered_alike_and_nothing_is_remembered() -> None:
     with garage() as (office, _):
         played = play(TRIP, office)
         offered = asyncio.run(office.tools())

@@ -42,7 +42,7 @@ def calls(text: str, *tools: Tool) -> list[tuple[str, Any]]:
     return [(call.name, json.loads(call.arguments)) for call in ask(text, *tools).calls]
 
 
-def test_numbers_go_to_the_parameters_named_beside_them() -> None:
+def test_numbers_go_to_the_parameters_named_next_to_them() -> None:
     for text in (
         "area of a triangle with base 6 and height 10",
         "triangle area: height 10, base 6",

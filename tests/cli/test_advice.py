@@ -56,7 +56,7 @@ def test_an_endpoint_that_fails_for_now_is_asked_again(toolmark: Command, mind: 
     assert AGAIN in said.out and "doctor" not in said.out
 
 
-def test_a_policy_that_raises_is_to_be_mended(toolmark: Command, tmp_path: Path) -> None:
+def test_a_policy_that_raises_is_to_be_corrected(toolmark: Command, tmp_path: Path) -> None:
     (tmp_path / "users_policy.py").write_text(POLICY)
     said = toolmark(*WORDS, "-m", "users_policy:Policy")
     assert "coroutine raised StopIteration (users_policy.py, line 5)" in said.out

@@ -26,7 +26,7 @@ def said(*words: str) -> Result:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_suite_lists_its_own_baselines_and_instruments(family: str) -> None:
+def test_a_suite_lists_its_own_baselines_and_controls(family: str) -> None:
     lines = said("list", suite_name(family)).output.splitlines()  # type: ignore[arg-type]
     told = next(line for line in lines if line.startswith("baselines: "))
     names = [f"baseline/{name}" for name in BASELINES_BY_FAMILY[family]]  # type: ignore[index]
@@ -104,7 +104,7 @@ def test_the_request_at_the_end_of_a_long_prompt_is_shown_and_all_of_it_by_all()
 
 
 @pytest.mark.parametrize("n", ["0", "101"])
-def test_a_number_of_frames_that_cannot_be_asked_is_called_by_its_knob(n: str) -> None:
+def test_an_impossible_number_of_frames_is_named_by_its_parameter(n: str) -> None:
     done = said("run", "multinet-overcooked", "-m", "test/null", "-T", f"frames={n}",
                 "-T", "data=synthetic")  # fmt: skip
     assert isinstance(done.exception, UsageError)

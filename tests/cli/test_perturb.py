@@ -24,7 +24,7 @@ def test_words_alone_need_no_voice(toolmark: Command) -> None:
     assert "voice" not in said.out
 
 
-def test_all_stages_are_kept_and_the_same_for_a_seed(toolmark: Command, tmp_path: Path) -> None:
+def test_all_stages_are_stored_and_the_same_for_a_seed(toolmark: Command, tmp_path: Path) -> None:
     texts = tmp_path / "texts.txt"
     texts.write_text(f"{TEXT}\n\nTurn the lights off\n")
     for folder in ("a", "b"):
@@ -64,12 +64,12 @@ def test_each_line_of_a_file_is_a_request_however_it_ends(
         (("--ears", "simulatd:a"), "no recogniser 'simulatd:a'; did you mean: simulated"),
     ],
 )
-def test_what_cannot_be_is_told(toolmark: Command, words: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_is_reported(toolmark: Command, words: tuple[str, ...], told: str) -> None:
     said = toolmark("perturb", "speech", TEXT, *words)
     assert said.code == 2 and told in said.err
 
 
-def test_files_that_are_none_are_told(toolmark: Command, tmp_path: Path) -> None:
+def test_files_that_are_none_are_reported(toolmark: Command, tmp_path: Path) -> None:
     said = toolmark("perturb", "speech", "gone.wav")
     assert said.code == 2 and "no such file" in said.err
     (tmp_path / "empty.txt").write_text("\n \n")
@@ -137,7 +137,7 @@ def test_recordings_that_hold_no_utterance_are_refused(toolmark: Command, tmp_pa
     assert turned["audio"] and "failed" not in turned
 
 
-def test_effects_are_told_in_short_and_in_full(toolmark: Command) -> None:
+def test_effects_are_listed_in_short_and_in_full(toolmark: Command) -> None:
     words = (
         "perturb",
         "speech",

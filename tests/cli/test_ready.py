@@ -17,7 +17,7 @@ def test_the_list_names_every_suite_once(toolmark: Command) -> None:
     assert all(each["about"] and isinstance(each["needs"], str) for each in found["suites"])
 
 
-def test_what_is_told_of_a_suite_is_enough_to_ask_it(toolmark: Command) -> None:
+def test_what_is_listed_of_a_suite_is_enough_to_ask_it(toolmark: Command) -> None:
     for name in suite_registry.SUITES:
         found = json.loads(toolmark("list", name, "--json").out)
         assert [knob["name"] for knob in found["knobs"]] == [
@@ -32,7 +32,7 @@ def test_what_is_told_of_a_suite_is_enough_to_ask_it(toolmark: Command) -> None:
     )
 
 
-def test_a_suite_of_others_tells_its_dialects(toolmark: Command, tmp_path: Path) -> None:
+def test_a_user_suite_lists_its_tool_formats(toolmark: Command, tmp_path: Path) -> None:
     (tmp_path / "mine_told.py").write_text(
         '"""Mine."""\nDIALECTS = "my own"\n\n\ndef load(*, n: int = 3):\n    """My suite."""\n'
     )
@@ -42,7 +42,7 @@ def test_a_suite_of_others_tells_its_dialects(toolmark: Command, tmp_path: Path)
     assert "--dialect: my own" in toolmark("list", "mine_told:load").out
 
 
-def test_what_was_made_is_told_as_it_lies_there(toolmark: Command, tmp_path: Path) -> None:
+def test_what_was_made_is_printed_as_it_lies_there(toolmark: Command, tmp_path: Path) -> None:
     said = toolmark("make", "funcbench", "-T", "core=4", "-T", "depth=2", "-T", "graphs=3",
                     "--seed", "7", "-o", "made", "--json")  # fmt: skip
     found = json.loads(said.out)

@@ -61,7 +61,7 @@ def test_a_scorer_judges_its_own_suite_only(shop: Path, toolmark: Command) -> No
     assert "2 runs on funcbench, shop" in page.read_text()
 
 
-def test_a_scorers_fault_is_told_with_what_to_do_and_is_on_the_page(
+def test_a_scorers_fault_is_reported_with_the_next_step_and_is_on_the_page(
     shop: Path, toolmark: Command
 ) -> None:
     text = (shop / "shop.py").read_text()

@@ -32,7 +32,9 @@ def endless(toolmark: Command) -> tuple[str, str]:
     return ended.out, str(folder)
 
 
-def test_a_number_without_end_is_told_and_kept(toolmark: Command, endless: tuple[str, str]) -> None:
+def test_a_number_without_end_is_shown_and_stored(
+    toolmark: Command, endless: tuple[str, str]
+) -> None:
     said, folder = endless
     assert any("RelMSE" in line and "∞" in line for line in said.splitlines())
     again = toolmark("score", folder)

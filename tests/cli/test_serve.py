@@ -117,7 +117,7 @@ def test_over_http_the_address_names_the_task(mode: str) -> None:
         asyncio.run(scene(url))
 
 
-def test_every_session_knows_only_what_it_has_been_told() -> None:
+def test_every_session_knows_only_its_own_messages() -> None:
     played = next(iter(load(**SIZE, restate=True)))
     (right, *_) = calls(played)
 
@@ -141,7 +141,7 @@ def test_a_task_that_does_not_exist_opens_no_session(tmp_path: Path) -> None:
         asyncio.run(scene(url))
 
 
-def test_the_question_is_shown_beside_the_protocol() -> None:
+def test_the_question_is_shown_next_to_the_protocol() -> None:
     first = next(iter(load(**SIZE)))
     done = subprocess.run(
         [sys.executable, *PROGRAM, "--show"], stdin=subprocess.DEVNULL, capture_output=True,
@@ -176,7 +176,7 @@ def test_ctrl_c_ends_the_server() -> None:
         (("funcbench", "-T", "core"), "expected KNOB=VALUE"),
     ],
 )
-def test_what_cannot_be_served_is_told(
+def test_what_cannot_be_served_is_reported(
     toolmark: Command, words: tuple[str, ...], said: str
 ) -> None:
     found = toolmark("serve", *words)
@@ -184,7 +184,7 @@ def test_what_cannot_be_served_is_told(
     assert said in found.err
 
 
-def test_a_port_that_is_taken_is_told(toolmark: Command) -> None:
+def test_a_port_that_is_taken_is_reported(toolmark: Command) -> None:
     with serving() as (url, _):
         port = url.split(":")[2].split("/")[0]
         found = toolmark("serve", "funcbench", *WORDS, "--http", "--port", port)

@@ -63,7 +63,7 @@ def test_programs_get_the_whole_list(toolmark: Command, folder: str) -> None:
     assert len(some) == 2 and all(each["axes"]["depth"] == "3" for each in some)
 
 
-def test_programs_get_an_episode_as_it_is_kept(toolmark: Command, folder: str) -> None:
+def test_programs_get_an_episode_as_it_is_stored(toolmark: Command, folder: str) -> None:
     first = json.loads(toolmark("show", folder, "--json").out)["episodes"][0]["task"]
     (found,) = json.loads(toolmark("show", folder, first, "--json").out)["episodes"]
 

@@ -247,7 +247,7 @@ def test_a_request_that_alone_is_refused_is_not_run(mind: Mind, toolmark: Comman
         (("rewriter=http://localhost:1/v1#m", "rewrite=false"), "leave one out"),
     ],
 )
-def test_what_cannot_word_is_told(toolmark: Command, words: tuple[str, ...], told: str) -> None:
+def test_what_cannot_word_is_reported(toolmark: Command, words: tuple[str, ...], told: str) -> None:
     knobs = [part for word in words for part in ("-T", word)]
     said = toolmark("run", "mfcl-speech", "-m", "test/null", *ITEM, *knobs)
     assert said.code == 2 and told in said.err
@@ -259,7 +259,7 @@ WRITTEN = ("-T", "conditions=text", "-T", "category=simple_python", "-T", "items
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "test/oracle"])
-def test_who_cannot_judge_is_told_with_the_knob_before_anything_is_made(
+def test_what_cannot_judge_is_reported_with_the_parameter_before_anything_is_made(
     toolmark: Command, tmp_path: Path, name: str
 ) -> None:
     said = toolmark("run", "mfcl-speech", "-m", "test/null", "-T", f"judge={name}", *WRITTEN)
@@ -311,7 +311,7 @@ def test_a_missing_engine_names_its_package_and_nothing_is_begun(
     assert not [*(tmp_path / "made").rglob("*"), *(tmp_path / "runs").glob("*")]
 
 
-def test_who_asks_for_it_goes_on_with_the_rest_and_is_told(
+def test_the_rest_is_made_where_that_is_asked_for(
     toolmark: Command, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     flite = shutil.which("flite")

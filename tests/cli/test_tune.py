@@ -59,7 +59,7 @@ def test_generated_items_get_further_hops(tmp_path: Path, toolmark: Command) -> 
     assert trial.outcome == "solved"  # of the same world: its pages are searched
 
 
-def test_what_is_not_run_is_told_and_ends_with_one(
+def test_what_is_not_run_is_reported_and_ends_with_one(
     tmp_path: Path, source: Path, toolmark: Command  # noqa: F811
 ) -> None:  # fmt: skip
     out = tmp_path / "t"

@@ -113,7 +113,7 @@ def test_a_folder_and_memory_are_the_same_web(tmp_path: Path) -> None:
     ["", "kettle<![[[", "<div>" * 5000 + "kettle", "\x00kettle", "\ud800 kettle", "<?xml?>kettle",
      "<a href='javascript:kettle()'>kettle</a>", "kettle" + "</p>" * 1000],
 )  # fmt: skip
-def test_a_hostile_page_is_held_and_given_back_as_text(html: str) -> None:
+def test_a_hostile_page_is_stored_and_returned_as_text(html: str) -> None:
     engine = PageCorpus([MemoryPage("https://a.example/x", "x\udc00", html)])
     found = find(engine, "kettle")
     assert bool(found.hits) == ("kettle" in html)

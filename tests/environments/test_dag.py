@@ -161,7 +161,7 @@ def test_restate_repeats_everything_known_with_its_latest_value() -> None:
     assert last.text == '{"mid": 600}\nKnown so far: one = 111, low = 500, mid = 600'
 
 
-def test_worlds_share_nothing() -> None:
+def test_environments_share_nothing() -> None:
     task = msgspec.structs.replace(TASK, axes={"protocol": "restate"})
     ask(("func_low", '{"one": 1}'), task=task)
     (result,) = ask(("func_low", '{"one": 111}'), task=task)

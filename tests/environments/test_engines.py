@@ -93,7 +93,7 @@ def test_a_provider_lacks_its_key_and_nothing_else(
     assert "no search" in search_engines.missing_requirement(f"{name}:place")
 
 
-def test_a_recording_listens_to_serpapi_unless_told_otherwise() -> None:
+def test_a_recording_asks_serpapi_unless_set_otherwise() -> None:
     assert search_engines.parse_engine_name("record:web.jsonl").recorded_engine == "serpapi"
     assert search_engines.parse_engine_name("record:me@home.jsonl") == (
         "record",
@@ -111,7 +111,7 @@ def test_a_recording_listens_to_serpapi_unless_told_otherwise() -> None:
     "text", ["bing", "", "corpus", "corpus:/no/such", "replay:/no/such", "record:",
              "record:f@corpus:/no/such"],
 )  # fmt: skip
-def test_a_wrong_name_is_told_the_choices(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_name_gets_the_choices(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERPAPI_API_KEY", "k-secret")
     why = search_engines.missing_requirement(text)
     assert "corpus:FOLDER" in why and "k-secret" not in why

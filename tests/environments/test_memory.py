@@ -138,7 +138,7 @@ def test_a_wrong_call_is_an_error_the_model_sees(name: str, arguments: str) -> N
     assert memory.store.state() == KeyValueMemory(rank_by_words).state()
 
 
-def test_lone_surrogates_can_be_kept_shown_and_handed_on() -> None:
+def test_lone_surrogates_can_be_stored_shown_and_handed_on() -> None:
     async def play() -> tuple[bytes, str]:
         memory = MemoryEnvironment((), Summary())
         await memory.call(Call(name="memory_append", arguments='{"text": "a\\ud800b"}'))

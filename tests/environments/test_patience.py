@@ -69,7 +69,7 @@ def test_what_never_answered_is_given_up_soon_and_not_asked_again() -> None:
     assert line.n == MAX_WAITS_UNANSWERED + 1
 
 
-def test_those_that_wait_long_already_are_told_at_once_that_it_is_dead() -> None:
+def test_waiting_questions_fail_at_once_when_the_provider_is_given_up() -> None:
     async def play() -> list[str]:
         engine = web(Line(dead), LONG_S)
         waiting = [asyncio.create_task(outcome(engine)) for _ in range(4)]
@@ -96,7 +96,7 @@ def test_an_answer_between_keeps_it_alive() -> None:
     assert "" in told and not any("given up" in each for each in told)
 
 
-def test_who_watches_sees_why_worlds_wait_and_only_as_long_as_they_do() -> None:
+def test_a_watcher_sees_why_environments_wait_and_only_as_long_as_they_do() -> None:
     async def play() -> tuple[list[str], list[str]]:
         waits = provider_circuit_breaker.watch_waits()
         asked = asyncio.create_task(outcome(web(Line(dead), LONG_S)))

@@ -192,7 +192,9 @@ def test_a_busy_provider_is_asked_again_and_then_not_run(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_is_not_asked_with_again_nor_told(fake: Fake, name: str, status: int) -> None:
+def test_a_refused_key_is_neither_used_again_nor_printed(
+    fake: Fake, name: str, status: int
+) -> None:
     with pytest.raises(ToolEnvironmentError, match=PROVIDERS[name].variable) as caught:
         found(fake, name, (status, {"detail": KEY}), (200, BODIES[name]))
     assert len(fake.asked) == 1 and KEY not in str(caught.value)

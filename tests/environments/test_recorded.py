@@ -219,7 +219,7 @@ scripts = st.lists(
 
 @given(script=scripts)
 @settings(max_examples=30, deadline=None)
-def test_what_was_recorded_is_replayed_without_the_world(script: list[Call]) -> None:
+def test_what_was_recorded_is_replayed_without_the_live_environment(script: list[Call]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         live = play(desks(folder), script)
@@ -454,7 +454,7 @@ def test_calls_of_one_reply_run_together_and_keep_their_places(tmp_path: Path) -
     assert (site.n_opened, site.n_closed) == (1, 1)
 
 
-def test_a_world_that_cannot_be_had_live_is_a_world_error(tmp_path: Path) -> None:
+def test_a_live_environment_that_cannot_open_is_an_environment_error(tmp_path: Path) -> None:
     play(recorded(tmp_path, desks(tmp_path), "record"), [])
     dead = Desks(MediaStore(tmp_path / "live"), dead=True)
     with pytest.raises(ToolEnvironmentError, match="the desk is gone"):
@@ -464,7 +464,7 @@ def test_a_world_that_cannot_be_had_live_is_a_world_error(tmp_path: Path) -> Non
         recorded(tmp_path, None, "auto")
 
 
-def test_an_episode_stopped_while_the_live_world_opens_leaves_nothing_behind(
+def test_an_episode_stopped_while_the_live_environment_opens_leaves_nothing_behind(
     tmp_path: Path,
 ) -> None:
     play(recorded(tmp_path, desks(tmp_path), "record"), [])
@@ -577,7 +577,7 @@ def test_a_file_torn_anywhere_keeps_its_whole_lines_and_goes_on(cut: int) -> Non
         assert [len(list(take.questions())) for take in takes] == [n - 1] * min(n, 1)
 
 
-def test_pictures_lie_beside_the_file_and_a_missing_one_is_named(tmp_path: Path) -> None:
+def test_pictures_lie_next_to_the_file_and_a_missing_one_is_named(tmp_path: Path) -> None:
     play(recorded(tmp_path, desks(tmp_path), "record"), calls(("draw", {})))
     beside = [path for path in (tmp_path / "tape.media").rglob("*") if path.is_file()]
     assert len(beside) == 2
@@ -601,7 +601,7 @@ def test_a_damaged_picture_costs_its_task_alone(tmp_path: Path) -> None:
     assert play(again, calls(("count", {}), ("count", {}), ("draw", {})), task)
 
 
-def test_a_picture_that_cannot_be_kept_costs_its_task_alone(tmp_path: Path) -> None:
+def test_a_picture_that_cannot_be_stored_costs_its_task_alone(tmp_path: Path) -> None:
     site = recorded(tmp_path, desks(tmp_path), "record")
     site.media = MediaStore(tmp_path / "elsewhere")
     with pytest.raises(ToolEnvironmentError, match=r"task t: .* cannot read media"):
@@ -628,7 +628,7 @@ def test_a_file_is_not_called_as_its_folder(tmp_path: Path) -> None:
         Cassette(tmp_path / "tape.media")
 
 
-def test_an_answer_that_could_not_be_read_again_is_not_kept(tmp_path: Path) -> None:
+def test_an_answer_that_could_not_be_read_again_is_not_stored(tmp_path: Path) -> None:
     tape = Cassette(tmp_path / "tape.jsonl")
     with pytest.raises(ToolEnvironmentError, match=r"cannot keep an answer of t: .* the limit is"):
         tape.record_answer("t", {}, "x" * (17 * 2**20))

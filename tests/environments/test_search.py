@@ -364,7 +364,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(
         ("/large", "larger than"),
     ],
 )
-def test_faults_of_a_site_are_page_errors(server: str, path: str, why: str) -> None:
+def test_faults_of_a_web_server_are_page_errors(server: str, path: str, why: str) -> None:
     with pytest.raises(public_web.PageError, match=why):
         fetched(f"{server}{path}", public=local)
 

@@ -68,7 +68,7 @@ def test_java_values_stay_source_text(read: Reader, text: str, arguments: dict[A
 
 
 @pytest.mark.parametrize("read", JAVA)
-def test_an_anonymous_body_is_lost(read: Reader) -> None:
+def test_an_anonymous_body_is_dropped(read: Reader) -> None:
     text = 'run(m = new HashMap<String, String>() {{ put("a", "b"); }})'
     ((_, found),) = read(text)
     assert "put" not in found["m"]

@@ -58,7 +58,7 @@ def test_a_list_of_objects_is_cut_officially_and_whole_otherwise() -> None:
 
 
 @pytest.mark.parametrize("text", [ONE, "[]", "[broken", '[{"a": 1]', '[{"function": "f"'])
-def test_whole_differs_only_where_something_is_lost(text: str) -> None:
+def test_whole_differs_only_where_something_is_dropped(text: str) -> None:
     try:
         expected = json_calls.parse_calls(text)
     except UnreadableCalls:

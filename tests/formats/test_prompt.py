@@ -86,7 +86,7 @@ def test_words_are_an_answer_and_broken_calls_are_a_fault() -> None:
         assert reading.fault and not reading.calls
 
 
-def test_odd_values_reach_the_world_as_json() -> None:
+def test_odd_values_reach_the_environment_as_json() -> None:
     text = "[f(a=(1, 2), b=..., c=1e400, d=b'x', **{'z': 1})]"
     (call,) = PROMPT.read(Reply(text=text), ()).calls
     assert json.loads(call.arguments) == {
@@ -122,5 +122,5 @@ def test_wording_is_data() -> None:
 
 
 @pytest.mark.parametrize("text", ["\ufdd0d800", "f(a='\ufdd0d800')"])
-def test_escaped_surrogates_are_restored_before_reading(text: str) -> None:
+def test_escaped_surrogates_are_restored_before_parsing(text: str) -> None:
     assert PROMPT.read(Reply(text=text), ()).calls == ()

@@ -48,7 +48,7 @@ def test_docs_as_python() -> None:
     )
 
 
-def test_docs_as_xml_lose_the_commas_of_attributes() -> None:
+def test_docs_as_xml_have_no_commas_between_attributes() -> None:
     text = render_docs([DOC], "xml")
     assert '    <param name="sides" type="array[number]" required="true">\n' in text
     assert (
@@ -154,7 +154,7 @@ def test_only_the_tag_counts_where_one_is_due() -> None:
     assert prompt.read(Reply(text="It is 5."), ()).fault == ""
 
 
-def test_signs_and_positions_survive_the_whole_reading() -> None:
+def test_signs_and_positions_survive_the_whole_parse() -> None:
     (one,) = reply_parser.parse_written_calls(
         "[f(1, 'x', a=+2, b=not True, c=~1, **{'d': 3})]", "python"
     )

@@ -28,7 +28,7 @@ def value(raw: str, label: str) -> Any:
         ("a &amp; b", "string", "a & b"),
     ],
 )  # fmt: skip
-def test_values_are_cast_by_the_label_and_unknown_labels_leave_text(
+def test_values_are_converted_by_the_label_and_unknown_labels_leave_text(
     raw: str, label: str, expected: Any
 ) -> None:
     found = value(raw, label)

@@ -31,7 +31,7 @@ def test_text_usage_model_and_latency() -> None:
     assert read(body) == Reply(text="hello", usage=usage, latency_s=0.25, model="served-1")
 
 
-def test_names_are_mapped_back_and_unknown_ones_kept() -> None:
+def test_names_are_mapped_back_and_unknown_ones_unchanged() -> None:
     reply = read(fake.calls(("a_b", "{}"), ("nope", "{}")), {"a_b": "a.b"})
     assert [call.name for call in reply.calls] == ["a.b", "nope"]
 
@@ -52,7 +52,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_text_and_arguments_are_kept_as_sent_and_can_be_stored(text: str) -> None:
+def test_hostile_text_and_arguments_stay_as_sent_and_can_be_stored(text: str) -> None:
     spoken = read(fake.says(text))
     called = read(fake.calls(("f", text)))
     assert json_codec.restore_surrogates(spoken.text) == text
@@ -93,7 +93,7 @@ def test_arguments_sent_as_an_object_keep_their_json_text(arguments: str) -> Non
     assert (reply.text, reply.stop) == (text, "stop")
 
 
-def test_duplicate_ids_are_kept() -> None:
+def test_duplicate_ids_stay() -> None:
     reply = read(fake.calls(("f", "{}"), ("g", "{}"), ids=("same", "same")))
     assert [call.id for call in reply.calls] == ["same", "same"]
 
@@ -111,7 +111,7 @@ def test_absent_null_and_odd_fields_are_read() -> None:
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-def test_reasoning_is_kept_apart(field: str) -> None:
+def test_reasoning_is_separated(field: str) -> None:
     assert read(fake.reply({"content": "a", field: "b"})) == Reply(
         text="a",
         reasoning="b",
@@ -156,7 +156,7 @@ def test_a_refusal_is_refused_and_its_words_are_the_text() -> None:
         {"reasoning": {"a": 1}, "content": "x"},
     ],
 )
-def test_parts_of_the_wrong_shape_are_malformed_with_the_message_kept(message: Any) -> None:
+def test_parts_of_the_wrong_shape_are_malformed_and_the_message_stays(message: Any) -> None:
     reply = read(fake.reply(message))
     assert (reply.stop, reply.calls) == ("malformed", ())
     assert json.loads(reply.text) == message

@@ -147,7 +147,7 @@ def test_a_tools_tuple_is_encoded_once() -> None:
     assert writer.encode_tools(tools) is writer.encode_tools(tools)
 
 
-def test_tools_beyond_the_kept_ones_are_still_right() -> None:
+def test_tools_beyond_the_cached_ones_are_still_right() -> None:
     writer = encoder()
     for i in range(600):
         assert f'"t{i}"'.encode() in writer.encode_tools((Tool(name=f"t{i}"),)).encoded

@@ -153,7 +153,7 @@ def test_cancelling_ends_the_request_and_the_client_lives_on() -> None:
     assert asyncio.run(go()).body == b"next"
 
 
-def test_an_address_that_was_read_is_not_kept() -> None:
+def test_an_address_that_was_read_is_not_reused() -> None:
     """It may be that of a search, with its key."""
 
     async def go() -> None:
@@ -168,7 +168,7 @@ def test_an_address_that_was_read_is_not_kept() -> None:
     asyncio.run(go())
 
 
-def test_addresses_that_were_posted_to_are_kept_in_bounds() -> None:
+def test_the_number_of_remembered_addresses_is_bounded() -> None:
     async def go() -> int:
         async with fake.serve(fake.answer(200, b"")) as server:
             asking = client()
@@ -182,7 +182,7 @@ def test_addresses_that_were_posted_to_are_kept_in_bounds() -> None:
     assert 0 < asyncio.run(go()) <= 64
 
 
-def test_connections_are_kept_and_one_closed_by_the_server_is_replaced() -> None:
+def test_connections_are_reused_and_one_closed_by_the_server_is_replaced() -> None:
     async def go(behaviour: fake.Behaviour) -> int:
         async with fake.serve(behaviour) as server:
             asking = client()

@@ -336,14 +336,14 @@ def test_a_stalled_server_is_a_timeout() -> None:
         asyncio.run(go())
 
 
-def test_of_a_reply_of_ten_megabytes_the_beginning_is_kept_with_a_mark() -> None:
+def test_of_a_reply_of_ten_megabytes_the_beginning_stays_with_a_mark() -> None:
     found = reply(fake.answer(200, fake.says("x" * (10 * 2**20))))
     assert found.text == "x" * chat_reply.MAX_TEXT_CHARS + f" [cut: {10 * 2**20} characters]"
     assert found.marks == (f"content: {10 * 2**20} characters, cut at {chat_reply.MAX_TEXT_CHARS}",)
     assert found.stop == "length"
 
 
-def test_a_server_that_refuses_odd_arguments_gets_them_mended() -> None:
+def test_a_server_that_refuses_odd_arguments_gets_valid_ones() -> None:
     async def strict(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
         call = asked.json["messages"][0]["tool_calls"][0]
         try:

@@ -69,7 +69,7 @@ def test_only_openais_address_is_the_environments(monkeypatch: pytest.MonkeyPatc
     assert public_model_address("groq/m", None) == endpoint_address.PROVIDERS["groq"].url
 
 
-def test_a_name_that_is_nearly_a_providers_is_told() -> None:
+def test_a_name_that_is_nearly_a_providers_is_reported() -> None:
     with pytest.raises(UsageError, match="did you mean: anthropic/"):
         make_endpoint_model("antropic/claude")
     with pytest.raises(UsageError, match="groq/NAME"):
@@ -85,7 +85,7 @@ def test_every_provider_stands_in_the_quickstart() -> None:
 # --- a query ----------------------------------------------------------------------------
 
 
-def test_a_query_is_kept_on_every_request() -> None:
+def test_a_query_is_sent_with_every_request() -> None:
     async def asked() -> list[str]:
         async with fake.serve(fake.answer(200, fake.says("x"))) as server:
             given = f"{server.url}/?api-version=2024-10-21#m"
@@ -131,6 +131,6 @@ def test_what_may_be_a_key_is_refused_and_not_shown(query: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["api-version=2024-12-01-preview", "beta=true", "a=1&b=2", "a="])
-def test_what_is_no_key_is_kept_as_it_is(query: str) -> None:
+def test_what_is_no_key_stays_as_it_is(query: str) -> None:
     assert public_model_address(f"http://h/v1/?{query}#m", None) == f"http://h/v1?{query}"
     assert make_endpoint_model(f"http://h/v1?{query}#m").url == f"http://h/v1?{query}"

@@ -253,14 +253,14 @@ REPLY = Reply(
 KEPT = replace(REPLY, kept=True)
 
 
-def test_a_kept_reply_is_returned_without_asking_and_says_so(tmp_path: Path) -> None:
+def test_a_cached_reply_is_returned_without_asking_and_is_marked(tmp_path: Path) -> None:
     model = Scripted(REPLY)
     told = [asyncio.run(CachedModel(model, tmp_path, "id")(HELLO)) for _ in range(3)]
     assert told == [REPLY, KEPT, KEPT]
     assert model.n_asked == 1
 
 
-def test_repeats_requests_and_models_are_kept_apart(tmp_path: Path) -> None:
+def test_repeats_requests_and_models_have_separate_entries(tmp_path: Path) -> None:
     model = Scripted(REPLY)
     requests = [
         HELLO,
@@ -274,7 +274,7 @@ def test_repeats_requests_and_models_are_kept_apart(tmp_path: Path) -> None:
     assert model.n_asked == 8
 
 
-def test_a_damaged_entry_is_asked_again_and_mended(tmp_path: Path) -> None:
+def test_a_damaged_entry_is_asked_again_and_replaced(tmp_path: Path) -> None:
     model = Scripted(REPLY)
     cache = CachedModel(model, tmp_path, "id")
     asyncio.run(cache(HELLO))
@@ -288,7 +288,7 @@ def test_a_damaged_entry_is_asked_again_and_mended(tmp_path: Path) -> None:
         assert path.read_bytes() == whole
 
 
-def test_failures_are_not_kept(tmp_path: Path) -> None:
+def test_failures_are_not_cached(tmp_path: Path) -> None:
     model = Scripted(Unavailable("x"), REPLY)
     cache = CachedModel(model, tmp_path, "id")
     with pytest.raises(Unavailable):
@@ -308,7 +308,7 @@ class Picky(Scripted):
     dropped = frozenset({"temperature"})
 
 
-def test_what_was_left_out_is_told_through_all_policies(tmp_path: Path) -> None:
+def test_what_was_left_out_is_recorded_through_all_policies(tmp_path: Path) -> None:
     outer = CachedModel(RetryingModel(PacedModel(Picky(REPLY), 2), 1), tmp_path, "id")
     assert outer.dropped == {"temperature"}
     assert (

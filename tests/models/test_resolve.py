@@ -161,7 +161,7 @@ def test_an_endpoint_gets_retries_pace_and_cache(tmp_path: Path) -> None:
     assert getattr(cached.model.model, "max_in_flight", 0) == 2
 
 
-def test_instruments_of_the_suite_see_task_repeat_and_options() -> None:
+def test_controls_of_the_suite_see_task_repeat_and_options() -> None:
     bound = make_model("test/faulty?class=wrong_value&rate=0.2", suite=Suite())
     assert isinstance(bound, Control)
     assert getattr(bound, "name", "") == "test/faulty?class=wrong_value&rate=0.2"
@@ -170,7 +170,7 @@ def test_instruments_of_the_suite_see_task_repeat_and_options() -> None:
 
 
 @pytest.mark.parametrize("name", ["test/null", "test/always-call", "test/dead"])
-def test_generic_instruments_need_no_suite(name: str) -> None:
+def test_generic_controls_need_no_suite(name: str) -> None:
     assert getattr(make_model(name), "name", "") == name
 
 

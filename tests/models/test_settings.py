@@ -148,7 +148,7 @@ def test_servers_say_it_in_many_words(body: Any, dropped: str) -> None:
         openai("messages", "invalid", "tools are not supported at this temperature"),
     ],
 )  # fmt: skip
-def test_a_value_out_of_range_and_another_fault_are_the_users_to_mend(body: Any) -> None:
+def test_a_value_out_of_range_and_another_fault_are_the_users_to_correct(body: Any) -> None:
     model, done, seen = asyncio.run(play(fake.answer(400, body), ask()))
     assert isinstance(done[0], Rejected)
     assert len(seen) == 1
@@ -175,7 +175,7 @@ def test_what_the_user_wrote_into_the_body_stays_there() -> None:
     assert len(seen) == 1
 
 
-def test_a_refused_setting_and_odd_arguments_are_both_mended() -> None:
+def test_a_refused_setting_and_odd_arguments_are_both_corrected() -> None:
     async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
         if asked.json["messages"][0]["tool_calls"][0]["function"]["arguments"] != "{}":
             writer.write(fake.raw(400, b'{"error": {"message": "Expecting value"}}'))

@@ -82,7 +82,7 @@ def test_the_same_sound_is_the_same_mp3() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"RIFF", b"no sound at all" * 99])
-def test_what_is_no_sound_is_told(tmp_path: Path, data: bytes) -> None:
+def test_what_is_no_sound_is_reported(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(DataError, match="cannot be sent as mp3"):
         asyncio.run(arrived("mp3", data, tmp_path))
 
@@ -102,12 +102,12 @@ def test_an_mp3_is_not_packed_twice(tmp_path: Path) -> None:
     assert base64.b64decode(asyncio.run(ask())["data"]) == packed
 
 
-def test_replies_to_mp3_and_to_wav_are_kept_apart() -> None:
+def test_replies_to_mp3_and_to_wav_have_separate_entries() -> None:
     wires = [make_endpoint_model("http://127.0.0.1:9/v1#m", audio=form) for form in ("wav", "mp3")]
     assert len({wire.identity for wire in wires}) == 2
 
 
-def test_a_library_that_writes_no_mp3_is_told_before_the_run(
+def test_a_library_that_writes_no_mp3_is_reported_before_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(soundfile, "available_formats", lambda: {"WAV": "WAV"})

@@ -78,7 +78,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
     del sys.modules["users_mine"]
 
 
-def test_functions_at_the_top_of_a_file_are_told_apart(mine: ModuleType) -> None:
+def test_functions_at_the_top_of_a_file_are_distinguished(mine: ModuleType) -> None:
     found = [user_model.identify_object(mine.one), user_model.identify_object(mine.two)]
     assert [who.name for who in found] == ["users_mine.one", "users_mine.two"]
     assert all(who.is_unique and who.code for who in found)
@@ -94,7 +94,7 @@ def test_functions_at_the_top_of_a_file_are_told_apart(mine: ModuleType) -> None
         (lambda mine: mine.again(mine.one), "users_mine.one"),
     ],
 )
-def test_what_is_made_as_a_program_runs_is_not_sure(
+def test_what_is_made_as_a_program_runs_has_no_certain_identity(
     make: Callable[[Any], object], name: str, mine: ModuleType, tmp_path: Path
 ) -> None:
     found = user_model.identify_object(make(mine))
@@ -202,7 +202,7 @@ def with_name(model: Any) -> Any:
     return model
 
 
-def test_a_model_that_answered_before_loses_one_episode_for_what_is_no_reply() -> None:
+def test_after_an_answer_what_is_no_reply_costs_one_episode() -> None:
     replies: list[Any] = [Reply(text="fine"), None]
 
     async def model(request: Request, /) -> Reply:

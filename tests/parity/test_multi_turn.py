@@ -302,7 +302,7 @@ def test_official_verdicts_and_error_types_are_equal(
     assert sum(apart.values()) < 0.05 * len(jobs)
 
 
-def test_truths_pass_in_both_readings_and_silence_fails(tasks: list[tuple[Task, int]]) -> None:
+def test_truths_pass_by_both_rules_and_silence_fails(tasks: list[tuple[Task, int]]) -> None:
     for task, _ in tasks:
         right = multi_turn_scoring.score_episode(
             task, multi_turn_tasks.make_trajectory(task, multi_turn_tasks.expected_calls(task))

@@ -238,7 +238,7 @@ def test_calls_to_execute_are_written_as_the_official_handler_writes_them(
     assert min(kinds["read"], kinds["failed"]) > 400
 
 
-def test_results_and_late_tools_are_told_as_officially(
+def test_results_and_late_tools_are_worded_as_officially(
     official_formats: Ask, tasks: list[Task]
 ) -> None:
     prompt = prompt_formats.make_tool_formats(

@@ -77,7 +77,7 @@ def test_points_that_are_not_finite_are_left_out() -> None:
     assert len(titles(drawn(Chart(title="t", kind="line", series=(one,))))) == 2
 
 
-def test_a_chart_is_told_to_those_who_listen() -> None:
+def test_a_chart_has_a_text_for_screen_readers() -> None:
     one = Series(name="s", x=(1,), y=(0.5,))
     root = drawn(
         Chart(title="Success", kind="line", series=(one,), x_label="depth", y_label="share")

@@ -98,13 +98,13 @@ def test_no_common_item_is_refused(make_run: Maker) -> None:
         compare_runs(make_run(n=4), make_run(n=4, offset=90))
 
 
-def test_an_unknown_reading_names_the_near_ones(make_run: Maker) -> None:
+def test_an_unknown_rule_names_the_near_ones(make_run: Maker) -> None:
     run = make_run(n=4)
     with pytest.raises(UsageError, match="did you mean: official"):
         compare_runs(run, run, "offical")
 
 
-def test_another_reading_gives_other_numbers(make_run: Maker) -> None:
+def test_another_rule_gives_other_numbers(make_run: Maker) -> None:
     a, b = make_run(model="a", luck=30), make_run(model="b", luck=60)
     assert compare_runs(a, b).score_a.value != compare_runs(a, b, "fair").score_a.value
 
@@ -121,7 +121,7 @@ def _changed(run: Run, n: int) -> Run:
     return Run(run.path)
 
 
-def test_changed_tasks_and_knobs_are_warned_of(make_run: Maker) -> None:
+def test_changed_tasks_and_parameters_are_warned_of(make_run: Maker) -> None:
     a, b = make_run(n=6), _changed(make_run(n=6, knobs={"core": 20}), 1)
     found = compare_runs(a, b)
     assert found.warnings == (
@@ -333,7 +333,7 @@ def _cells(table: Table) -> dict[str, tuple[Any, ...]]:
     return {str(row[0]): row[1:] for row in table.rows}
 
 
-def test_sides_of_unlike_sets_are_told_on_their_pairs(make_run: Maker) -> None:
+def test_sides_of_unlike_sets_are_compared_on_their_pairs(make_run: Maker) -> None:
     a, b = make_run(n=40, model="a", luck=70), make_run(n=10, model="b")
     found = compare_runs(a, b)
     pair = found.paired
@@ -399,7 +399,7 @@ def _costs(run: Run, cost: float) -> None:
     (run.path / "scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def test_the_knob_that_makes_the_tasks_others_is_named(make_run: Maker) -> None:
+def test_the_parameter_that_changes_the_tasks_is_named(make_run: Maker) -> None:
     a, b = make_run(n=6, model="a"), _changed(make_run(n=6, knobs={"core": 20}), 6)
     assert verdict_sentence(compare_runs(a, b)).endswith(
         "next: run both with the same core (10 and 20), or compare them all the same with "
@@ -414,7 +414,7 @@ def test_the_knob_that_makes_the_tasks_others_is_named(make_run: Maker) -> None:
 
 
 @pytest.mark.parametrize("names", [("summary.json",), ("presentation.json", "summary.json")])
-def test_what_is_missing_beside_the_scores_is_named(make_run: Maker, names: Any) -> None:
+def test_what_is_missing_next_to_the_scores_is_named(make_run: Maker, names: Any) -> None:
     a, b = make_run(n=6, model="a"), make_run(n=6, model="b")
     for name in names:
         (b.path / name).unlink()

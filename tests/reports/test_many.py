@@ -36,7 +36,7 @@ def test_names_hold_only_what_differs(tmp_path: Path) -> None:
     ]
 
 
-def test_readings_of_equal_numbers_stand_once(tmp_path: Path) -> None:
+def test_rules_of_equal_numbers_appear_once(tmp_path: Path) -> None:
     text = html_report.write_report(made(tmp_path, VLM), tmp_path / "r.html").read_text()
     titles = re.findall(r"<h3>(Scores on [^<]*)</h3>", text)
     assert len(titles) == len({*titles}) >= len(FAMILIES)

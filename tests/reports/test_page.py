@@ -128,14 +128,14 @@ def test_the_headline_has_its_interval_and_what_was_not_run(
     assert "rate_limited" in text and "429 after 5 tries" in text
 
 
-def test_what_was_run_is_told(make_run: Maker, tmp_path: Path) -> None:
+def test_the_page_says_what_was_run(make_run: Maker, tmp_path: Path) -> None:
     text = read(html_report.write_report([make_run()], tmp_path / "r.html")).text
     for word in ("toolmark run lab -m test/lab --seed 7", "core = 10", "temperature = 0.0",
                  "lab-2026-01", "0" * 64, "3.11.2"):  # fmt: skip
         assert word in text
 
 
-def test_what_is_unset_is_not_told(make_run: Maker, tmp_path: Path) -> None:
+def test_what_is_unset_is_not_shown(make_run: Maker, tmp_path: Path) -> None:
     run = make_run(knobs={"core": 10, "preset": "", "types": None, "efforts": [], "cap": False})
     text = read(html_report.write_report([run], tmp_path / "r.html")).text
     assert "core = 10, cap = false" in text
@@ -171,7 +171,7 @@ def test_a_table_that_repeats_the_scores_is_left_out(
     assert "50.0\u00a0% [40.0,\u00a060.0]" in text
 
 
-def test_readings_that_fail_alike_share_a_table(
+def test_rules_that_fail_alike_share_a_table(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
     def alike(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
@@ -188,13 +188,13 @@ def test_readings_that_fail_alike_share_a_table(
     assert "in the official reading." in text
 
 
-def test_the_headline_reading_is_stored_first(make_run: Maker, scorer: Scorer) -> None:
+def test_the_headline_rule_is_stored_first(make_run: Maker, scorer: Scorer) -> None:
     run = make_run(n=3)
     run_finalization.rescore_run(run, replace(scorer, readings=("fair", "official")))
     assert all([*score.readings] == ["fair", "official"] for score in run.scores())
 
 
-def test_numbers_are_called_as_readers_are_told_with_what_they_count(
+def test_numbers_have_titles_that_say_what_they_count(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
     def metrics(columns: Columns) -> Sequence[Metric]:
@@ -293,7 +293,7 @@ def test_a_run_alone_is_not_shown_together(
     assert "All runs" not in told
 
 
-def test_a_note_is_told_once_with_the_runs_that_it_is_about(
+def test_a_note_appears_once_with_the_runs_that_it_is_about(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
     def noted(by: Mapping[str, Columns]) -> Sequence[Table | Chart]:
@@ -372,7 +372,7 @@ def test_memory_is_bounded_by_the_limit(make_run: Maker, tmp_path: Path) -> None
     assert peaks[1] < peaks[0] + 2_000_000  # the columns of 700 more scores, not their episodes
 
 
-def test_pictures_are_on_the_page_unless_large_lost_or_no_picture(
+def test_pictures_are_on_the_page_unless_large_missing_or_no_picture(
     make_run: Maker, tmp_path: Path
 ) -> None:
     found = make_run(n=1)

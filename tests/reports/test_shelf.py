@@ -22,13 +22,13 @@ def fill(shelf: EpisodeSelection, n: int, size: int = 1000) -> int:
     return made
 
 
-def test_everything_is_kept_while_it_fits() -> None:
+def test_everything_is_selected_while_it_fits() -> None:
     shelf = EpisodeSelection(100_000)
     fill(shelf, 100)
     assert shelf.n_selected == shelf.n_offered == 100
 
 
-def test_a_full_shelf_holds_the_lowest_ranks_and_makes_few_others() -> None:
+def test_a_full_selection_has_the_lowest_ranks_and_makes_few_others() -> None:
     shelf = EpisodeSelection(50_000)
     made = fill(shelf, 5_000)
     assert shelf.n_selected == 50

@@ -103,7 +103,7 @@ def test_silence_is_flat_and_says_so(tmp_path: Path) -> None:
     assert "1.00 s, 16 kHz, silent" in made["told"] and made["svg"] and made["sound"]
 
 
-def test_recordings_play_unless_lost_unplayable_or_beyond_the_room(tmp_path: Path) -> None:
+def test_recordings_play_unless_missing_unplayable_or_over_the_budget(tmp_path: Path) -> None:
     store = MediaStore(tmp_path)
     clip = store.add_audio(TONE, "audio/wav")
     junk = store.add_audio(b"\x00junk<script>", "audio/wav")
@@ -173,7 +173,7 @@ def test_what_episodes_share_stands_on_a_page_once(
     assert "can be heard here" not in text, "all are"
 
 
-def test_a_shelf_counts_what_blocks_share_once_until_the_last_has_gone() -> None:
+def test_a_selection_counts_what_blocks_share_once_until_the_last_has_gone() -> None:
     shelf = EpisodeSelection(100_000)
     for i in range(10):
         shelf.offer(
@@ -203,7 +203,7 @@ def noisy(name: str, size: int = 1000, quiet: int = 200) -> EpisodeBlock:
     )
 
 
-def test_a_full_shelf_gives_up_recordings_of_the_highest_ranks_before_episodes() -> None:
+def test_a_full_selection_drops_recordings_of_the_highest_ranks_before_episodes() -> None:
     keys = [(0, f"task-{i}", 0) for i in range(40)]
     chosen = []
     for order in (keys, keys[::-1]):
@@ -271,7 +271,7 @@ def test_a_page_of_recordings_is_bounded_and_says_what_it_left_out(
     assert "data:audio/wav;base64," in text
 
 
-def test_failures_are_heard_first_up_to_the_budget_told_and_the_rest_is_linked(
+def test_recordings_of_failures_come_first_up_to_the_budget_and_the_rest_is_linked(
     make_run: Maker, scorer: Scorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = audible(make_run(n=60), scorer)

@@ -142,12 +142,12 @@ def test_the_list_names_everyone_who_can_play() -> None:
         assert f"/{name}" in told
 
 
-def test_the_dialects_that_are_listed_exist() -> None:
+def test_the_tool_formats_that_are_listed_exist() -> None:
     assert all(map(known.tool_format_note, known.SUITES))
     assert known.tool_format_note("funcbench").split(", ") == list(api.load("funcbench").dialects)
 
 
-def test_what_is_asked_again_is_told_with_the_reason() -> None:
+def test_what_is_asked_again_is_shown_with_the_reason() -> None:
     waiting = counts()
     assert "retrying" not in progress_display.progress_line(waiting, "bfcl m")
     waiting.wait_reasons = ["refused", "too many\nsecond line", "refused"]
@@ -177,7 +177,7 @@ def test_only_the_latest_reason_of_what_is_still_not_run_counts(make_run: Maker)
     ]
 
 
-def test_what_a_set_lacks_no_run_mends(make_run: Maker) -> None:
+def test_no_run_repairs_what_a_set_lacks(make_run: Maker) -> None:
     run = make_run(n=6, absent=2)  # lab-4 and lab-5
     lines = RecordAppender(run.path / "attempts.jsonl")
     lacking = Failure(stage="preparation", kind="preparation", message="not spoken")
@@ -197,7 +197,7 @@ def test_what_a_set_lacks_no_run_mends(make_run: Maker) -> None:
     assert "2 episodes of it" in told[-1]
 
 
-def test_a_reason_is_told_to_its_end(make_run: Maker) -> None:
+def test_a_reason_is_shown_to_its_end(make_run: Maker) -> None:
     run = make_run(n=2, absent=1)
     reason = f"servers cannot run: {'a, ' * 100}next: fetch them"
     lines = RecordAppender(run.path / "attempts.jsonl")

@@ -59,9 +59,7 @@ def test_evidence_is_shown_once_and_then_what_differs() -> None:
     ]
 
 
-def test_a_summary_names_its_reading_and_says_what_it_counts(
-    make_run: Maker, scorer: Scorer
-) -> None:
+def test_a_summary_names_its_rule_and_says_what_it_counts(make_run: Maker, scorer: Scorer) -> None:
     def metrics(columns: Columns) -> Sequence[Metric]:
         head, part, *_ = scorer.metrics(columns)
         return [head, structs.replace(part, name="sim_cov", told="similarity", unit="calls made")]
@@ -89,7 +87,7 @@ def test_a_run_of_nothing_does_not_count_its_empty_parts(make_run: Maker) -> Non
     assert not any("without a result" in line for line in lines)
 
 
-def test_a_report_that_is_older_than_the_scores_is_told(make_run: Maker) -> None:
+def test_a_report_that_is_older_than_the_scores_is_marked(make_run: Maker) -> None:
     run = make_run(n=3)
     page = run.path / "report.html"
     assert written(lambda console: console_output.print_stale_report_note(console, run.path)) == []
@@ -101,7 +99,7 @@ def test_a_report_that_is_older_than_the_scores_is_told(make_run: Maker) -> None
     )
 
 
-def test_a_class_of_failure_is_told_with_the_suites_words(make_run: Maker, scorer: Scorer) -> None:
+def test_a_class_of_failure_has_the_suites_words(make_run: Maker, scorer: Scorer) -> None:
     run = make_run(n=8, luck=0)
     words = {"calls": "asked for too much", "type_error:nested": "within"}
     listed = written(lambda to: console_output.print_outcomes(to, run, natives=words))
@@ -117,7 +115,7 @@ def test_a_class_of_failure_is_told_with_the_suites_words(make_run: Maker, score
     assert "4 incorrect value" in rows, "classes without words stay as they are"
 
 
-def test_answers_that_share_items_are_told_with_their_items() -> None:
+def test_answers_that_share_items_are_counted_with_their_items() -> None:
     head = {"name": "success", "value": 1.0, "low": 0.7, "high": 1.0, "n": 80, "n_items": 10}
     assert console_output._sample_size_text(head) == "80 answers, 10 items"
     found = {"score": head, "n_run": 80}

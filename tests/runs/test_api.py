@@ -64,7 +64,7 @@ class Mine:
 
 
 @pytest.mark.parametrize("make", [says, Mine])
-def test_models_that_cannot_be_told_apart_begin_anew(
+def test_models_without_a_stable_identity_begin_anew(
     make: Callable[[str], Any], tmp_path: Path
 ) -> None:
     first, second = play(make("one"), tmp_path), play(make("two"), tmp_path)
@@ -202,7 +202,7 @@ def nothing(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
     ("score", "words"),
     [(misnamed, "no reading 'exct'; did you mean: exact"), (nothing, "headline reading 'exact'")],
 )
-def test_verdicts_in_other_readings_are_a_fault_of_the_scorer_and_cost_nothing_twice(
+def test_verdicts_by_other_rules_are_a_fault_of_the_scorer_and_cost_nothing_twice(
     score: Any, words: str, tmp_path: Path
 ) -> None:
     model = mini.Adder()
@@ -229,7 +229,7 @@ def test_a_scorer_that_always_fails_leaves_good_scores_alone(tmp_path: Path) -> 
     assert not (run.path / ".scores.jsonl").exists()
 
 
-def test_a_model_that_cannot_be_told_never_shares_the_run_of_one_that_can(tmp_path: Path) -> None:
+def test_a_model_without_identity_never_shares_the_run_of_one_with_identity(tmp_path: Path) -> None:
     suite = mini.load(n=3)
     first = tm.run(
         suite, functools.partial(down, words="partial"), log_dir=tmp_path, limit=3, max_retries=0

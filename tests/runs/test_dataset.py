@@ -144,7 +144,7 @@ def test_a_hostile_manifest_leads_nowhere(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"{}", b"[1]", b'{"format":9,"suite":"x","seed":1,"n_tasks":1}']
 )
-def test_a_damaged_manifest_is_told(tmp_path: Path, data: bytes) -> None:
+def test_a_damaged_manifest_is_refused(tmp_path: Path, data: bytes) -> None:
     dataset_folder.write_dataset(tmp_path / "made", suite())
     (tmp_path / "made" / "manifest.json").write_bytes(data)
     with pytest.raises(DataError, match="manifest"):
@@ -356,7 +356,7 @@ def test_a_killed_remake_leaves_nothing_in_the_way_of_another_set(
 
 @pytest.mark.parametrize("old", [True, False])
 @pytest.mark.parametrize("n", range(1, 8))
-def test_who_asks_a_set_whose_make_was_interrupted_is_told_so(
+def test_a_set_whose_making_was_interrupted_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bool, n: int
 ) -> None:
     folder = tmp_path / "made"
@@ -398,7 +398,7 @@ def hostile(folder: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["pipe", "folder", "deep", "control", "huge"])
-def test_a_hostile_manifest_is_told_at_once(tmp_path: Path, how: str) -> None:
+def test_a_hostile_manifest_is_refused_at_once(tmp_path: Path, how: str) -> None:
     folder = tmp_path / "made"
     dataset_folder.write_dataset(folder, suite())
     hostile(folder, how)
@@ -433,7 +433,7 @@ def test_what_could_not_be_made_is_counted(tmp_path: Path) -> None:
 # --- a set is asked as it was made -------------------------------------------------------
 
 
-def test_a_run_of_a_set_is_on_record_with_the_knobs_of_the_set(tmp_path: Path) -> None:
+def test_a_run_of_a_set_records_the_parameters_of_the_set(tmp_path: Path) -> None:
     made = suite()
     manifest = dataset_folder.write_dataset(tmp_path / "made", made)
     bare = tm.load("funcbench", core=4, depth=2)
@@ -446,7 +446,9 @@ def test_a_run_of_a_set_is_on_record_with_the_knobs_of_the_set(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("knobs", [{"seed": 0}, {"core": 5, "depth": 2}, {"depth": 3, "core": 4}])
-def test_knobs_that_contradict_a_set_are_refused(tmp_path: Path, knobs: dict[str, Any]) -> None:
+def test_parameters_that_contradict_a_set_are_refused(
+    tmp_path: Path, knobs: dict[str, Any]
+) -> None:
     dataset_folder.write_dataset(tmp_path / "made", suite())
     with pytest.raises(UsageError, match=r"was made with (seed=3|core=4|depth=2), not [035]: "):
         tm.run(tm.load("funcbench", **knobs), "test/oracle", tasks=tmp_path / "made",
@@ -467,7 +469,7 @@ VALUES = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters
 
 
 @given(st.dictionaries(st.sampled_from("abc"), st.lists(VALUES.filter(bool), max_size=3)))
-def test_the_command_gives_every_knob_to_a_shell(knobs: dict[str, list[str]]) -> None:
+def test_the_command_gives_every_parameter_to_a_shell(knobs: dict[str, list[str]]) -> None:
     words = shlex.split(data_card.make_command("s", knobs, 7))
     assert words[:3] == ["toolmark", "make", "s"]
     said = dict(word.split("=", 1) for flag, word in itertools.pairwise(words) if flag == "-T")

@@ -189,7 +189,7 @@ def test_a_dead_judge_is_given_up(tmp_path: Path) -> None:
     assert len(list(run.judgements())) == 50
 
 
-def test_refusals_of_single_items_shut_no_door_once_one_passed() -> None:
+def test_refusals_of_single_items_open_no_breaker_once_one_passed() -> None:
     early, late = CircuitBreaker(), CircuitBreaker()
     late.record_success()
     for _ in range(MAX_REFUSALS):
@@ -210,7 +210,7 @@ def test_refusals_that_say_alike_what_is_refused_shut_it_sooner_than_others() ->
     assert same.trip_reason and not mixed.trip_reason and not other.trip_reason
 
 
-def test_refusals_that_come_before_the_answers_of_others_shut_no_door() -> None:
+def test_refusals_that_come_before_the_answers_of_others_open_no_breaker() -> None:
     door = CircuitBreaker(n_concurrent=16)
     for _ in range(15):
         door.record_failure(refusal())
@@ -219,7 +219,7 @@ def test_refusals_that_come_before_the_answers_of_others_shut_no_door() -> None:
     assert door.trip_reason
 
 
-def test_failures_shut_the_door_only_in_a_row() -> None:
+def test_failures_open_the_breaker_only_in_a_row() -> None:
     door = CircuitBreaker()
     for _ in range(3):
         for _ in range(MAX_CONSECUTIVE_FAILURES - 1):

@@ -272,7 +272,7 @@ def test_a_damaged_file_of_scores_is_made_again(tmp_path: Path) -> None:
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_wherever_a_write_was_torn_only_what_was_lost_is_asked_again(
+def test_wherever_a_write_was_torn_only_what_is_missing_is_asked_again(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("torn")
@@ -323,7 +323,7 @@ def test_states_of_set_up_tasks_are_freed_once_nobody_needs_them() -> None:
     asyncio.run(main())
 
 
-def test_a_set_up_task_that_was_not_run_is_told_to_each_that_needs_it() -> None:
+def test_each_task_that_needs_a_set_up_task_that_was_not_run_is_not_run() -> None:
     async def main() -> None:
         tasks = list(mini.Chain(2))
         states = SetupStates([(task, 0) for task in tasks])
@@ -353,7 +353,7 @@ def full_from(n: int) -> Callable[[int, bytes, int], int]:
 
 
 @pytest.mark.parametrize("chain", [False, True])
-def test_a_disk_that_is_full_at_any_write_loses_and_repeats_nothing_stored(
+def test_a_disk_that_is_full_at_any_write_destroys_and_repeats_nothing_stored(
     chain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite, size = mini.load(n=6, chain=chain), 8 if chain else 6
@@ -556,7 +556,7 @@ def test_of_long_values_what_differs_is_shown_and_of_many_files_the_first() -> N
     assert last == "what is read, 6 more differ"
 
 
-def test_a_knob_that_differs_is_named(tmp_path: Path) -> None:
+def test_a_parameter_that_differs_is_named(tmp_path: Path) -> None:
     begun(tmp_path, broken, mini.load(n=5))
     assert begun(tmp_path, broken) == ["new run: -T n differs (5 -> 6)"]
 

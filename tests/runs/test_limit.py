@@ -85,7 +85,7 @@ def reasons(run: Run) -> dict[str, tuple[str, str]]:
     return {each.task: (each.failure.stage, each.failure.kind) for each in run.attempts()}
 
 
-def test_a_world_that_hangs_costs_its_own_episode_only(
+def test_an_environment_that_hangs_costs_its_own_episode_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(episode_time_limit, "CLEANUP_LIMIT_S", 0.2)
@@ -124,7 +124,7 @@ class Slow(mini.Adder):
         return reply
 
 
-def test_a_model_that_hangs_is_told_apart_and_its_steps_are_kept(tmp_path: Path) -> None:
+def test_a_model_that_hangs_is_distinguished_and_its_steps_are_stored(tmp_path: Path) -> None:
     found = tm.run(
         mini.load(n=6), Slow(range(2, 3)), log_dir=tmp_path, time_limit_s=0.3, max_connections=1
     )
@@ -137,7 +137,9 @@ def test_a_model_that_hangs_is_told_apart_and_its_steps_are_kept(tmp_path: Path)
     }  # fmt: skip
 
 
-def test_a_model_that_always_hangs_meets_the_breaker_and_a_world_does_not(tmp_path: Path) -> None:
+def test_a_model_that_always_hangs_meets_the_breaker_and_an_environment_does_not(
+    tmp_path: Path,
+) -> None:
     n = MAX_CONSECUTIVE_FAILURES + 10
     dead = tm.run(
         mini.load(n=n), Slow(range(n)), log_dir=tmp_path / "a", time_limit_s=0.05, max_connections=1

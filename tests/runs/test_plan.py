@@ -126,7 +126,7 @@ def test_only_the_chosen_tasks_are_finished_and_in_their_order(tmp_path: Path) -
     assert again.summary()["n_run"] == 3
 
 
-def test_a_watcher_is_told_of_tasks_that_are_made(tmp_path: Path) -> None:
+def test_a_watcher_is_notified_of_tasks_that_are_made(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     told: set[tuple[int, str]] = set()
 

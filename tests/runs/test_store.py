@@ -138,7 +138,9 @@ def test_one_writer_at_a_time(folder: Path) -> None:
         pass
 
 
-def test_a_full_disk_loses_nothing_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_destroys_nothing_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = folder / "trajectories.jsonl"
     with RunWriter(folder) as opened:
         opened.episodes.append(Trajectory(task="a"))

@@ -213,7 +213,7 @@ def test_a_truth_against_itself_is_perfect(names: list[str]) -> None:
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=4), min_size=1, max_size=5))
-def test_repeated_calls_cost_nothing_in_the_fair_reading(names: list[str]) -> None:
+def test_repeated_calls_cost_nothing_by_the_fair_rule(names: list[str]) -> None:
     found = values(score(same(*names), same(*names), reading="fair"))
     assert found == pytest.approx(dict.fromkeys(found, 1.0))
 
@@ -268,7 +268,7 @@ def test_a_repeated_call_is_matched_where_its_step_is() -> None:
     assert [2, 1, 1.0] in lone["matches"]
 
 
-def test_failed_calls_match_nothing_in_the_fair_reading() -> None:
+def test_failed_calls_match_nothing_by_the_fair_rule() -> None:
     truth, made = same("a", "b"), same("a", "a", "b")
     first = score(truth, made, reading="fair", failed=[0])
     assert sorted(match[:2] for match in first["matches"]) == [[0, 1], [1, 2]]
@@ -279,7 +279,7 @@ def test_failed_calls_match_nothing_in_the_fair_reading() -> None:
         assert score(truth, made, reading=reading, failed=range(3))["matched"] == 2
 
 
-def test_a_missing_prediction_counts_only_in_the_fair_reading() -> None:
+def test_a_missing_prediction_counts_only_by_the_fair_rule() -> None:
     truth = same("a", "b")
     for reading, n in (("official", 1), ("paper", 1), ("fair", 2)):
         rows = [
@@ -293,7 +293,7 @@ def test_a_missing_prediction_counts_only_in_the_fair_reading() -> None:
     assert set(values(nothing).values()) == {0.0}
 
 
-def test_order_is_covered_by_what_the_reading_says() -> None:
+def test_order_is_covered_by_what_the_rule_says() -> None:
     truth, made = same("a", "b", "cd"), same("a", "b", "c")
     found = {reading: score(truth, made, reading=reading) for reading in READINGS}
     orders = {reading: row["order_consistency_cov"] for reading, row in found.items()}
@@ -373,7 +373,7 @@ def test_the_papers_text_has_the_tool_and_its_required_arguments_in_any_order() 
     assert write({"name": "o"}) == "o null"
 
 
-def test_a_function_is_given_the_texts_of_the_reading() -> None:
+def test_a_function_is_given_the_texts_of_the_rule() -> None:
     call = {"name": "s/find", "arguments": {"query": "x", "limit": 1}}
     for reading, want in (
         ("official", '{"limit":1,"query":"x"}'),

@@ -42,14 +42,14 @@ def test_boundaries(text: str, wanted: str, official: bool, fair: bool) -> None:
 
 
 @given(words, words)
-def test_an_answer_between_spaces_is_found_in_both_readings(before: str, wanted: str) -> None:
+def test_an_answer_between_spaces_is_found_by_both_rules(before: str, wanted: str) -> None:
     text = f"{before} {wanted} {before}"
     assert answer_matching.find_answer_official(text, ["absent answer", wanted]) == wanted
     assert answer_matching.find_answer_fair(text, ["absent answer", wanted]) == wanted
 
 
 @given(words, words)
-def test_an_answer_inside_a_word_is_not_found_in_the_fair_reading(before: str, wanted: str) -> None:
+def test_an_answer_inside_a_word_is_not_found_by_the_fair_rule(before: str, wanted: str) -> None:
     assert answer_matching.find_answer_fair(f"{before}{wanted}{before}", [wanted]) is None
 
 
@@ -73,7 +73,7 @@ def test_the_answer_field_is_read_leniently(text: str, field: str | None) -> Non
     assert answer_matching.extract_answer_field(text) == field
 
 
-def test_reading_is_linear_in_hostile_text() -> None:
+def test_matching_is_linear_in_hostile_text() -> None:
     hostile = "'answer':" * 20_000 + "'answer'" + " " * 100_000
     assert answer_matching.extract_answer_field(hostile) == "answer"
     assert answer_matching.find_answer_fair(hostile + "(" * 100_000, ["Ann"]) is None

@@ -172,7 +172,7 @@ def test_one_row_and_no_row() -> None:
     assert isnan(none["mae"]) and isnan(none["approx_rel_mae"])
 
 
-def test_what_is_not_told_is_asked_for() -> None:
+def test_missing_statistics_are_asked_for() -> None:
     truth = [[1, 2, 3]]
     assert action_errors.measure_actions(truth, truth)["mae"] == 0
     assert isnan(action_errors.measure_actions(truth, truth)["approx_rel_mae"])

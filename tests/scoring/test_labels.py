@@ -209,7 +209,7 @@ def test_what_cannot_be_tallied_is_refused(given: Any, said: str) -> None:
         classification.tally_predictions(*given)
 
 
-def test_an_unknown_reading_is_refused() -> None:
+def test_an_unknown_rule_is_refused() -> None:
     with pytest.raises(UsageError, match="did you mean: paper"):
         classification.measure_labels([0], [0], 1, rule="papper")  # type: ignore[arg-type]
 

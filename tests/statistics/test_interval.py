@@ -174,7 +174,7 @@ def test_lengths_must_agree() -> None:
         bootstrap_interval([1.0, 2.0], ["a"])
 
 
-def test_bootstrap_of_a_ratio_weighs_rows_by_what_they_are_held_to() -> None:
+def test_bootstrap_of_a_ratio_weighs_rows_by_their_denominators() -> None:
     values, over = [1.0, 2.0, 3.0, 4.0] * 5, [2.0, 1.0, 5.0, 4.0] * 5
     groups = range(20)
     low, high = bootstrap_interval(values, groups, over=over)

@@ -70,7 +70,7 @@ def test_without_scores_there_is_no_agreement(make_run: Maker) -> None:
     assert not any("metric" in line for line in desk.summary_lines())
 
 
-def test_names_are_told_at_the_end_only(make_run: Maker) -> None:
+def test_names_are_shown_at_the_end_only(make_run: Maker) -> None:
     a, b = make_run(model="test/alpha"), make_run(model="test/beta")
     desk = BlindReview(a, b, "ada")
     decide(desk, "abab")

@@ -118,7 +118,7 @@ def test_letters_typed_into_a_note_decide_nothing(
     assert lines(desk.log.path)[0]["note"] == "a rare error"
 
 
-def test_an_edit_is_kept_only_when_its_shape_is_right(
+def test_an_edit_is_stored_only_when_its_shape_is_right(
     single: tuple[RunReview, Served], visit: Opener
 ) -> None:
     desk, served = single
@@ -190,7 +190,7 @@ def test_hostile_text_is_shown_as_text(
     assert page.locator("#steps").is_visible()
 
 
-def test_a_held_key_decides_once(single: tuple[RunReview, Served], visit: Opener) -> None:
+def test_a_repeating_key_decides_once(single: tuple[RunReview, Served], visit: Opener) -> None:
     desk, served = single
     page = visit(served)
     page.keyboard.down("a")

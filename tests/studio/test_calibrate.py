@@ -124,7 +124,7 @@ def test_labels_that_similarity_contradicts_recommend_nothing() -> None:
     assert upside_down.best[1].threshold.value is None, "Youden's J is never above 0"
 
 
-def test_a_best_at_the_end_of_the_range_and_few_pairs_are_told() -> None:
+def test_a_best_at_the_end_of_the_range_and_few_pairs_are_reported() -> None:
     many = [(0.3 + i / 100, False) for i in range(20)] + [(0.4 + i / 100, True) for i in range(30)]
     at_the_end = sweep(many)
     assert at_the_end.best[0].threshold.value == THRESHOLDS[0]

@@ -59,7 +59,7 @@ def test_a_review_ends_cleanly_at_an_interrupt(make_run: Maker) -> None:
     assert out == "0 accepted, 0 edited, 1 rejected, 4 open\n"
 
 
-def test_the_browser_is_opened_unless_told_not_to(
+def test_the_browser_is_opened_unless_switched_off(
     make_run: Maker, toolmark: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []

@@ -59,7 +59,7 @@ def test_the_similarity_does_not_lead_the_answer(make_run: Maker) -> None:
     assert "&#34;cola&#34;" in desk.render_question(1)
 
 
-def test_where_all_is_sure_nothing_is_asked(make_run: Maker) -> None:
+def test_where_all_matches_are_certain_nothing_is_asked(make_run: Maker) -> None:
     with pytest.raises(UsageError, match="nothing is unsure"):
         CallPairReview(ReviewEpisodes(make_run()), angles, "ada")
 

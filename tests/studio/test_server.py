@@ -57,7 +57,7 @@ def test_it_listens_on_loopback_only(served: Served) -> None:
 
 @pytest.mark.parametrize("token", ["", "x", "A" * 43, "..", "%2e%2e", "%C3%A9"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_nothing_is_told_without_the_token(served: Served, token: str, method: str) -> None:
+def test_nothing_is_served_without_the_token(served: Served, token: str, method: str) -> None:
     for path in ("/", "/1", "/end", "/media/" + "0" * 64):
         reply, data = ask(served, method, path, token=token)
         assert reply.status == 403
@@ -167,7 +167,7 @@ def test_a_giant_or_unmeasured_body_is_not_read(served: Served, length: str) -> 
     assert ask(served, "POST", "/1", None, headers)[0].status == 413
 
 
-def test_a_full_disk_is_told_and_nothing_is_lost(served: Served, run: Run) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_destroyed(served: Served, run: Run) -> None:
     assert post(served, "/1", ACCEPT)[0] == 200
     with (run.path / "reviews.jsonl").open("a") as file:
         file.write("{}\n")

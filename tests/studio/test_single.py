@@ -68,7 +68,7 @@ def test_a_torn_last_line_is_dropped_and_the_rest_goes_on(run: Run) -> None:
     assert [line["task"] for line in lines(desk.log.path)] == ["00000000", "00000001"]
 
 
-def test_decisions_made_at_once_are_all_kept(run: Run, tmp_path: Path) -> None:
+def test_decisions_made_at_once_are_all_stored(run: Run, tmp_path: Path) -> None:
     logs = [ReviewLog(tmp_path / "reviews.jsonl", Decision) for _ in range(8)]
     start = threading.Barrier(8)
 
@@ -91,7 +91,7 @@ def test_decisions_made_at_once_are_all_kept(run: Run, tmp_path: Path) -> None:
     assert len(lines(tmp_path / "reviews.jsonl")) == 96
 
 
-def test_decisions_of_several_processes_are_all_kept(run: Run) -> None:
+def test_decisions_of_several_processes_are_all_stored(run: Run) -> None:
     code = (
         "import sys; from pathlib import Path; from toolmark.studio.review_log import *\n"
         "log = ReviewLog(Path(sys.argv[1]), Decision)\n"
@@ -150,7 +150,9 @@ def test_a_killed_review_keeps_what_was_decided(run: Run) -> None:
         ("[]", {"$": "at least one step"}),
     ],
 )  # fmt: skip
-def test_every_fault_of_an_edit_is_told_with_its_path(text: str, faults: dict[str, str]) -> None:
+def test_every_fault_of_an_edit_is_reported_with_its_path(
+    text: str, faults: dict[str, str]
+) -> None:
     with pytest.raises(review_edit_check.InvalidSteps) as raised:
         review_edit_check.parse_steps(text, ("ocr/read", "shop/search"))
     found = {fault.path: fault.text for fault in raised.value.faults}
@@ -185,7 +187,7 @@ def test_steps_that_are_sound_come_back_numbered(steps: list[dict[str, object]])
 
 
 @given(VALUES)
-def test_any_json_is_kept_or_refused_with_paths(value: object) -> None:
+def test_any_json_is_stored_or_refused_with_paths(value: object) -> None:
     try:
         review_edit_check.check_steps(value)
     except review_edit_check.InvalidSteps as error:
@@ -264,7 +266,7 @@ def test_the_place_of_the_picture_is_no_part_of_the_question(run: Run, tmp_path:
     assert entry["question"] == asked
 
 
-def test_nothing_kept_is_nothing_written(run: Run, tmp_path: Path) -> None:
+def test_without_accepted_episodes_nothing_is_written(run: Run, tmp_path: Path) -> None:
     RunReview(run, "ada").record_answer(1, ReviewAnswer("reject"))
     with pytest.raises(UsageError, match="nothing was accepted or edited"):
         review_reference_export.write_references(

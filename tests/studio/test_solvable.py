@@ -156,7 +156,7 @@ def test_what_was_searched_on_the_web_is_not_searched_here(tuning: TuningFolder)
         ("replay:tape.jsonl", "recording"),
     ],
 )
-def test_who_marks_is_told_what_the_models_searched(
+def test_the_marking_page_shows_what_the_models_searched(
     tuning: TuningFolder, search: str, searched: str
 ) -> None:
     plan = replace(tuning.request.plan, knobs={**tuning.request.plan.knobs, "search": search})

@@ -13,7 +13,7 @@ from toolmark.suites import suite_registry
 
 
 @pytest.mark.parametrize("name", suite_registry.SUITES)
-def test_every_knob_of_every_suite_is_explained(name: str) -> None:
+def test_every_parameter_of_every_suite_is_explained(name: str) -> None:
     assert suite_registry.suite_summary(name).endswith(".")
     for knob in suite_registry.list_parameters(name):
         assert knob.help, f"{name}: -T {knob.name} has no help"
@@ -31,7 +31,9 @@ def test_every_suite_can_be_scored_without_its_tasks(name: str) -> None:
         ({"core": 6, "depth": 2}, 6, False),
     ],
 )
-def test_words_are_read_as_the_knobs_type(given: dict[str, Any], core: int, restate: bool) -> None:
+def test_words_are_read_as_the_parameters_type(
+    given: dict[str, Any], core: int, restate: bool
+) -> None:
     loaded = suite_registry.load_suite("funcbench", **given)
     assert (loaded.knobs["core"], loaded.knobs["restate"]) == (core, restate)
 
@@ -49,13 +51,13 @@ def test_only_plain_identifiers_name_an_attribute() -> None:
     assert not any(map(user_modules.is_module_spec, ["http://x:1/v1#m", "a:", ":b", "a b:c", "a"]))
 
 
-def test_a_choice_is_told_by_its_words() -> None:
+def test_a_choice_is_described_by_its_words() -> None:
     with pytest.raises(UsageError, match=r"knob missing: expected error \| skip, got 'foo'"):
         suite_registry.load_suite("mfcl-speech", missing="foo")
 
 
 @pytest.mark.parametrize("name", suite_registry.SUITES)
-def test_knobs_read_from_the_source_are_those_of_the_function(
+def test_parameters_read_from_the_source_are_those_of_the_function(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = suite_registry.list_parameters(name)
@@ -78,7 +80,7 @@ def test_a_switch_takes_the_words_of_a_switch(word: str, value: bool) -> None:
     }
 
 
-def test_types_are_told_in_words() -> None:
+def test_types_are_described_in_words() -> None:
     assert suite_registry.describe_type(tuple[str, ...]) == "words, separated by commas"
     assert suite_registry.describe_type(tuple[str, ...] | None) == "words, separated by commas"
     with pytest.raises(UsageError, match=r"knob restate: expected yes \| no, got 'maybe'"):

@@ -29,7 +29,7 @@ def said(media: MediaStore, *content: Any, **more: Any) -> Result:
     return convert_result({"content": list(content), **more}, media)
 
 
-def test_pictures_and_sounds_are_kept_as_bytes(media: MediaStore) -> None:
+def test_pictures_and_sounds_are_stored_as_bytes(media: MediaStore) -> None:
     found = said(
         media,
         {"type": "text", "text": "look"},
@@ -43,7 +43,7 @@ def test_pictures_and_sounds_are_kept_as_bytes(media: MediaStore) -> None:
     assert isinstance(audio, Audio) and media.read(audio) == PNG
 
 
-def test_resources_and_links_are_told_as_text(media: MediaStore) -> None:
+def test_resources_and_links_become_text(media: MediaStore) -> None:
     found = said(
         media,
         {"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}},
@@ -54,7 +54,9 @@ def test_resources_and_links_are_told_as_text(media: MediaStore) -> None:
     assert texts == ["inside", "file:///b: b, text/csv", "[resource f:c: a/zip, 3 bytes]"]
 
 
-def test_structured_content_is_kept_and_shown_only_where_nothing_else_is(media: MediaStore) -> None:
+def test_structured_content_is_stored_and_shown_only_where_nothing_else_is(
+    media: MediaStore,
+) -> None:
     both = said(media, {"type": "text", "text": "three"}, structuredContent={"total": 3})
     assert both == Result(parts=(Text("three"),), structured={"total": 3})
     alone = said(media, structuredContent={"total": 3})

@@ -156,7 +156,7 @@ def test_a_file_that_is_not_the_pinned_one_is_not_installed(
     assert not (server_packages.environment_folder(pin) / "bin" / "tiny").exists()
 
 
-def test_every_environment_is_told_of_as_it_is_made(
+def test_every_environment_is_announced_as_it_is_made(
     pin: server_packages.PinnedEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "foul.txt").write_text(f"tiny==1 --hash=sha256:{'0' * 64}\n")

@@ -78,7 +78,7 @@ def test_a_reason_tells_the_cause_in_its_first_line_for_every_server(tmp_path: P
     asyncio.run(scene())
 
 
-def test_servers_that_lack_the_same_are_told_together(tmp_path: Path) -> None:
+def test_servers_that_lack_the_same_are_reported_together(tmp_path: Path) -> None:
     entries = {name: fault(needs=["NO_SUCH_KEY"]) for name in ("one", "two", "three")}
 
     async def scene() -> None:
@@ -107,7 +107,7 @@ def test_a_server_that_hangs_at_start_is_given_up_for_the_run(tmp_path: Path) ->
     assert log.read_text().count("start") == 2
 
 
-def test_a_key_that_a_server_prints_is_not_told(
+def test_a_key_that_a_server_prints_is_masked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THE_KEY", "sk-very-private-1234")
@@ -150,7 +150,9 @@ def test_servers_start_at_once_but_no_more_than_allowed(tmp_path: Path) -> None:
 # --- calls ------------------------------------------------------------------------------
 
 
-def test_a_call_that_hangs_ends_and_the_server_is_lost_after_one_restart(tmp_path: Path) -> None:
+def test_a_call_that_hangs_ends_and_the_server_is_given_up_after_one_restart(
+    tmp_path: Path,
+) -> None:
     log = tmp_path / "log"
 
     async def scene(world: McpEnvironment) -> None:
@@ -194,7 +196,7 @@ def test_a_call_that_kills_every_server_ends_after_one_restart(tmp_path: Path) -
     assert log.read_text().count("start") == 2
 
 
-def test_a_server_that_may_not_be_restarted_is_lost_at_once(tmp_path: Path) -> None:
+def test_a_server_that_may_not_be_restarted_is_given_up_at_once(tmp_path: Path) -> None:
     async def scene(world: McpEnvironment) -> None:
         with pytest.raises(ToolEnvironmentError, match="what it held in memory is lost"):
             await ask(world, "a/frail", marker="/workspace/m")

@@ -111,7 +111,7 @@ def test_a_server_that_is_started_anew_is_greeted_anew(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-def test_a_server_that_goes_away_is_an_error_of_the_world(tmp_path: Path) -> None:
+def test_a_server_that_goes_away_is_an_environment_error(tmp_path: Path) -> None:
     async def scene(world: McpEnvironment, port: int) -> None:
         with pytest.raises(ToolEnvironmentError, match="'h'"):
             await ask(world, "h/leave")
@@ -122,7 +122,7 @@ def test_a_server_that_goes_away_is_an_error_of_the_world(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("status", [401, 404, 500, 503])
-def test_a_server_that_refuses_is_told_with_its_status_and_without_the_key(
+def test_a_server_that_refuses_is_reported_with_its_status_and_without_the_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setenv("THE_KEY", "sk-very-private-1234")

@@ -35,7 +35,7 @@ def test_lines_do_not_depend_on_how_the_stream_was_cut(blocks: list[bytes]) -> N
     st.lists(st.binary(min_size=1, max_size=700).map(lambda b: b.replace(b"\n", b" ")), min_size=1),
     st.integers(0, 1000),
 )
-def test_of_a_line_over_the_limit_the_ends_are_kept(blocks: list[bytes], limit: int) -> None:
+def test_of_a_line_over_the_limit_the_ends_remain(blocks: list[bytes], limit: int) -> None:
     whole = b"".join(blocks)
     (line,) = cut([*blocks, b"\n"], limit)
     if len(whole) <= limit:
@@ -44,7 +44,7 @@ def test_of_a_line_over_the_limit_the_ends_are_kept(blocks: list[bytes], limit: 
         assert line == OversizedLine(whole[:256], whole[-256:], len(whole))
 
 
-def test_what_is_held_stays_within_the_limit() -> None:
+def test_the_buffer_stays_within_the_limit() -> None:
     lines = LineSplitter(1000)
     for _ in range(1000):
         assert not list(lines.feed(b"x" * 500))
@@ -97,7 +97,7 @@ class _Process:
         pass
 
 
-def test_of_what_a_server_asks_little_is_held() -> None:
+def test_little_is_buffered_of_what_a_server_asks() -> None:
     """It may ask without end and never listen: each request held costs memory and a task."""
 
     def line(id: object, more: str = "") -> bytes:

@@ -372,7 +372,7 @@ app.run()
 
 
 @needs_sandbox
-def test_a_tool_that_fails_without_a_word_is_told_by_what_it_was_asked(tmp_path: Path) -> None:
+def test_a_silent_failure_of_a_tool_is_recognised_by_what_it_was_asked(tmp_path: Path) -> None:
     """Such a server tells a model that the tool failed, and nothing more."""
     script, wanted, answers = (
         tmp_path / name for name in ("server.py", "notes.txt", "truths.json")

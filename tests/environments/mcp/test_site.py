@@ -261,7 +261,7 @@ def test_equal_tools_of_two_episodes_are_one_tuple(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-def test_a_site_has_to_be_opened_first(tmp_path: Path) -> None:
+def test_an_environment_factory_must_be_opened_first(tmp_path: Path) -> None:
     async def scene() -> None:
         with pytest.raises(UsageError, match="async with"):
             async with site({"a": fault()}, tmp_path).world(task(), {}):

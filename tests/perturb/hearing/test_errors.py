@@ -12,7 +12,7 @@ TEXTS = st.lists(
 )
 
 
-def test_kinds_are_told_apart() -> None:
+def test_kinds_are_distinguished() -> None:
     pieces = transcript_errors.align_texts(
         "Play fifteen songs in Austin.", "play fifty songs Boston now"
     )

@@ -148,7 +148,7 @@ def test_deepgram_form_is_asked_and_read(server: Server) -> None:
         (_drip, errors.Timeout),
     ],
 )
-def test_faults_are_told_apart_without_the_key(
+def test_faults_are_distinguished_without_the_key(
     answer: Answer, error: type[errors.EndpointError], server: Server
 ) -> None:
     server.answers = [answer]

@@ -156,7 +156,7 @@ def test_noise_bursts_hit_the_words_under_them(sentences: list[str]) -> None:
     assert late > 3 * early
 
 
-def test_a_cut_tail_loses_the_last_words() -> None:
+def test_a_cut_tail_drops_the_last_words() -> None:
     said = "please set an alarm for six thirty tomorrow morning"
     tone = np.full(32_000, 0.1, np.float32)
     cut = make_effect("network", "tail", (1.9, 2), 2, {"cut_s": 1.0, "speech_s": 1.0})

@@ -222,7 +222,7 @@ def test_the_content_tells_what_it_is_and_not_the_name() -> None:
     assert picture_file.decode_picture(saved(dotted(), "JPEG"), "really.png").size == (96, 64)
 
 
-def test_nothing_beside_the_pixels_is_passed_on() -> None:
+def test_nothing_but_the_pixels_is_passed_on() -> None:
     exif = Image.Exif()
     exif[0x010E] = "SECRET-PLACE"
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -241,7 +241,7 @@ def test_nothing_beside_the_pixels_is_passed_on() -> None:
             assert not set(Image.open(BytesIO(made)).info) & {"exif", "icc_profile", "comment"}
 
 
-def test_edges_are_kept_exactly_and_the_rest_as_jpeg() -> None:
+def test_edges_are_stored_exactly_and_the_rest_as_jpeg() -> None:
     image = dotted()
     for name, mime in (
         ("edges", "image/png"),

@@ -129,7 +129,7 @@ def test_edges_are_those_of_opencv_and_lie_on_the_outline() -> None:
     assert (made[:, :, 0] > 0)[outline].sum() > 200 and not (made[:, :, 0] > 0)[~outline].any()
 
 
-def test_lower_thresholds_find_more_edges_and_are_told() -> None:
+def test_lower_thresholds_find_more_edges_and_are_recorded() -> None:
     image = scene().filter(ImageFilter.GaussianBlur(1))
     few, many = (
         picture_variations.vary_picture(image, name, seeds.make_rng(0, "a", 0, ""))
@@ -236,7 +236,7 @@ def test_one_patch_is_straight_and_within_one_per_cent(
 
 @settings(deadline=None, max_examples=80)
 @given(clues(), st.integers(0, 99))
-def test_a_patch_beside_covers_no_clue(boxes: list[Box], seed: int) -> None:
+def test_a_neighbouring_patch_covers_no_clue(boxes: list[Box], seed: int) -> None:
     image = scene()
     made, note = occlusion.cover_next_to_clues(image, seeds.make_rng(seed, "a", 0, "cover"), boxes)
     hidden = covered(image, made)
@@ -247,7 +247,7 @@ def test_a_patch_beside_covers_no_clue(boxes: list[Box], seed: int) -> None:
     assert hidden.any() != bool(note)
 
 
-def test_a_patch_beside_is_as_large_as_the_clue_and_next_to_it() -> None:
+def test_a_neighbouring_patch_is_as_large_as_the_clue_and_next_to_it() -> None:
     made = vary("occlusion=0")
     hidden = np.argwhere(covered(scene(), made.image))
     (top, left), (bottom, right) = hidden.min(0), hidden.max(0) + 1
@@ -291,7 +291,7 @@ def test_without_a_clue_the_middle_is_covered_and_said() -> None:
         ("edges=../..", "edges= takes two thresholds, LOW/HIGH"),
     ],
 )
-def test_a_name_that_is_none_is_told_with_what_would_be(name: str, told: str) -> None:
+def test_an_unknown_name_is_reported_with_the_known_ones(name: str, told: str) -> None:
     with pytest.raises(UsageError) as caught:
         picture_variations.vary_picture(scene(), name, seeds.make_rng(0, "a", 0, ""))
     assert told in str(caught.value)

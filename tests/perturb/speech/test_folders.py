@@ -52,7 +52,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("corpus", LAYOUTS)
-def test_a_corpus_is_told_by_its_folders(tmp_path: Path, corpus: str) -> None:
+def test_a_corpus_is_recognised_by_its_folders(tmp_path: Path, corpus: str) -> None:
     for name in LAYOUTS[corpus]:
         _put(tmp_path / name)
     (tmp_path / "README.txt").write_text("no sound")

@@ -15,7 +15,7 @@ from toolmark.perturb.speech.effect_timeline import StageResult, make_effect
 
 @pytest.mark.parametrize("severity", [1, 2, 3, 4])
 @pytest.mark.parametrize("frame_ms", network_faults.FRAMES_MS)
-def test_long_signals_lose_what_was_asked_in_bursts_of_that_length(
+def test_of_long_signals_the_asked_share_is_cut_in_bursts_of_that_length(
     severity: int, frame_ms: float
 ) -> None:
     share, burst_ms = network_faults.LOSS_BY_SEVERITY[severity]
@@ -84,7 +84,7 @@ def _without(done: StageResult) -> audio_clip.Samples:
 
 
 @pytest.mark.parametrize("mean_ms", list(network_faults.JITTER_MS.values()))
-def test_jitter_stalls_the_sound_and_loses_only_its_gaps(mean_ms: float) -> None:
+def test_jitter_stalls_the_sound_and_drops_only_its_gaps(mean_ms: float) -> None:
     said = made(30)
     done = network_faults.apply_jitter(said, mean_ms, 20, synthetic_noise.noise_generator(2))
     back = _without(done)

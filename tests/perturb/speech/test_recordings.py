@@ -131,7 +131,7 @@ def test_what_is_said_in_a_session_is_double_talk(tmp_path: Path) -> None:
     assert "call number" in str(heard.timeline[0].detail["text"])
 
 
-def test_a_name_that_is_no_text_and_music_alone_are_told(tmp_path: Path) -> None:
+def test_a_name_that_is_no_text_and_music_alone_are_reported(tmp_path: Path) -> None:
     _put(tmp_path / "a/good.wav", _hiss(1))
     shutil.copy(tmp_path / "a/good.wav", os.fsdecode(os.fsencode(tmp_path / "a") + b"/bad\xff.wav"))
     held = recorded_sounds.read_recordings([str(tmp_path / "a")], tmp_path / "home")
@@ -169,7 +169,7 @@ def test_noises_alone_are_neither_rooms_nor_talk(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_told_of_bad_files_is_one_line_and_libraries_are_not_heard(
+def test_bad_files_are_reported_in_one_line_and_libraries_print_nothing(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     root = tmp_path / "a\nb"

@@ -12,7 +12,7 @@ from toolmark.perturb.speech import audio_clip, room_responses
 from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
 
 
-def test_the_bank_is_its_seeds_and_is_kept(tmp_path: Path) -> None:
+def test_the_bank_depends_on_its_seed_and_is_stored(tmp_path: Path) -> None:
     one = room_responses.load_or_compute_rooms(tmp_path / "a", seed=3, rooms=1)
     (path,) = (tmp_path / "a").iterdir()
     stamp = path.stat().st_mtime_ns

@@ -182,7 +182,7 @@ def test_a_voice_that_is_none_is_refused(
     assert not list(tmp_path.rglob("*.wav"))
 
 
-def test_silence_and_noise_that_is_no_sound_file_are_not_kept(
+def test_silence_and_noise_that_is_no_sound_file_are_not_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = _voices("flite")[0]

@@ -19,7 +19,7 @@ def test_a_voice_is_the_same_after_json() -> None:
     assert hash(one) == hash(msgspec.structs.replace(one))
 
 
-def test_an_unknown_engine_is_named_beside_those_that_are() -> None:
+def test_an_unknown_engine_is_named_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no speech engine 'flight'; did you mean: flite"):
         installed_voices.available_voices(("flight",))
 

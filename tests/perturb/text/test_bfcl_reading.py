@@ -153,7 +153,7 @@ def test_every_unit_read_stands_behind_a_number_or_in_a_rate() -> None:
         ("in size 10 W", "in size ten W"),
     ],
 )  # fmt: skip
-def test_a_reading_says_what_is_meant_and_can_be_read_back(written: str, said: str) -> None:
+def test_a_spoken_form_says_what_is_meant_and_can_be_read_back(written: str, said: str) -> None:
     facts = (Fact("p", (written,)),)
     assert _read("i", written, ()) == said
     assert value_survival.fact_state(written, said, facts[0]) == "kept"
@@ -168,7 +168,7 @@ def test_a_reading_says_what_is_meant_and_can_be_read_back(written: str, said: s
         ("12.00", "twelve point five"),
     ],
 )  # fmt: skip
-def test_another_reading_is_not_taken_for_the_value(value: str, said: str) -> None:
+def test_another_spoken_form_is_not_taken_for_the_value(value: str, said: str) -> None:
     assert (
         value_survival.fact_state(f"want {value} now", f"want {said} now", Fact("p", (value,)))
         == "lost"

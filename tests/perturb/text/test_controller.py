@@ -77,7 +77,7 @@ def test_a_short_text_gets_little() -> None:
 
 
 @pytest.mark.parametrize("own", ["You know", "you see,", "I mean,", "Well,", "LIKE", "Right."])
-def test_no_marker_is_said_beside_the_same_one(own: str) -> None:
+def test_no_marker_follows_the_same_one(own: str) -> None:
     words = f"{own} we could find a good hotel in town".split()
     bare = own.lower().strip(",.")
     drawn = [
@@ -119,7 +119,7 @@ def test_a_feature_is_a_pure_function() -> None:
         assert drawn[0] == drawn[1]
 
 
-def test_the_rewrites_changes_are_kept() -> None:
+def test_the_changes_of_the_rewrite_are_recorded() -> None:
     first = TextChange("number", 3, "2", "two")
     said = disfluency_selection.add_disfluencies(
         SpokenText(RICH, (first,)), FACTS, (), seeds.make_rng(3, "item", 0, "d")

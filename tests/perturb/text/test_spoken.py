@@ -98,7 +98,7 @@ def test_hostile_text_ends(text: str) -> None:
 @given(st.text(max_size=80), st.text(min_size=1, max_size=12) | st.integers() | st.floats())
 @example("1/2 ¾ ½ Ⅷ ๓ ۵:۳۰", "½")
 @example("²", 2)
-def test_no_text_loses_a_fact(text: str, value: str | int | float) -> None:
+def test_every_fact_survives_in_every_text(text: str, value: str | int | float) -> None:
     written = f"find {value} in {text}"
     facts = [Fact("p", (value,))]
     said = spoken_rewrite.rewrite_request(written, facts, seeds.make_rng(1, "i", 0, "spoken"))

@@ -62,13 +62,13 @@ def test_a_value_is_heard(value: Any, written: str, spoken: str) -> None:
     ],
     ids=str,
 )
-def test_a_distorted_value_is_lost(value: Any, written: str, spoken: str) -> None:
+def test_a_distorted_value_does_not_survive(value: Any, written: str, spoken: str) -> None:
     fact = Fact("p", (value,))
     assert value_survival.fact_state(written, spoken, fact) == "lost"
     assert value_survival.lost_facts(written, spoken, [fact]) == [fact]
 
 
-def test_what_was_never_stated_cannot_be_lost() -> None:
+def test_what_was_never_stated_needs_not_survive() -> None:
     fact = Fact("p", ("celsius", 9.81))
     assert value_survival.fact_state("how warm is it", "tell me", fact) == "unstated"
     assert value_survival.fact_survives("how warm is it", "tell me", fact)

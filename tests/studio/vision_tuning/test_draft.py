@@ -79,7 +79,7 @@ def test_no_name_or_link_fails_the_draft(folder: Path) -> None:
     assert list(made.rejected.values()) == ["m\\udcff.png: its name is not UTF-8: rename it"]
 
 
-def test_a_picture_too_large_to_be_read_is_told_so(
+def test_a_picture_too_large_to_be_read_is_reported(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(picture_file, "MAX_BYTES", (folder / "b.png").stat().st_size - 1)

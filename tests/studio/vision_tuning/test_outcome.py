@@ -41,7 +41,7 @@ TASK = Task(
         ("Could you tell me which inn you mean?", "answered", "verbose"),
     ],
 )
-def test_each_way_to_fail_is_told(text: str, ending: Any, wanted: TrialOutcome) -> None:
+def test_each_way_to_fail_is_reported(text: str, ending: Any, wanted: TrialOutcome) -> None:
     trajectory = Trajectory(
         task=TASK.id, steps=(Step(reply=Reply(text=text)),), answer=text, ending=ending
     )

@@ -109,7 +109,7 @@ def test_what_allows_no_edit_is_not_tried_again_and_again(tmp_path: Path, source
 
 @pytest.mark.parametrize("solvable", ["solvable", "unsolvable", "unclear", None])
 @pytest.mark.parametrize("hard", [True, False])
-def test_kept_is_what_a_person_finds_solvable_and_most_of_the_panel_fails(
+def test_accepted_is_what_a_person_finds_solvable_and_most_of_the_panel_fails(
     tmp_path: Path, source: Path, solvable: str | None, hard: bool
 ) -> None:
     models = {"a": Scripted(bench.always if hard else lambda question: False)}
@@ -196,7 +196,7 @@ def test_a_model_that_cannot_turn_the_ruling_need_not_answer(tmp_path: Path, sou
     assert statuses(bench.tuned(tmp_path / "t", source, models)) == ["waiting"] * 3
 
 
-def test_a_torn_line_loses_one_trial_only(tmp_path: Path, source: Path) -> None:
+def test_a_torn_line_costs_one_trial_only(tmp_path: Path, source: Path) -> None:
     models = {"a": Scripted(bench.always)}
     bench.tuned(tmp_path / "t", source, models)
     path = tmp_path / "t" / "trials.jsonl"
@@ -214,7 +214,7 @@ def test_a_bad_picture_is_its_own_items_affair(tmp_path: Path, source: Path) -> 
     assert "inn-1.png" in tuning.items["inn-1"].latest_version.broken
 
 
-def test_the_pages_on_the_way_are_kept_for_who_marks(tmp_path: Path, source: Path) -> None:
+def test_the_pages_on_the_way_are_stored_for_marking(tmp_path: Path, source: Path) -> None:
     tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)})
     (leaf,) = tuning.items["inn-1"].pages
     assert f"stands in {bench.CITIES[1]}" in leaf.text
@@ -228,7 +228,7 @@ def test_outages_are_for_who_is_tested_and_not_for_who_marks(tmp_path: Path, sou
         assert f"stands in {bench.CITIES[n]}" in leaf.text
 
 
-def test_what_is_no_page_is_not_kept_as_one(tmp_path: Path, source: Path) -> None:
+def test_what_is_no_page_is_not_stored_as_one(tmp_path: Path, source: Path) -> None:
     (source / "pages" / "www.guide.example" / "inn-1.html").unlink()
     tuning = bench.tuned(tmp_path / "t", source, {"a": Scripted(bench.always)})
     assert [len(item.pages) for item in tuning.items.values()] == [1, 0, 1]

@@ -209,7 +209,7 @@ async def opened(setting: agentic_tasks.AgenticSettings) -> None:
         pass
 
 
-def test_what_cannot_be_played_is_not_run_beside_what_can(
+def test_what_cannot_be_played_is_not_run_and_the_rest_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SERPAPI_API_KEY", raising=False)
@@ -276,7 +276,9 @@ def letters(texts: Sequence[str]) -> NDArray[np.float32]:
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
 
-def test_a_world_goes_on_from_the_last_session_and_shows_it(tasks: dict[str, Task]) -> None:
+def test_an_environment_continues_from_the_last_session_and_shows_it(
+    tasks: dict[str, Task],
+) -> None:
     async def play() -> tuple[tuple[Message, ...], Any, str]:
         site = agentic_tasks.AgenticEnvironments(None, letters)
         task = tasks["memory_vector_0-customer-0"]
@@ -329,7 +331,7 @@ def saw(text: str) -> Step:
         ("Ann", "{'answer': 'Bo', 'context': ''}", False, ""),
     ],
 )
-def test_where_the_readings_differ_the_rule_is_named(
+def test_where_the_verdicts_differ_the_rule_is_named(
     truth: str, text: str, official: bool, rule: str
 ) -> None:
     verdicts = judged([truth], said(text))
@@ -367,7 +369,7 @@ def test_words_with_brackets_are_still_words(text: str) -> None:
         assert {verdict.outcome for verdict in verdicts.values()} == {"correct"}
 
 
-def test_two_turns_answer_no_question_in_either_reading() -> None:
+def test_two_turns_answer_no_question_by_either_rule() -> None:
     again = Step(reply=Reply(text="Ann"), turn=1)
     verdicts = judged(["Ann"], said("Ann"), again)
     assert {verdict.labels[0].native for verdict in verdicts.values()} == {

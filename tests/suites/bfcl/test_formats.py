@@ -131,7 +131,7 @@ def test_all_entries_are_those_with_calls_in_python_as_truth() -> None:
     assert {task.item.rpartition("_")[0] for task in tasks} == set(prompt_formats.PARENT_CATEGORIES)
 
 
-def test_formats_wording_and_entries_are_knobs() -> None:
+def test_formats_wording_and_entries_are_parameters() -> None:
     one = bfcl.load(category=("format_sensitivity",), formats=(name(layout="markdown"),))
     assert len(one) == 200
     assert list(one.dialects) == ["native", "prompt", name(layout="markdown")]
@@ -226,7 +226,7 @@ def test_each_mode_is_found_with_its_evidence(
     assert verdict.parts[f"format:{mode}"] == 1.0
 
 
-def test_calls_in_tags_of_their_own_are_told(asked: Suite, judge: Judge) -> None:
+def test_calls_in_invented_tags_are_found(asked: Suite, judge: Judge) -> None:
     task = next(t for t in asked if t.item.startswith("parallel_") and t.dialect == name(tag=True))
     prompt = asked.dialects[task.dialect]
     verdict = judge(task, "\n".join(prompt.write([call]).text for call in calls(task)))
@@ -412,7 +412,7 @@ def never(index: int, form: PromptVariant) -> bool:
     return False
 
 
-def test_runs_beside_each_other_are_one_heat_map() -> None:
+def test_several_runs_share_one_heat_map() -> None:
     runs = {"a": scored(half_wrong_in_json), "b": scored(never), "c": scored(never)}
     runs["c"] = runs["c"].where(np.zeros(len(runs["c"]), dtype=bool))
     heat, spread = format_sensitivity_tables.tables_across_runs({"official": runs})

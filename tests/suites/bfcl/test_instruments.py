@@ -114,7 +114,7 @@ def test_unknown_faults_and_rates_are_refused(
         suite.instruments["faulty"](tasks["simple_python_0"], 0, options)
 
 
-def test_an_instrument_is_a_model(suite: Suite, tasks: dict[str, Task]) -> None:
+def test_a_control_is_a_model(suite: Suite, tasks: dict[str, Task]) -> None:
     reply = play(suite, "faulty", tasks["simple_python_0"], {"class": "format", "loop": "yes"})
     assert reply.calls
 

@@ -258,7 +258,7 @@ def test_dots_in_names_are_read_as_the_models_official_entry_says(
     assert outcomes == (["incorrect", "correct"] if mangled else ["correct", "incorrect"])
 
 
-def test_tokens_and_seconds_are_kept_step_by_step(tmp_path: Path, bring: Bring) -> None:
+def test_tokens_and_seconds_are_imported_step_by_step(tmp_path: Path, bring: Bring) -> None:
     row = {
         "id": "web_search_base_0",
         "result": [[[{"search_engine_query": "{}"}], "done"]],
@@ -313,7 +313,7 @@ def test_lone_surrogates_survive(tmp_path: Path, bring: Bring) -> None:
 # --- errors in the place of a result ----------------------------------------------------
 
 
-def test_an_error_is_judged_officially_and_is_not_run_in_the_fair_reading(
+def test_an_error_is_judged_by_the_official_rule_and_is_not_run_by_the_fair_one(
     tmp_path: Path, bring: Bring
 ) -> None:
     error = "Error during inference: 503"

@@ -51,7 +51,7 @@ def test_there_are_200_entries_in_each_category(tasks: dict[str, Task]) -> None:
     assert all(len(task.turns) == len(task.reference["truth"]) for task in tasks.values())
 
 
-def test_held_back_tools_come_with_their_turn_and_its_sentence(tasks: dict[str, Task]) -> None:
+def test_late_tools_come_with_their_turn_and_its_sentence(tasks: dict[str, Task]) -> None:
     late = Counter[int]()
     for task in tasks.values():
         for turn in task.turns:
@@ -220,7 +220,7 @@ def test_every_reply_has_a_place_in_its_turn(tasks: dict[str, Task]) -> None:
 # --- as part of the suite ---------------------------------------------------------------
 
 
-def test_one_site_serves_families_side_by_side() -> None:
+def test_one_environment_factory_serves_several_families() -> None:
     suite = bfcl.load(category=("multi_turn_base", "simple_python"))
     assert len(suite) == 600
     first_of: dict[str, Task] = {}

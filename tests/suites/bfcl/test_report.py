@@ -68,7 +68,7 @@ def test_few_missing_categories_are_named() -> None:
     assert accuracy.note.endswith("No result: web_search_base, web_search_no_snippet.")
 
 
-def test_the_listing_shows_what_was_made_beside_what_is_accepted(tasks: dict[str, Task]) -> None:
+def test_the_listing_shows_what_was_made_next_to_what_is_accepted(tasks: dict[str, Task]) -> None:
     task = tasks["simple_python_0"]
     call = Call(name="calculate_triangle_area", arguments='{"base": 10, "hight": 5}')
     step = Step(reply=Reply(calls=(call,)))

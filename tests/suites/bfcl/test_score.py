@@ -28,7 +28,7 @@ def found(verdict: Verdict) -> tuple[str, str]:
     return label.cause, label.native
 
 
-def test_a_right_call_is_correct_in_both_dialects(task: Task, judge: Judge) -> None:
+def test_a_right_call_is_correct_in_both_tool_formats(task: Task, judge: Judge) -> None:
     for dialect in ("native", "prompt"):
         verdict = judge(task, Reply(calls=(RIGHT,)), dialect)
         assert (verdict.outcome, verdict.value, verdict.labels) == ("correct", 1.0, ())

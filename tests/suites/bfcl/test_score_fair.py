@@ -87,14 +87,14 @@ def test_positional_arguments_without_a_place_stay_wrong(said: Both, given: str)
      "[f(**x)]", "[f(a==1)]", "[f('a=1')]"],
 )  # fmt: skip
 @pytest.mark.parametrize("n_calls", [1, 2])
-def test_what_may_be_lost_is_read_again(text: str, n_calls: int) -> None:
+def test_what_may_have_been_misread_is_read_again(text: str, n_calls: int) -> None:
     said = played(Task(id="t", suite="bfcl", turns=()), Reply(text=text), "prompt")
     assert not reply_decoding.is_lossless(
         said, reply_decoding.DecodedReply([("f", {"a": 1})] * n_calls)
     )
 
 
-def test_what_cannot_be_lost_is_not_read_again() -> None:
+def test_what_cannot_have_been_misread_is_not_read_again() -> None:
     task = Task(id="t", suite="bfcl", turns=())
     calls = [("a.f", {"b": "-"}), ("g", {})]
     said = played(task, Reply(text="[a.f(b='-'), g()]"), "prompt")
@@ -265,7 +265,7 @@ def test_entries_of_the_errata_are_set_aside_and_no_others(suite: Suite) -> None
     assert all(errata.SET_ASIDE.values())
 
 
-def test_right_answers_are_right_in_both_readings(suite: Suite) -> None:
+def test_right_answers_are_right_by_both_rules(suite: Suite) -> None:
     for task in suite:
         reply = bfcl_controls.make_oracle(task, 0, {}).reply  # type: ignore[attr-defined]
         verdicts = score_episode(task, played(task, reply, "native"))
@@ -291,7 +291,7 @@ def natural(task: Task) -> tuple[str, dict[str, str]]:
     }
 
 
-def test_natural_java_and_javascript_pass_the_fair_reading(suite: Suite, called: Both) -> None:
+def test_natural_java_and_javascript_pass_by_the_fair_rule(suite: Suite, called: Both) -> None:
     n_official = 0
     for task in suite:
         if task.category not in official_data.NON_PYTHON:

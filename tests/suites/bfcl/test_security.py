@@ -262,7 +262,7 @@ def test_no_handlers_way_runs_what_a_text_says(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("run", RUNS)
-def test_what_begins_like_a_call_is_told_in_linear_time(run: str) -> None:
+def test_what_begins_like_a_call_is_recognised_in_linear_time(run: str) -> None:
     text = (run * MAX_CHARS)[: MAX_CHARS - 20]
     for head in ("", "python", "[", "f"):
         begins = run == "(" and head.isalpha()

@@ -85,7 +85,7 @@ def test_a_task_survives_storage(suite: Suite) -> None:
         assert again == task
 
 
-def test_published_types_become_schema_types_and_the_doc_is_kept(suite: Suite) -> None:
+def test_published_types_become_schema_types_and_the_doc_is_unchanged(suite: Suite) -> None:
     kinds = {"object", "array", "string", "number", "integer", "boolean"}
     for task in suite:
         for tool in task.tools:

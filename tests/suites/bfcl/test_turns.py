@@ -72,7 +72,7 @@ def test_partial_credit_is_the_share_of_turns() -> None:
     assert verdict.parts["first_failed_turn"] == 3.0
 
 
-def test_an_unreadable_call_spoils_its_step_in_the_official_reading_only() -> None:
+def test_an_unreadable_call_spoils_its_step_by_the_official_rule_only() -> None:
     task = files([["cat('a')"]])
     broken = Call(name="ls", arguments="{")
     verdicts = judge(task, [[call("cat", file_name="a"), broken]])
@@ -80,7 +80,7 @@ def test_an_unreadable_call_spoils_its_step_in_the_official_reading_only() -> No
     assert verdicts["fair"].outcome == "correct"
 
 
-def test_words_before_brackets_lose_their_blanks_in_the_official_reading_only() -> None:
+def test_blanks_before_brackets_are_removed_by_the_official_rule_only() -> None:
     task = own(["MessageAPI"], {"MessageAPI": {"current_user": "USR001"}}, [[
         "send_message(receiver_id='USR002', message='see you(soon)')"
     ]])  # fmt: skip
@@ -109,7 +109,7 @@ def test_text_is_decoded_as_the_official_evaluator_does() -> None:
     )
 
 
-def test_only_the_official_reading_lets_the_sides_share_within_a_check() -> None:
+def test_only_the_official_rule_lets_the_sides_share_within_a_check() -> None:
     """The model's mention lands in the truth's tweet, too: the official states are one object."""
     config = {"TwitterAPI": {"authenticated": True}}
     task = own(["TwitterAPI"], config, [["post_tweet(content='x')"]])

@@ -147,6 +147,6 @@ def test_thousands_of_digits_are_read() -> None:
         "1" + ",234" * 250_000 + "x",
     ],
 )
-def test_no_text_makes_reading_slow(text: str) -> None:
+def test_no_text_makes_parsing_slow(text: str) -> None:
     with processor_limit():
         parse_answer(text, "bujxye")

@@ -241,7 +241,7 @@ def test_extra_edges_are_uniform_over_the_pairs(k: int) -> None:
         ),
     ],
 )
-def test_impossible_knobs_name_the_bound(wrong: dict[str, int], bound: str) -> None:
+def test_impossible_parameters_name_the_bound(wrong: dict[str, int], bound: str) -> None:
     with pytest.raises(UsageError, match=bound):
         graph_shape.check_size(msgspec.convert({"core": 5, "depth": 2} | wrong, GraphSize))
 

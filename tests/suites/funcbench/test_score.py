@@ -209,7 +209,7 @@ def test_every_failure_has_one_primary_cause(
     assert (primary.cause, primary.native) == (cause, native)
 
 
-def test_other_classes_are_labelled_beside_the_primary_cause() -> None:
+def test_other_classes_are_labelled_besides_the_primary_cause() -> None:
     verdict = judge(play([("func_nil", {}), TOP, ("func_nil", {})], answer="?"))
     assert [label.cause for label in verdict.labels] == [
         "no_answer", "unknown_tool", "value_not_known"

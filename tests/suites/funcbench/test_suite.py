@@ -129,7 +129,9 @@ def test_the_limit_is_twice_the_core_and_can_be_lifted() -> None:
         ({"conected": 3}, "did you mean: connected"),
     ],
 )
-def test_impossible_knobs_are_refused_with_the_bound(knobs: dict[str, object], said: str) -> None:
+def test_impossible_parameters_are_refused_with_the_bound(
+    knobs: dict[str, object], said: str
+) -> None:
     with pytest.raises(UsageError, match=said):
         suite_registry.load_suite("funcbench", **knobs)
 
@@ -179,5 +181,5 @@ def test_a_hash_changes_with_what_it_is_of(
     assert {key for key in before if before[key] != after[key]} == {name}
 
 
-def test_every_knob_has_its_help() -> None:
+def test_every_parameter_has_its_help() -> None:
     assert all(knob.help for knob in suite_registry.list_parameters("funcbench"))

@@ -106,7 +106,7 @@ def test_what_is_accepted_becomes_a_reference_in_the_published_layout(
     assert second["final_reply"] == "It costs 3 euros."
 
 
-def test_every_decision_is_kept_with_what_was_played(tmp_path: Path, toolmark: Command) -> None:
+def test_every_decision_is_stored_with_what_was_played(tmp_path: Path, toolmark: Command) -> None:
     folder = tmp_path / "made"
     verdicts = iter([REJECT, ACCEPT])
     with bench.serving(p=player, j=judge(lambda body: next(verdicts))) as served:
@@ -189,7 +189,7 @@ def test_a_second_proposal_may_be_better(tmp_path: Path, toolmark: Command) -> N
 
 
 @pytest.mark.parametrize("broken", [500, "What?", '{"accept": "yes"}', '{"accept": 1}', "{" * 500])
-def test_a_judge_that_says_nothing_is_not_run_and_the_attempt_is_kept(
+def test_a_judge_that_says_nothing_is_not_run_and_the_attempt_is_stored(
     tmp_path: Path, toolmark: Command, broken: str | int
 ) -> None:
     folder = tmp_path / "made"
@@ -210,7 +210,7 @@ def test_a_judge_that_says_nothing_is_not_run_and_the_attempt_is_kept(
     ]
 
 
-def test_a_player_that_is_down_or_a_world_that_is_lost_is_not_run(
+def test_a_player_that_is_down_or_an_environment_that_ends_is_not_run(
     tmp_path: Path, toolmark: Command
 ) -> None:
     with bench.serving(p=lambda body: 500, j=judge()) as served:
@@ -276,7 +276,7 @@ def test_people_review_what_models_made(tmp_path: Path, toolmark: Command) -> No
     assert kept == json.loads((folder / m3_authoring.TRUTHS_FILE).read_text())
 
 
-def test_a_kill_between_a_decision_and_its_reference_is_mended(
+def test_a_kill_between_a_decision_and_its_reference_is_repaired(
     tmp_path: Path, toolmark: Command
 ) -> None:
     folder = tmp_path / "made"

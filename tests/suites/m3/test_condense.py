@@ -95,7 +95,7 @@ def test_a_failed_call_is_no_part_of_a_reference() -> None:
         m3_condensing.check_proposal(proposal([bare(READ), bare(SUN)], [bare(PRICE)]), made, KNOWN)
 
 
-def test_what_an_id_led_to_depends_on_who_told_it_whoever_used_it_between() -> None:
+def test_what_an_id_led_to_depends_on_who_returned_it_whoever_used_it_between() -> None:
     more: Made = ("shop/stock", {"code": "7714"}, "full")
     made = m3_condensing.successful_calls(played([READ], [PRICE], [more]))
     found = m3_condensing.check_proposal(

@@ -146,7 +146,7 @@ def test_calls_beyond_the_step_were_not_executed() -> None:
     assert canonical(back(made)) == canonical(entry)
 
 
-def test_a_dialogue_that_disagrees_is_kept_and_the_steps_count() -> None:
+def test_of_a_dialogue_that_disagrees_the_steps_count() -> None:
     entry = prediction()
     entry["dialogue"][1]["work"]["tool_calls"][0]["name"] = "s/other"
     made = through(entry)
@@ -363,7 +363,7 @@ def _columns(folder: str) -> dict[str, Columns]:
     }
 
 
-def test_ten_truths_and_three_right_predictions_are_three_tenths_in_the_fair_reading(
+def test_ten_truths_and_three_right_predictions_are_three_tenths_by_the_fair_rule(
     toolmark: Command, tmp_path: Path
 ) -> None:
     held = [truth(f"000{n}0000") for n in range(10)]
@@ -384,7 +384,7 @@ def test_ten_truths_and_three_right_predictions_are_three_tenths_in_the_fair_rea
     assert causes == ["no_answer"] * 7
 
 
-def test_what_is_not_run_for_another_reason_counts_in_no_reading(
+def test_what_is_not_run_for_another_reason_counts_by_no_rule(
     toolmark: Command, tmp_path: Path
 ) -> None:
     ids = (ID, "00020000", "00030000", "00040000")

@@ -175,7 +175,7 @@ def _stepwise(steps: str) -> bench.Answer:
     return lambda body: steps if "step by step" in body["messages"][0]["content"] else "0.4"
 
 
-def test_the_paper_reading_is_grounded_step_by_step(tmp_path: Path, toolmark: Command) -> None:
+def test_the_paper_rule_is_grounded_step_by_step(tmp_path: Path, toolmark: Command) -> None:
     run = bench.run(tmp_path)
     with bench.serving(
         a=_stepwise(r"\boxed{0, 0}"), b=_stepwise(r"First found. \boxed{[1, 0.5]}"),
@@ -194,7 +194,7 @@ def test_the_paper_reading_is_grounded_step_by_step(tmp_path: Path, toolmark: Co
     assert set(shown) == {"reference", "steps"}
 
 
-def test_without_its_kind_the_paper_reading_has_no_grounding(
+def test_without_its_kind_the_paper_rule_has_no_grounding(
     tmp_path: Path, toolmark: Command
 ) -> None:
     run = bench.run(tmp_path, n=1)
@@ -410,7 +410,9 @@ def test_all_judges_dead_leave_the_scores_as_they_were(tmp_path: Path, toolmark:
     assert {j.failure and j.failure.kind for j in run.judgements()} == {"unavailable"}
 
 
-def test_a_key_that_is_refused_is_told_and_others_go_on(tmp_path: Path, toolmark: Command) -> None:
+def test_a_key_that_is_refused_is_reported_and_others_go_on(
+    tmp_path: Path, toolmark: Command
+) -> None:
     run = bench.run(tmp_path, n=4)
     with bench.serving(a=lambda body: 401, b=_says("5")) as served:
         said = _judge(toolmark, run, served, "--max-connections", 1)
@@ -481,7 +483,7 @@ def test_forms_tell_kinds_and_pictures_apart() -> None:
         (["-j", "http://127.0.0.1:1/v1#a"], "given twice"),
     ],
 )
-def test_a_wrong_command_is_told_before_anything_is_asked(
+def test_a_wrong_command_is_reported_before_anything_is_asked(
     tmp_path: Path, toolmark: Command, words: list[str], told: str
 ) -> None:
     run = bench.run(tmp_path, n=1)

@@ -60,7 +60,7 @@ def test_a_reference_without_calls_is_not_judged() -> None:
     m3_scoring.score_episode(task(steps=[], answers=["yes"]), played(answer="yes"))
 
 
-def test_only_what_was_counted_is_told() -> None:
+def test_only_what_was_counted_is_reported() -> None:
     bare = m3_scoring.score_episode(task(), played(RIGHT))["official"].parts
     assert not {"tokens_in", "tokens_out", "latency_s"} & bare.keys()
     usage = Usage(input=7)

@@ -299,7 +299,7 @@ def test_calls_of_a_step_run_together_and_steps_follow_each_other() -> None:
     assert [row.result.text for row in found if row.result] == ["1", "1", "1", "2", "3", "3"]
 
 
-def test_a_world_that_does_not_open_loses_every_call() -> None:
+def test_no_call_is_replayed_where_the_environment_does_not_open() -> None:
     found = asyncio.run(played(Hall(None), past(2, 1)))
     assert [row.reason for row in found] == ["closed"] * 3
     assert asyncio.run(played(Hall(None), past())) == []

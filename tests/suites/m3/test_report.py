@@ -45,7 +45,7 @@ WITH_STATE: tuple[tuple[str, Verdict], ...] = (
 )
 
 
-def test_success_is_told_by_kind_of_task() -> None:
+def test_success_is_reported_by_kind_of_task() -> None:
     found = rows(WITH_STATE)
     measured = {metric.name: metric for metric in m3_tables.list_metrics(found)}
     assert measured["success/ledger"].measure(found).value == 0.5
@@ -57,13 +57,13 @@ def test_success_is_told_by_kind_of_task() -> None:
     assert str(table.rows[0][2]).startswith("50.0")
 
 
-def test_without_a_state_alignment_is_told_by_kind_and_no_success() -> None:
+def test_without_a_state_alignment_is_reported_by_kind_and_no_success() -> None:
     found = rows([("a", scored("a", 0.5)), ("b", scored("b", 1.0))])
     assert not any("success" in metric.name for metric in m3_tables.list_metrics(found))
     assert "Alignment by kind of task" in tabled(found)
 
 
-def test_calls_are_told_by_server_and_tool() -> None:
+def test_calls_are_reported_by_server_and_tool() -> None:
     found = rows([
         ("a", scored("a", 1.0, **{f"{TOOL_PREFIX}success:ocr/read": 2.0})),
         ("a", scored("a", 0.0, **{f"{TOOL_PREFIX}success:ocr/read": 1.0,

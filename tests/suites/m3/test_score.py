@@ -63,7 +63,7 @@ def test_every_call_of_the_reference_makes_it_correct() -> None:
         assert verdict.parts["n_matched"] == verdict.parts["n_truth"] == 2
 
 
-def test_silence_is_wrong_in_every_reading_and_worth_nothing() -> None:
+def test_silence_is_wrong_by_every_rule_and_worth_nothing() -> None:
     for verdict in m3_scoring.score_episode(task(), played()).values():
         assert (verdict.outcome, verdict.value) == ("incorrect", 0)
         assert {label.cause for label in verdict.labels} == {"missing_call"}

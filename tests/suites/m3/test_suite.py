@@ -96,7 +96,7 @@ def test_a_reference_without_calls_is_met_by_nobody(knobs: dict[str, Any], tmp_p
     assert all(published_tasks.EMPTY_REFERENCE in reason for reason in reasons.values())
 
 
-def test_references_of_one_step_are_told_with_what_they_cost(
+def test_references_of_one_step_are_reported_with_what_they_cost(
     knobs: dict[str, Any], tmp_path: Path
 ) -> None:
     short = [entry(f"000{n}0000") for n in range(2)]

@@ -76,7 +76,7 @@ def right(entry: Entry) -> bool:
     return found.allowed == entry.allowed and list(found.topics) == entry.topics
 
 
-def test_the_sets_are_told_by_a_fixed_rule() -> None:
+def test_the_sets_are_split_by_a_fixed_rule() -> None:
     assert all(SETS[int(e.id.split(".")[0]) % len(SETS)] == e.half for e in entries())
 
 
@@ -103,7 +103,7 @@ def test_the_rules_keep_what_they_reached_on_later_sets(half: str) -> None:
 
 
 @pytest.mark.parametrize("half", LATER)
-def test_values_not_asked_for_are_told_no_oftener_than_they_were(half: str) -> None:
+def test_values_not_asked_for_are_revealed_no_oftener_than_they_were(half: str) -> None:
     found = [e for e in read("later.jsonl") if e.half == half]
     wrong = [(e.id, e.message) for e in found if not set(ruled(e).topics) <= set(e.topics)]
     assert len(wrong) <= WRONGLY.get(half, 0), wrong
@@ -150,7 +150,7 @@ LISTS = st.dictionaries(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=30).map(" ".join) | st.text(), LISTS, st.text(max_size=60))
-def test_whatever_is_said_only_values_of_the_list_are_told(
+def test_whatever_is_said_only_values_of_the_list_are_revealed(
     message: str, whitelist: dict[str, Any], request: str
 ) -> None:
     found = rule_on_message(message, whitelist, request)
@@ -184,7 +184,7 @@ def test_case_and_accents_make_no_difference(mark: Any) -> None:
     assert rule_on_message(asked, {"city": "Krak\u00f3w", "days": 2}, "").reply == "Krak\u00f3w"
 
 
-def test_a_spelling_is_told_letter_by_letter_and_a_value_is_not() -> None:
+def test_a_spelling_is_given_letter_by_letter_and_a_value_is_not() -> None:
     whitelist: dict[str, WhitelistValue] = {"name": "Liam Neeson", "seats": 2.0}
     assert rule_on_message("How do you spell the name?", whitelist, "").reply == (
         "Liam Neeson, L-I-A-M N-E-E-S-O-N"

@@ -29,7 +29,7 @@ MAKER = speech_task_maker.SpeechTaskMaker(recipe=SpeechRecipe(), form="transcrip
 
 
 @pytest.mark.parametrize("group", speech_items.GROUPS)
-def test_every_entry_has_its_calls_and_what_may_be_told_by_turn(group: str) -> None:
+def test_every_entry_has_its_calls_and_revealable_values_by_turn(group: str) -> None:
     for task in asked(group):
         due, wanted = speech_items.expected_by_turn(task), call_differences.expected_calls(task)
         told = task.reference["whitelist"]

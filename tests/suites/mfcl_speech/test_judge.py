@@ -174,7 +174,7 @@ def test_it_answers_by_the_rules_in_text() -> None:
 
 
 @pytest.mark.parametrize("reference", [None, {}, {"whitelist": {}}, {"whitelist": []}, [1]])
-def test_without_a_whitelist_nothing_is_told(reference: Any) -> None:
+def test_without_a_whitelist_nothing_is_revealed(reference: Any) -> None:
     ruling, message = hear(
         clarification_judge.SimulatedUser(), "How do you spell the city?", reference
     )

@@ -177,7 +177,7 @@ def test_the_same_error_on_the_written_text_is_not_of_perception() -> None:
     assert "written text" in first.evidence
 
 
-def test_what_no_rule_explains_is_told_from_what_is_wrong_on_the_text_too() -> None:
+def test_what_no_rule_explains_is_distinguished_from_what_is_wrong_on_the_text_too() -> None:
     asked = task("Austin", "The Merrion", 13)
     wrong = called(city="Austin", hotel="The Merrion", nights=9871)
     assert primary(asked, wrong) == speech_failure_modes.UNEXPLAINED
@@ -318,7 +318,7 @@ def test_a_name_deep_in_an_object_goes_by_the_path_of_its_topic() -> None:
     assert speech_failure_modes.find_failure_modes(asked, played(told, wrong))[0].native == "FM3"
 
 
-def test_numbers_are_heard_from_others_and_lost_with_the_tail_in_any_form() -> None:
+def test_misheard_and_cut_numbers_are_found_in_any_form() -> None:
     effect = {"module": "talkers", "name": "talker", "detail": {"text": "to eighteen degrees"}}
     asked = task("Austin", "The Merrion", 40, timeline=[effect])
     taken = called(city="Austin", hotel="The Merrion", nights=18)

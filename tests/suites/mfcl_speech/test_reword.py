@@ -145,7 +145,7 @@ def test_the_same_side_in_other_words_is_taken(written: str, said: str) -> None:
     assert not why(written, said)
 
 
-def test_values_of_calls_are_looked_after_beside() -> None:
+def test_values_of_calls_are_checked_too() -> None:
     assert "loses values: n=5" in why(TIMER, "set a timer for some minutes", Fact("n", (5,)))
 
 

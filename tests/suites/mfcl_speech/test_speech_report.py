@@ -169,7 +169,7 @@ def test_half_widths_stand_only_where_they_are_true() -> None:
     assert "within a point" in speech_tables.main_table("official", last).note
 
 
-def test_readings_that_agree_stand_together_and_others_have_table_1_alone() -> None:
+def test_rules_that_agree_share_tables_and_others_have_table_1_alone() -> None:
     found = whole({"text": 0.9, "clean": 0.5})
     other = whole({"text": 0.9, "clean": 0.4})
     alike = speech_tables.run_tables({"official": found, "fair": found})
@@ -245,7 +245,7 @@ def test_conditions_run_from_weak_to_strong() -> None:
     assert levels == [("snr:babble", 0), ("loss", 3), None, None]
 
 
-def test_true_audio_has_its_acoustics_told_without_recognisers() -> None:
+def test_true_audio_has_its_acoustics_reported_without_recognisers() -> None:
     found = rows([answer(f"{i}", "multiple", "noisy", True, stoi=0.8 + i / 100, snr_db=12.0)
                   for i in range(9)])  # fmt: skip
     made = titled(found)
@@ -312,7 +312,7 @@ def test_conditions_that_pocketsphinx_cannot_hear_are_marked() -> None:
     assert "above 85 %" in speech_tables.main_table("official", heard("pocketsphinx", 0.9)).note
 
 
-def test_error_rates_are_told_by_condition_recogniser_and_engine() -> None:
+def test_error_rates_are_reported_by_condition_recogniser_and_engine() -> None:
     rng = seeds.make_rng(0, "wer", 0, "test")
     found = rows([
         answer(f"{i}", "multiple", condition, True, ear, "", **{
@@ -413,7 +413,7 @@ def test_a_single_bar_is_no_chart() -> None:
     assert not any("What each condition costs" in title for title in charts)
 
 
-def test_the_paper_stands_beside_a_whole_run_and_several() -> None:
+def test_the_paper_is_compared_with_a_whole_run_and_several() -> None:
     found = whole({"text": 0.9, "clean": 0.7})
     beside = published_speech_figures.tables_with_published({"official": found})[1]
     assert isinstance(beside, Table)
@@ -482,7 +482,7 @@ def classed(root: ElementTree.Element, kind: str) -> list[str]:
     return [str(e.text) for e in words if kind in (e.get("class") or "").split()]
 
 
-def test_errors_are_told_apart_by_shape() -> None:
+def test_errors_are_distinguished_by_shape() -> None:
     root = drawings(spoken(SPEECH))["What was said, what was heard"]
     assert classed(root, "substitute") == ["boston"] and classed(root, "u") == ["austin"]
     assert classed(root, "delete") == ["new"] and classed(root, "insert") == ["now"]
@@ -494,7 +494,7 @@ def test_errors_are_told_apart_by_shape() -> None:
     assert len(list(root.iter(f"{SVG}path"))) == 1, "the gap where a word was not heard"
 
 
-def test_values_that_may_be_told_are_bold_in_their_own_turn() -> None:
+def test_values_that_may_be_revealed_are_bold_in_their_own_turn() -> None:
     lists = [{"origin": "Austin"}, {"day": "July 5"}]
     root = drawings(spoken(SPEECH, SPEECH, whitelist=lists))["What was said, what was heard"]
     assert classed(root, "v") == ["austin", "july"]
@@ -504,7 +504,7 @@ def test_values_that_may_be_told_are_bold_in_their_own_turn() -> None:
     assert [row[::2] for row in told] == [("1", "origin: Austin"), ("2", "day: July 5")]
 
 
-def test_transcripts_kept_beside_the_sound_are_drawn_for_each_recogniser() -> None:
+def test_transcripts_stored_with_the_sound_are_drawn_for_each_recogniser() -> None:
     heard = {ear: {"text": f"book {ear}", "simulated": ear != "pocketsphinx"} for ear in EARS}
     kept = {k: v for k, v in SPEECH.items() if k not in ("transcript", "recogniser", "simulated")}
     views = speech_episode_views.episode_views(spoken({**kept, "transcripts": heard}), QUIET)
@@ -536,7 +536,7 @@ def test_effects_are_drawn_over_their_times() -> None:
     assert "1. environment: door slam" in told and "●●●○" in told and "●●●●" in told
 
 
-def test_the_way_to_the_transcript_is_told_turn_by_turn() -> None:
+def test_the_way_to_the_transcript_is_shown_turn_by_turn() -> None:
     made = {
         view.title: view
         for view in speech_episode_views.episode_views(spoken(SPEECH, SPEECH), QUIET)

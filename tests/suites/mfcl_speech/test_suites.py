@@ -209,7 +209,7 @@ def test_a_model_that_cannot_hear_is_refused_before_anything_is_made(
     assert not list((tmp_path / "runs").glob("*")) and not (home / "media").exists()
 
 
-def test_what_cannot_be_asked_for_is_told() -> None:
+def test_what_cannot_be_asked_for_is_reported() -> None:
     with pytest.raises(UsageError, match="no category 'exprt'; did you mean: expert"):
         tm.load("mfcl-speech", category="exprt")
     with pytest.raises(UsageError, match="no acoustic condition 'noissy'"):

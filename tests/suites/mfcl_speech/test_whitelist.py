@@ -37,7 +37,7 @@ def test_what_may_be_left_out_is_there_only_if_it_was_said() -> None:
     assert answer_whitelist.single_turn_whitelist(truth, "ten miles") == {"base": 10}
 
 
-def test_nested_values_have_paths_and_lists_are_told_as_one() -> None:
+def test_nested_values_have_paths_and_lists_count_as_one() -> None:
     truth = [{"f": {"body": [{"mode": ["COOL"], "on": [True]}], "sides": [[3, 5]], "none": [[]]}}]
     assert answer_whitelist.single_turn_whitelist(truth, "") == {
         "body.mode": "COOL",

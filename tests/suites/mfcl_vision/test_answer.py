@@ -196,7 +196,7 @@ def test_the_answer_is_read_out_of_the_message(said: str, accepted: str) -> None
 
 
 @pytest.mark.parametrize(("said", "kind"), NONE)
-def test_no_answer_is_told_by_its_kind(said: str, kind: str) -> None:
+def test_a_missing_answer_is_reported_by_its_kind(said: str, kind: str) -> None:
     assert final_answer.parse_final_message(said).kind == kind
 
 

@@ -131,7 +131,7 @@ def test_one_is_meant_among_several_alike(kind: str) -> None:
                          plan.asked.request)  # fmt: skip
 
 
-def test_knobs_say_what_plans_hold() -> None:
+def test_parameters_determine_what_plans_contain() -> None:
     template = next(t for t in TEMPLATES if t.name == "sports-quantify-team")
     for hops in (1, 2, 3, 4):
         knobs = GenerationParameters(
@@ -182,7 +182,7 @@ def test_no_single_answer_is_right_often() -> None:
         {"distractors": 9}, {"parts": {"mood": (True,)}}, {"parts": {"hint": ()}},
     ],
 )  # fmt: skip
-def test_knobs_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
+def test_parameters_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
         GenerationParameters(**wrong)
 
@@ -277,7 +277,7 @@ def test_signs_must_lie_as_the_question_says() -> None:
 
 
 @given(st.text(alphabet="ab1 ", min_size=1), st.text(alphabet="ab1 "))
-def test_words_are_held_whole(words: str, around: str) -> None:
+def test_words_are_matched_whole(words: str, around: str) -> None:
     assert item_validation.contains_words(
         f"{around} {words.strip() or 'a'} {around}", words.strip() or "a"
     )
@@ -407,7 +407,7 @@ def test_pictures_are_bounded(items: list[GeneratedItem]) -> None:
     assert all(max(made.image.size) <= 1536 and made.image.mode == "RGB" for made in items)
 
 
-def test_knobs_that_no_scene_can_hold_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parameters_that_no_scene_can_satisfy_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise ValueError("no room")
 

@@ -133,7 +133,7 @@ def test_boxes_follow_the_picture(tmp_path: Path) -> None:
     assert width / height == pytest.approx(4 / 3, abs=0.01)
 
 
-def test_what_a_folder_lacks_is_told_before_anything_is_made(tmp_path: Path) -> None:
+def test_what_a_folder_lacks_is_reported_before_anything_is_made(tmp_path: Path) -> None:
     made = folder(tmp_path / "set", GOOD)
     suite = tm.load("mfcl-vision", source=str(made))
     with pytest.raises(UsageError, match=r"bring no pages of their own; -T search= can be"):
@@ -241,7 +241,7 @@ def test_clues_of_marks_get_the_boxes_of_the_row(tmp_path: Path) -> None:
         )
 
 
-def test_a_box_is_cut_to_the_picture_and_one_beside_it_is_told_with_the_file(
+def test_a_box_is_cut_to_the_picture_and_one_outside_is_reported_with_the_file(
     tmp_path: Path,
 ) -> None:
     rows = [
@@ -287,7 +287,7 @@ def test_a_question_that_holds_its_parts_is_asked_once(tmp_path: Path) -> None:
         item_folder.read_item_folder(folder(tmp_path, mixed))
 
 
-def test_what_is_not_read_is_told_with_its_lines(tmp_path: Path) -> None:
+def test_what_is_not_read_is_reported_with_its_lines(tmp_path: Path) -> None:
     hop = {"query": "q", "href": "https://a.b/c", "finds": "x"}
     rows = [
         GOOD | {"boxs": [[1, 2, 30, 40]], "trace": [hop]},

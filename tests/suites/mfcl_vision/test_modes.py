@@ -22,7 +22,7 @@ N = 60
 
 
 @pytest.mark.parametrize("name", scripted.AGENTS)
-def test_an_agent_that_errs_in_one_way_is_told_by_it(name: str) -> None:
+def test_an_agent_that_errs_in_one_way_gets_that_mode(name: str) -> None:
     played = [(task, scripted.spoilt(task, name)) for task in scripted.tasks(N)]
     verdicts = [
         episode_scoring.score_episode(task, done)["paper"]
@@ -36,7 +36,7 @@ def test_an_agent_that_errs_in_one_way_is_told_by_it(name: str) -> None:
     assert all(label.evidence for verdict in verdicts for label in verdict.labels)
 
 
-def test_the_oracle_is_right_and_told_by_none() -> None:
+def test_the_oracle_is_right_and_has_no_mode() -> None:
     for task in scripted.tasks(N):
         for verdict in episode_scoring.score_episode(task, scripted.right(task)).values():
             assert verdict.outcome == "correct" and not verdict.labels
@@ -104,7 +104,7 @@ def test_the_right_page_found_and_another_answer_is_an_abandoned_lead_with_its_p
         ("Tulmen photo in the picture", ["1A"]),
     ],
 )
-def test_who_speaks_as_if_the_tool_could_see_is_told_so_beside_poor_keywords(
+def test_speaking_as_if_the_tool_could_see_is_found_besides_poor_keywords(
     keywords: str, told: list[str]
 ) -> None:
     done = episode(step((call(SEARCH_TOOL, keywords=keywords), "[]")), said="")
@@ -113,7 +113,7 @@ def test_who_speaks_as_if_the_tool_could_see_is_told_so_beside_poor_keywords(
     ] == told
 
 
-def test_a_misread_name_is_told_with_what_it_should_be() -> None:
+def test_a_misread_name_is_reported_with_the_right_one() -> None:
     done = episode(step((call(SEARCH_TOOL, keywords="Tuldan"), "[]")), said="I do not know")
     label = failure_modes.find_modes(TRUTH, extract_actions(done))[0]
     assert label.native == "1A" and "'tuldan'" in label.evidence and "'tulden'" in label.evidence
@@ -169,7 +169,7 @@ def test_the_ending_of_a_page_is_nothing_of_its_address() -> None:
 
 
 @pytest.mark.parametrize("ending", ["refused", "length", "malformed", "over_long"])
-def test_what_ended_by_force_is_told_before_any_mode(ending: Ending) -> None:
+def test_what_ended_by_force_comes_before_any_mode(ending: Ending) -> None:
     parrot = step((call(SEARCH_TOOL, keywords="museum sign opened"), "[]"))
     for steps, behind in [((), "2"), ((parrot,), "5")]:
         labels = labelled(replace(episode(*steps, said="cut of"), ending=ending))
@@ -201,7 +201,9 @@ def test_a_reply_that_could_not_be_read_is_a_matter_of_form() -> None:
     "[]", "{", "{}", '{"keywords": ["Tulden", "Museum"]}', '{"query": "Tulden Museum"}',
     '{"keywords": "Tulden", "max_results": -1}',
 ])  # fmt: skip
-def test_a_search_that_the_world_refuses_is_a_matter_of_form_and_no_query(arguments: str) -> None:
+def test_a_search_that_the_environment_refuses_is_a_fault_of_form_and_no_query(
+    arguments: str,
+) -> None:
     tried = (
         Call(name=SEARCH_TOOL, arguments=arguments),
         Call(name=FETCH_TOOL, arguments='{"url": 3}'),

@@ -100,7 +100,7 @@ class Asks:
         return Reply(text="Which of the signs do you mean?")
 
 
-def test_who_asks_back_is_told_once_that_nobody_knows(tmp_path: Path) -> None:
+def test_who_asks_back_gets_one_answer_that_nobody_knows(tmp_path: Path) -> None:
     model = Asks()
     suite = tm.load("mfcl-vision", **KNOBS | {"items": 1, "variations": "base"})
     run = tm.run(suite, model, log_dir=tmp_path)
@@ -248,13 +248,13 @@ def test_pages_of_another_world_are_noticed(made: Path, tmp_path: Path) -> None:
         ({"source": "nowhere"}, "nowhere/items.jsonl: cannot read items"),
     ],
 )
-def test_wrong_knobs_are_named(knobs: dict[str, str], told: str) -> None:
+def test_wrong_parameters_are_named(knobs: dict[str, str], told: str) -> None:
     with pytest.raises((UsageError, DataError), match=told):
         tm.load("mfcl-vision", **knobs)
 
 
 @pytest.mark.parametrize("search", ["serpapi", "brave", "tavily", "serper", "elsewhere"])
-def test_a_search_that_cannot_answer_is_told_before_pictures_are_made(
+def test_a_search_that_cannot_answer_is_reported_before_pictures_are_made(
     search: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("SERPAPI_API_KEY", "BRAVE_API_KEY", "TAVILY_API_KEY", "SERPER_API_KEY"):

@@ -219,7 +219,7 @@ def test_published_domains_and_types_have_their_cells_too() -> None:
     assert not list(accuracy_tables.domain_tables("paper", bare))
 
 
-def test_accuracy_is_told_by_hops_clue_and_lookalikes() -> None:
+def test_accuracy_is_reported_by_hops_clue_and_lookalikes() -> None:
     scores = [
         answer(f"{i}", name, i % 2 == 0 or name == "base", lookalikes=float(i % 3))
         for i in range(12) for name in EIGHT
@@ -248,7 +248,7 @@ def test_who_selects_stands_apart_from_hops() -> None:
     assert "the page of every candidate" in made.note
 
 
-def test_text_and_symbols_are_told_apart_by_variation_where_both_are_asked() -> None:
+def test_text_and_symbols_are_separated_by_variation_where_both_are_asked() -> None:
     words = [answer(f"{i}", name, True) for i in range(6) for name in EIGHT]
     signs = [structs.replace(answer(f"{i}", name, name != "gray"),
                      axes={"variation": name, "clue": "symbol"})
@@ -307,7 +307,7 @@ def test_steps_are_paired_item_by_item(drawn: list[tuple[int, int]]) -> None:
     assert low <= value <= high
 
 
-def test_the_habits_of_a_variation_stand_beside_those_of_the_base() -> None:
+def test_behaviour_under_a_variation_is_compared_with_the_base() -> None:
     scores = [answer(f"{i}", "base", True, searched=1.0, refused=0.0, steps=4.0) for i in range(20)]
     scores += [
         answer(f"{i}", "edges", False, searched=float(i < 10), refused=float(i >= 15), steps=2.0)
@@ -344,7 +344,7 @@ def test_the_words_of_queries_are_shares_of_those_who_asked() -> None:
 # --- the paper, and several runs --------------------------------------------------------
 
 
-def test_the_paper_stands_beside_a_run() -> None:
+def test_the_paper_is_compared_with_a_run() -> None:
     made = paper_comparison.build_tables({"paper": whole(ALL)})
     assert (
         made[0].title == accuracy_tables.accuracy_title("paper")
@@ -360,7 +360,7 @@ def test_the_paper_stands_beside_a_run() -> None:
     assert not any("paper's models" in each.title for each in none[1:])
 
 
-def test_readings_that_agree_stand_together() -> None:
+def test_rules_that_agree_share_a_table() -> None:
     found = whole(ALL)
     kinder = replace(found, value=np.ones(len(found)), correct=np.ones(len(found), dtype=bool))
     agree = [each.title for each in paper_comparison.build_tables({"paper": found, "fair": found})]
@@ -389,7 +389,7 @@ def test_readings_that_agree_stand_together() -> None:
     assert accuracy_tables.accuracy_title("fair") in [each.title for each in other]
 
 
-def test_several_runs_are_told_apart_by_how_they_call() -> None:
+def test_several_runs_are_distinguished_by_how_they_call() -> None:
     def called(prompted: float, right: float) -> Columns:
         return rows([answer(f"{i}", name, i < 20 * right, prompted=prompted)
                      for name in EIGHT for i in range(20)])  # fmt: skip

@@ -130,7 +130,7 @@ def test_every_word_of_a_query_keeps_its_own_origin(texts: list[str]) -> None:
         assert next(sources, None) is None, "none is left over"
 
 
-def test_words_are_told_apart_by_where_they_come_from() -> None:
+def test_words_are_marked_by_where_they_come_from() -> None:
     root = drawn(made(shown.follows)["Queries"])
     told: dict[str, set[str]] = {}
     for text in root.iter(f"{SVG}text"):
@@ -230,7 +230,7 @@ def test_what_cannot_be_read_is_shown_as_it_is(data: bytes, tmp_path: Path) -> N
     )
 
 
-def test_scaled_copies_are_kept_and_not_what_they_were_made_of(
+def test_scaled_copies_are_embedded_and_not_the_originals(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: dict[str, tuple[bytes, int, int] | None] = {}

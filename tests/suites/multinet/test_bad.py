@@ -152,7 +152,7 @@ def test_a_text_is_read_as_specified_or_invalid(space: AnswerSpace, text: str, r
     assert not list(tmp_path.iterdir()), "nothing of it was run"
 
 
-def test_a_numbers_own_kinds_are_told_apart() -> None:
+def test_kinds_of_numbers_are_distinguished() -> None:
     assert answer_parsing.parse_text_answer(truth(CHOICE), "7", "paper").raw == 7
     assert answer_parsing.parse_text_answer(truth(CHOICE), "-7", "paper").raw == -7
     assert answer_parsing.parse_text_answer(truth(CHOICE), "seven", "paper").raw is None

@@ -78,7 +78,7 @@ def test_answers_that_are_all_invalid_have_no_interval_of_no_width() -> None:
         assert (found[name].value, found[name].low, found[name].high) == (2, None, None)
 
 
-def test_a_relative_error_asks_for_rows_beside_groups() -> None:
+def test_a_relative_error_needs_rows_as_well_as_groups() -> None:
     found = hand.rows(ran("openx", 280))["paper"]
     part = found.where(found.category == "wheeled")
     some = part.where(np.arange(len(part)) < number_format.FEWEST_ANSWERS - 1)

@@ -97,7 +97,7 @@ def test_colours_of_four_inks_keep_what_says_how_they_are_mixed() -> None:
     assert SECRET not in found and np.array_equal(decoded(found), decoded(out.getvalue()))
 
 
-def test_a_profile_of_colours_is_kept() -> None:
+def test_a_profile_of_colours_is_preserved() -> None:
     for kind in ("PNG", "JPEG"):
         data = saved(kind, icc_profile=b"colours" * 20)
         assert (

@@ -186,7 +186,7 @@ def test_each_player_is_measured_by_itself() -> None:
 # --- readings ---------------------------------------------------------------------------
 
 
-def test_readings_stand_beside_each_other_where_they_differ_and_once_where_not() -> None:
+def test_rules_have_own_rows_only_where_they_differ() -> None:
     same = hand.rows(hand.chosen([0, 1], [0, 0], 2))
     assert list(score_columns.split_variants(same)) == [""]
     told = {
@@ -224,7 +224,7 @@ def test_forms_are_paired_and_every_row_has_one_fate() -> None:
     assert not list(form_comparison.form_comparison_tables(hand.rows(ran("overcooked", 12)), "x"))
 
 
-def test_who_cannot_format_is_told_from_who_cannot_act() -> None:
+def test_failures_of_format_are_distinguished_from_failures_to_act() -> None:
     text = hand.chosen([0, 1] * 20, [0, 1] * 20, 2)
     tool = hand.chosen([0, 1] * 20, [0, 1] * 10 + [-1] * 20, 2, form="tool")
     rows = cells(
@@ -272,7 +272,7 @@ def test_the_linear_brier_rewards_the_bold_and_the_quadratic_one_the_honest() ->
     assert costs["bold"][0] < costs["honest"][0] and costs["bold"][1] > costs["honest"][1]
 
 
-def test_a_baseline_that_is_sure_has_the_brier_of_one_option() -> None:
+def test_a_certain_baseline_has_the_brier_of_one_option() -> None:
     made = hand.rows(ran("odds", 60))["paper"]
     rows = cells(probability_tables.brier_table({"x": ("paper", made)}))
     right = float(score_columns.baseline_rows(made, "stay").value.mean())
@@ -293,7 +293,7 @@ def test_notes_say_what_holds_of_actions_and_what_of_probabilities() -> None:
         assert np.array_equal(np.logical_and(*right), rows.correct) or not holds
 
 
-def test_the_reference_reading_of_probabilities_has_no_upper_end_and_says_so() -> None:
+def test_probabilities_by_the_reference_rule_have_no_upper_end() -> None:
     readings = hand.rows(ran("odds", 60))
     (task,) = shown.tasks("odds", 1)
     numbers = [5.0, -4.0, *[0.0] * 34]
@@ -309,7 +309,7 @@ def test_the_reference_reading_of_probabilities_has_no_upper_end_and_says_so() -
 # --- vectors ----------------------------------------------------------------------------
 
 
-def test_the_mean_itself_has_relative_errors_of_one_and_readings_differ_where_invalid() -> None:
+def test_the_mean_itself_has_relative_errors_of_one_and_rules_differ_where_invalid() -> None:
     readings = hand.rows(ran("openx", 80, BOTH))
     table = cells(titled(report_tables.run_tables(readings))["Errors of the vectors"], 0, 1)
     assert {row["RelMAE"] for key, row in table.items() if key[1] == "mean"} == {"1.000"}

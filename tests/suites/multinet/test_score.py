@@ -68,7 +68,7 @@ def test_a_choice_is_right_wrong_or_invalid() -> None:
     assert (beyond.labels[0].cause, beyond.labels[0].native) == ("wrong_value", "invalid")
 
 
-def test_overcooked_is_told_by_player_too() -> None:
+def test_overcooked_is_scored_by_player_too() -> None:
     asked = task(Choice(options=JOINT), 28, family="overcooked")
     parts = judged(asked, "29")["paper"].parts
     assert [parts[f"{name}_{k}"] for name in ("truth", "said") for k in (0, 1)] == [4, 4, 4, 5]
@@ -126,7 +126,7 @@ def test_every_player_has_an_error_whatever_was_said() -> None:
 # --- vectors ----------------------------------------------------------------------------
 
 
-def test_a_vector_is_measured_beside_the_training_mean() -> None:
+def test_a_vector_is_compared_with_the_training_mean() -> None:
     asked = task(MOTION, (1.0, 1.0, 0.0), family="openx", guesses={"previous": (1.0, 1.0, 0.5)})
     found = judged(asked, "[1, 1, 0.9]")["paper"]
     assert found.parts["mae"] == pytest.approx(0.3) and found.parts["base_mae"] == 2 / 3
@@ -138,7 +138,7 @@ def test_a_vector_is_measured_beside_the_training_mean() -> None:
     assert (far.value, far.labels[0].native) == (0.0, "farther")
 
 
-def test_an_invalid_vector_costs_what_its_reading_says() -> None:
+def test_an_invalid_vector_costs_what_its_rule_says() -> None:
     asked = task(MOTION, (1.0, 1.0, 0.0), family="openx")
     found = judged(asked, "[1, 2]")
     for verdict in found.values():
@@ -346,7 +346,7 @@ def test_without_an_encoder_there_is_no_similarity(
         tm.load("multinet-sqa3d", similarity="my-encoder")
 
 
-def test_readings_are_judged_alike_where_they_say_the_same() -> None:
+def test_rules_agree_where_they_say_the_same() -> None:
     rng = seeds.make_rng(1, "answers", 0, "test")
     for _ in range(50):
         asked = task(Choice(options=JOINT), seeds.draw_below(rng, 36), family="overcooked")

@@ -97,7 +97,7 @@ def test_a_baseline_without_errors_gives_no_relative_error() -> None:
     assert numbers(none)["rel_mae"].value is None
 
 
-def test_similarity_is_told_where_it_was_made() -> None:
+def test_similarity_is_reported_where_it_was_made() -> None:
     found = paper_rows(ran("sqa3d", 20))
     alike = replace(found, parts={**found.parts, "similarity": np.linspace(0, 1, len(found))})
     assert numbers(alike)["similarity"].value == pytest.approx(0.5)
@@ -155,7 +155,7 @@ def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:
     assert {"text: text", "tool: tool"} <= set(cells(apart["Exact match and classes"]))
 
 
-def test_probabilities_stand_beside_the_papers() -> None:
+def test_probabilities_are_compared_with_the_papers() -> None:
     made = titled(paper_comparison.run_tables(hand.rows(ran("odds", 40))))
     rows = cells(made["Beside the paper's models: probabilities"])
     assert rows["GPT-5 (paper)"]["Brier, linear"] == "1.930"
@@ -165,7 +165,7 @@ def test_probabilities_stand_beside_the_papers() -> None:
     )
 
 
-def test_probabilities_are_compared_in_the_reading_of_the_papers_code() -> None:
+def test_probabilities_are_compared_by_the_rule_of_the_papers_code() -> None:
     readings = hand.rows(ran("odds", 40))
     worse = np.full(len(readings["paper"]), 2.0)
     strict = replace(readings["paper"], parts={**readings["paper"].parts, "brier": worse})
@@ -229,7 +229,7 @@ def told_before(readings: Mapping[str, Columns]) -> Mapping[str, Columns]:
     }
 
 
-def test_who_knows_what_the_model_is_not_told_is_marked_and_never_best() -> None:
+def test_baselines_with_extra_knowledge_are_marked_and_never_best() -> None:
     known = {"previous": [0, 1] * 20, "majority": [0] * 40}
     made = hand.chosen([0, 1] * 20, [0, 0] * 20, 2, family="overcooked", guesses=known)
     knowing = hand.rows(made)

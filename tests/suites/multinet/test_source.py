@@ -41,7 +41,7 @@ def test_a_larger_number_keeps_the_rows_of_a_smaller_one_and_their_guesses(
 
 
 @pytest.mark.parametrize("family", ["piqa", "sqa3d", "robovqa", "odinw"])
-def test_a_split_that_is_named_itself_learns_from_train_beside_it(
+def test_a_named_split_learns_from_the_train_split_next_to_it(
     family: Family, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laid.fill(tmp_path)

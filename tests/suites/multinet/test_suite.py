@@ -116,7 +116,7 @@ def test_rows_that_are_drawn_can_travel(n: int | None) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_row_is_asked_in_both_forms_beside_each_other(family: str) -> None:
+def test_a_row_is_asked_in_both_forms_in_succession(family: str) -> None:
     suite = tm.load(f"multinet-{family}", form="both", **FEW[family])
     tasks = list(suite)
     assert len(tasks) == len(suite) and len({task.id for task in tasks}) == len(tasks)
@@ -303,7 +303,7 @@ def test_the_path_of_calls_is_never_sent(tmp_path: Path) -> None:
     assert all("secret_step" not in repr(request) for request in model.asked)
 
 
-def test_the_official_conversations_are_told_with_their_docs_and_not_their_answers() -> None:
+def test_the_official_conversations_show_their_docs_and_not_their_answers() -> None:
     assert official.PACKAGE.version in tm.load("multinet-bfcl").publisher.sources[0]
     for text, tool in zip(*[iter(tm.load("multinet-bfcl", items=3, form="both"))] * 2, strict=True):
         first = text.turns[0].messages[-1].text
@@ -346,7 +346,7 @@ _VALID = {
 _LAX = {("Distribution", "out_of_range", "reference"), ("Distribution", "nan", "reference")}
 
 
-def test_an_instrument_names_the_faults_that_there_are(tmp_path: Path) -> None:
+def test_a_control_names_the_faults_that_there_are(tmp_path: Path) -> None:
     suite = tm.load("multinet-piqa", **FEW["piqa"])
     with pytest.raises(UsageError, match=r"no class 'nan'.*out_of_range"):
         tm.run(suite, "test/faulty?class=nan", log_dir=tmp_path)
@@ -377,7 +377,7 @@ def test_an_instrument_names_the_faults_that_there_are(tmp_path: Path) -> None:
         ("overcooked", {"mode": "guess"}, r"action \| probs"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_asked_is_told(family: str, knobs: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_asked_is_reported(family: str, knobs: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         list(tm.load(f"multinet-{family}", **{**FEW[family], **knobs}))
 

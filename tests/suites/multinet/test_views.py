@@ -61,7 +61,7 @@ def test_what_is_invalid_is_said_and_draws_no_answer() -> None:
     assert not marked(root, "said") and "nothing valid" in str(root.get("aria-label"))
 
 
-def test_readings_that_read_otherwise_are_told_apart() -> None:
+def test_rules_that_parse_differently_are_distinguished() -> None:
     (task,) = shown.tasks("piqa", 1)
     table = pairs(
         made(task, shown.trajectory(task, [Reply(text="Solution 1")]))["Truth and answer"]

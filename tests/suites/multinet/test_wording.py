@@ -80,7 +80,7 @@ def test_each_of_the_nine_prompts_has_a_row_that_is_asked_so() -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("form", ["text", "tool"])
-def test_what_is_right_is_not_told(name: str, form: Form) -> None:
+def test_the_prompt_does_not_contain_the_truth(name: str, form: Form) -> None:
     one, other = frame(name, 0), frame(name, 1)
     assert prompt_wording.build_turns(one, form, with_pictures=False) == prompt_wording.build_turns(
         other, form, with_pictures=False
@@ -89,7 +89,7 @@ def test_what_is_right_is_not_told(name: str, form: Form) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_all_that_a_row_says_is_told(name: str) -> None:
+def test_the_prompt_contains_all_that_a_row_says(name: str) -> None:
     row = ROWS[name]
     text = said(prompt_wording.build_turns(frame(name), "text", with_pictures=False))
     for words in (*row.fields.values(), *row.turns, row.slices.get("subset", "")):
@@ -119,7 +119,7 @@ def test_the_forms_differ_in_the_request_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["overcooked", "overcooked-odds"])
-def test_the_kitchen_is_told_where_no_picture_shows_it(name: str) -> None:
+def test_the_kitchen_is_described_where_no_picture_shows_it(name: str) -> None:
     blind, seeing = (
         said(prompt_wording.build_turns(frame(name), "text", with_pictures=seen))
         for seen in (False, True)

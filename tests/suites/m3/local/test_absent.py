@@ -33,7 +33,7 @@ def test_without_any_server_nothing_is_begun(toolmark: Command, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("bare")
-def test_an_author_is_told_so_too(toolmark: Command, tmp_path: Path) -> None:
+def test_authoring_reports_it_too(toolmark: Command, tmp_path: Path) -> None:
     said = toolmark("author", "m3-local", "-m", "http://127.0.0.1:9/v1#p", "--judge",
                     "http://127.0.0.1:9/v1#j", *FEW, "-o", tmp_path / "made")  # fmt: skip
     assert said.code == 2

@@ -102,7 +102,7 @@ def test_wrong_values_and_lists_of_guesses_are_not(said: str, wanted: tuple[str,
     assert answer_checking.check_answer(said, wanted)
 
 
-def test_a_name_beside_its_rivals_is_a_guess() -> None:
+def test_a_name_among_its_rivals_is_a_guess() -> None:
     assert right("Answer: Ilka, 3:10", "Ilka", "03:10", rivals=NAMES)
     assert not right("Answer: Ilka or Ulric, 3:10", "Ilka", "03:10", rivals=NAMES)
     assert not right("Answer: Ulric, 3:10", "Ilka", "03:10", rivals=NAMES)

@@ -222,7 +222,7 @@ def test_letters_are_read_by_tesseract(name: str) -> None:
 
 
 @needs_tesseract
-def test_labels_of_a_shelf_are_read_by_tesseract(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_price_labels_are_read_by_tesseract(monkeypatch: pytest.MonkeyPatch) -> None:
     # tesseract finds no lines on coloured packages: they are cut out for it, one below the other
     spots: list[tuple[float, float, float]] = []
     write = Canvas.text

@@ -271,7 +271,7 @@ def _why(folder: Path, path: str) -> str:
     return str(found[path]["unreadable"])
 
 
-def test_links_and_pipes_are_told_and_not_followed(tmp_path: Path) -> None:
+def test_links_and_pipes_are_recorded_and_not_followed(tmp_path: Path) -> None:
     secret = tmp_path / "outside"
     secret.mkdir()
     (secret / "key.txt").write_text("hidden")
@@ -473,7 +473,7 @@ def test_other_formats_under_a_picture_name_are_not_opened(tmp_path: Path) -> No
     assert "UnidentifiedImageError" in _why(tmp_path, "p.png")
 
 
-def test_too_many_files_and_folders_are_left_out_and_told(
+def test_too_many_files_and_folders_are_left_out_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workspace_snapshot, "MAX_FILES", 20)
@@ -506,7 +506,7 @@ def test_deep_folders_and_odd_names_and_large_files(tmp_path: Path) -> None:
     assert json_codec.encode_record(found)
 
 
-def test_missing_folder_is_told(tmp_path: Path) -> None:
+def test_missing_folder_is_reported(tmp_path: Path) -> None:
     assert "unreadable" in take_snapshot(tmp_path / "none")["*"]
 
 
@@ -632,7 +632,7 @@ def test_what_is_there_is_found(expects: dict[str, Any]) -> None:
         ({"w.xlsx": {"charts": {"contains": ["2"]}}}, "is not in"),
     ],
 )
-def test_what_is_not_there_is_told(expects: dict[str, Any], said: str) -> None:
+def test_what_is_not_there_is_reported(expects: dict[str, Any], said: str) -> None:
     (difference,) = find_differences(expects, FOUND)
     assert said in difference
 

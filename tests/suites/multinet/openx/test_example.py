@@ -45,7 +45,7 @@ def test_fields_of_later_versions_are_passed_over() -> None:
     assert list(read.parse_features(later + example({"x": [1.0]}) + later)) == ["x"]
 
 
-def test_other_kinds_are_told_apart_and_an_empty_feature_is_an_empty_list() -> None:
+def test_other_kinds_are_distinguished_and_an_empty_feature_is_an_empty_list() -> None:
     found = read.parse_features(example({"bytes": [b"a"], "ints": [1], "none": []}))
     for name, call in (("bytes", "floats"), ("ints", "floats"), ("ints", "chunks")):
         with pytest.raises(BadExample, match=f"holds {name}"):

@@ -79,7 +79,7 @@ def test_an_instruction_of_numbers_is_read_up_to_its_filling() -> None:
         ({"language_instruction": b"\xff", "observation": {}}, "not UTF-8"),
     ],
 )
-def test_what_is_no_step_is_told(more: dict[str, Any], why: str) -> None:
+def test_what_is_no_step_is_reported(more: dict[str, Any], why: str) -> None:
     with pytest.raises(DataError, match=f"g, step 3: .*{why}"):
         snapshot_export.build_row(step(**more), "g", 3)
 

@@ -57,7 +57,7 @@ def test_what_is_null_is_empty(tmp_path: Path) -> None:
         ({"text": None, "is_last": None}, "no column text, is_last"),
     ],
 )
-def test_bad_rows_are_told_with_their_number(
+def test_bad_rows_are_reported_with_their_number(
     tmp_path: Path, changed: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(DataError, match=f"a.parquet: {why}"):
@@ -91,7 +91,7 @@ def test_pictures_are_those_of_their_rows_in_any_order(
     assert step_parquet.read_picture(path, 1) == b"x1", "a file that changed is read again"
 
 
-def test_other_types_are_told(tmp_path: Path) -> None:
+def test_other_types_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(
         pa.table({**ROWS, "answer": ["", ""], "step": ["0", "1"], "action": [[1], [2]]}), path
@@ -100,7 +100,7 @@ def test_other_types_are_told(tmp_path: Path) -> None:
         list(step_parquet.read_rows(path))
 
 
-def test_a_text_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+def test_a_text_that_is_not_utf8_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path / "a.parquet", compression="none", use_dictionary=False)
     data = path.read_bytes()
     path.write_bytes(data.replace(b"go", b"\xff\xfe"))
@@ -146,7 +146,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
             list(step_parquet.read_rows(tmp_path / name))
 
 
-def test_a_text_that_rows_repeat_is_held_once(tmp_path: Path) -> None:
+def test_a_text_that_rows_repeat_is_stored_once(tmp_path: Path) -> None:
     """A few kB may stand for gigabytes, were every row to have a copy of its own."""
     n = 3000
     held = {name: values[:1] * n for name, values in ROWS.items()}

@@ -162,7 +162,7 @@ def test_a_split_of_the_data_is_taken_as_it_is(tmp_path: Path) -> None:
     assert len(wheeled(both)) == 6
 
 
-def test_without_a_training_split_each_half_is_told_the_others_range(tmp_path: Path) -> None:
+def test_without_a_training_split_each_half_is_shown_the_others_range(tmp_path: Path) -> None:
     parquet(tmp_path / "openx_wheeled_robot" / "public" / "out.parquet", range(5))
     assert len(wheeled(tmp_path, "train")) == 0
     shown = wheeled(tmp_path)
@@ -176,7 +176,7 @@ def test_without_a_training_split_each_half_is_told_the_others_range(tmp_path: P
         assert (space.low, space.high) == (tuple(others.min(axis=0)), tuple(others.max(axis=0)))
 
 
-def test_what_an_episode_is_told_hangs_on_no_number_of_its_own(tmp_path: Path) -> None:
+def test_what_an_episode_is_shown_depends_on_no_number_of_its_own(tmp_path: Path) -> None:
     """The mean of all others would tell its own, and err more than that of all."""
     parquet(tmp_path / "test.parquet", range(6))
     before = {frame.group: frame.space for frame in wheeled(tmp_path)}
@@ -202,7 +202,7 @@ def test_a_single_episode_has_no_statistics_and_says_so(tmp_path: Path) -> None:
     assert len(wheeled(tmp_path)) == 3
 
 
-def test_a_split_that_is_named_itself_learns_from_train_beside_it(tmp_path: Path) -> None:
+def test_a_named_split_learns_from_the_train_split_next_to_it(tmp_path: Path) -> None:
     home = tmp_path / "openx_wheeled_robot"
     for split, groups in (("public", [0, 1]), ("train", [2, 3, 4])):
         parquet(home / split / "out.parquet", groups)
@@ -322,7 +322,7 @@ def test_what_its_owner_says_must_fit(tmp_path: Path, width: int, said: Any, why
         own(tmp_path, width, said)
 
 
-def test_names_of_the_published_set_are_told_only_of_what_may_be_it(tmp_path: Path) -> None:
+def test_only_what_may_be_the_published_set_gets_its_names(tmp_path: Path) -> None:
     for place, known in (
         ("mine", False),
         ("openx_wheeled_robot", True),
@@ -382,7 +382,7 @@ def test_rows_that_travelled_read_each_episode_once(
     assert [replace(frame, fields={}) for frame in here] == list(partial_frames(here))
 
 
-def test_bad_actions_are_told_all_at_once(tmp_path: Path) -> None:
+def test_bad_actions_are_reported_all_at_once(tmp_path: Path) -> None:
     bad = {"steps/action": [1.0, math.nan, 2.0, 2.0, -math.inf, math.nan]}
     shards = [[drive(0), {**drive(1), **bad}], [{**drive(2), **bad}]]
     with pytest.raises(DataError) as told:
@@ -399,7 +399,7 @@ def test_bad_actions_are_told_all_at_once(tmp_path: Path) -> None:
     assert str(told.value).endswith("and 40 more")
 
 
-def test_bad_files_are_told_with_all_others(tmp_path: Path) -> None:
+def test_bad_files_are_reported_with_all_others(tmp_path: Path) -> None:
     folder = rlds(tmp_path, {"train": [[drive(k)] for k in range(3)]}, STEP)
     for k, data in ((0, b"torn"), (2, b"x" * 40)):
         (folder / f"robots-train.tfrecord-{k:05}-of-00003").write_bytes(data)
@@ -426,7 +426,7 @@ def test_bad_files_are_told_with_all_others(tmp_path: Path) -> None:
         ([0], {"group": "e\n0"}, "with control characters"),
     ],
 )
-def test_bad_parquet_is_told(
+def test_bad_parquet_is_reported(
     tmp_path: Path, groups: list[int], changed: dict[str, Any], why: str
 ) -> None:
     parquet(tmp_path / "test.parquet", groups, **changed)
@@ -434,7 +434,7 @@ def test_bad_parquet_is_told(
         wheeled(tmp_path)
 
 
-def test_files_of_other_members_are_told(tmp_path: Path) -> None:
+def test_files_of_other_members_are_reported(tmp_path: Path) -> None:
     for k, extras in enumerate(('{"members": [["a", 2]]}', '{"members": [["b", 2]]}')):
         parquet(tmp_path / f"{k}.parquet", [k], extras=extras)
     with pytest.raises(DataError, match=r"1\.parquet: row 0: extras: other members than in 0\."):
@@ -451,20 +451,20 @@ def test_all_files_are_in_the_hash_also_those_of_one_name(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("size", ["9" * 4000, "5000", "0", "-1"])
-def test_a_shape_that_is_huge_or_none_is_told(tmp_path: Path, size: str) -> None:
+def test_a_shape_that_is_huge_or_none_is_reported(tmp_path: Path, size: str) -> None:
     step = {"action": {"tensor": {"shape": {"dimensions": [size, size]}, "dtype": "float32"}}}
     with pytest.raises(DataError, match=r"action is no plain tensor of a fixed shape of at most 4"):
         wheeled(rlds(tmp_path, {"train": [[drive(0)]]}, step))
 
 
-def test_an_episode_in_two_files_is_told(tmp_path: Path) -> None:
+def test_an_episode_in_two_files_is_reported(tmp_path: Path) -> None:
     for name in "ab":
         parquet(tmp_path / f"{name}.parquet", [1])
     with pytest.raises(DataError, match="a second episode 'e1'"):
         wheeled(tmp_path)
 
 
-def test_what_cannot_be_asked_is_told(tmp_path: Path, many: Path) -> None:
+def test_what_cannot_be_asked_is_reported(tmp_path: Path, many: Path) -> None:
     for more in ({"morphology": "wheled"}, {"split": "dev"}, {"history": -1}):
         with pytest.raises(UsageError):
             rows(many, **{"morphology": "wheeled", "split": "test", "seed": 0, **more})  # type: ignore[arg-type]

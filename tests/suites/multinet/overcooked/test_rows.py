@@ -75,7 +75,7 @@ def test_the_truth_is_what_was_done_in_the_state_that_is_shown() -> None:
                     assert player.orientation == turns[action]
 
 
-def test_the_score_that_is_told_does_not_tell_what_comes() -> None:
+def test_the_shown_score_excludes_what_comes() -> None:
     _, frames = real()
     for frame, after in pairwise(frames):
         if frame.step == 0:
@@ -85,7 +85,7 @@ def test_the_score_that_is_told_does_not_tell_what_comes() -> None:
             assert 5 in divmod(frame.truth, 6)  # somebody served, after this was shown
 
 
-def test_people_are_not_told(tmp_path: Path) -> None:
+def test_people_are_not_identified(tmp_path: Path) -> None:
     _, frames = real()
     assert all(re.fullmatch(r"\w+-[0-9a-f]{10}", frame.group) for frame in frames)
     (tmp_path / "a").mkdir()
@@ -232,7 +232,7 @@ def test_a_bad_row_is_named(tmp_path: Path, column: str, value: object, why: str
     assert "clean_test_trials.pickle" in str(told.value)
 
 
-def test_all_bad_rows_are_told_at_once_the_first_by_number(tmp_path: Path) -> None:
+def test_all_bad_rows_are_reported_at_once_the_first_by_number(tmp_path: Path) -> None:
     steps = {"steps": 30, "cur_gameloop": list(map(float, range(30)))}
     with pytest.raises(DataError, match=r"row 0: .*row 19: .*; and 10 more"):
         human_games.read_games(home(tmp_path, joint_action="no", **steps), "test")

@@ -28,7 +28,7 @@ def translated(text: str) -> object:
     return json.loads(text.replace("'", '"').replace("False", "false"))
 
 
-def test_what_is_where_is_told() -> None:
+def test_the_text_says_what_is_where() -> None:
     now = kitchen_state.parse_state(SAID, KITCHEN)
     assert kitchen_state.describe_state(KITCHEN, now).splitlines() == [
         "player 0 (blue hat) at column 1, row 2, faces north, holds nothing",

@@ -58,7 +58,9 @@ def test_an_attack_is_refused_and_does_not_run(tmp_path: Path, protocol: int) ->
         ("toolmark.suites.multinet.overcooked.safe_unpickling", "_Frame"), ("a" * 10_000, "b"),
     ],
 )  # fmt: skip
-def test_any_other_name_is_refused_and_told(tmp_path: Path, module: str, attribute: str) -> None:
+def test_any_other_name_is_refused_and_reported(
+    tmp_path: Path, module: str, attribute: str
+) -> None:
     with pytest.raises(DataError, match=f"asks for {module[:20]}") as refused:
         read(tmp_path, p.whole(p.name(module, attribute)))
     assert len(str(refused.value)) < 400

@@ -45,7 +45,7 @@ def test_turns_are_the_last_message_of_each(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.lists(st.text(), max_size=3)), min_size=6, max_size=6))
-def test_nothing_told_hangs_on_the_path(
+def test_nothing_shown_depends_on_the_path(
     tmp_path_factory: pytest.TempPathFactory, paths: list[Any]
 ) -> None:
     asked, told = laid.bfcl()
@@ -60,7 +60,7 @@ def test_nothing_told_hangs_on_the_path(
     assert not any("Leak" in repr(frame) for frame in plain)
 
 
-def test_no_official_path_is_told() -> None:
+def test_no_official_path_is_shown() -> None:
     root = official_data.fetch_wheel() / "bfcl_eval/data"
     lines = (root / "BFCL_v4_multi_turn_base.json").read_text().splitlines()
     paths = {row["id"]: row["path"] for row in map(json.loads, lines)}
@@ -105,7 +105,7 @@ def test_a_folder_of_training_rows_is_the_training_split(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("odd", [10**30, -(10**30), "é\u2028", [[]], None])
-def test_any_configuration_is_told_as_it_is(tmp_path: Path, odd: Any) -> None:
+def test_any_configuration_is_shown_as_it_is(tmp_path: Path, odd: Any) -> None:
     asked, told = laid.bfcl(1)
     asked[0]["initial_config"]["GorillaFileSystem"]["odd"] = odd
     (frame,) = read(folder(tmp_path, asked, told))
@@ -113,7 +113,7 @@ def test_any_configuration_is_told_as_it_is(tmp_path: Path, odd: Any) -> None:
     assert kept == odd
 
 
-def test_bad_entries_are_told_at_once(tmp_path: Path) -> None:
+def test_bad_entries_are_reported_at_once(tmp_path: Path) -> None:
     asked, told = laid.bfcl(9)
     asked[1]["question"][1] = []
     asked[2]["involved_classes"] = ["NoSuchClass"]
@@ -150,14 +150,14 @@ def test_answers_are_checked_too(tmp_path: Path) -> None:
         read(None, "dev")
 
 
-def test_a_class_that_is_named_again_and_again_is_told(tmp_path: Path) -> None:
+def test_a_class_that_is_named_repeatedly_is_reported(tmp_path: Path) -> None:
     asked, told = laid.bfcl(2)
     asked[1]["involved_classes"] *= 20_000
     with pytest.raises(DataError, match="1 bad row:\n  line 2: involved_classes names one twice"):
         read(folder(tmp_path, asked, told))
 
 
-def test_a_configuration_of_any_depth_is_told_or_a_bad_row(tmp_path: Path) -> None:
+def test_a_configuration_of_any_depth_is_shown_or_a_bad_row(tmp_path: Path) -> None:
     asked, told = laid.bfcl(1)
     path = folder(tmp_path, asked, told) / "bfcl_v3/public/questions.jsonl"
     line = path.read_text()

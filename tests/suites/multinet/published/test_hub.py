@@ -63,7 +63,7 @@ def served(monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, Any]]) -> Itera
     yield asked
 
 
-def test_piqa_is_kept_in_the_published_layout(
+def test_piqa_is_stored_in_the_published_layout(
     tmp_path: Path, rows: list[dict[str, Any]], served: list[Any]
 ) -> None:
     home = hub_download.piqa(tmp_path)
@@ -99,7 +99,7 @@ def test_ids_hang_on_no_order(
     [({"label": -1}, "row 3: label -1, not 0 or 1"), ({"goal": None}, "row 3: Expected `str`"),
      ({"label": None}, "row 3: label None")],
 )  # fmt: skip
-def test_what_is_not_piqa_is_not_kept(
+def test_what_is_not_piqa_is_not_stored(
     tmp_path: Path, rows: list[dict[str, Any]], served: list[Any], change: Any, why: str
 ) -> None:
     rows[3].update(change)
@@ -112,7 +112,7 @@ def test_what_is_not_piqa_is_not_kept(
     assert not (tmp_path / "multinet").exists()
 
 
-def test_without_the_library_the_next_step_is_told(
+def test_without_the_library_the_next_step_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
@@ -120,7 +120,7 @@ def test_without_the_library_the_next_step_is_told(
         hub_download.piqa(tmp_path)
 
 
-def test_without_the_hub_the_next_step_is_told(
+def test_without_the_hub_the_next_step_is_printed(
     tmp_path: Path, served: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def load(name: str, **options: Any) -> None:
@@ -170,7 +170,7 @@ def test_the_library_reads_a_hub(tmp_path: Path, rows: list[dict[str, Any]], rea
     assert kept == {rows[at]["goal"]: rows[at]["label"] for at in piqa.published_positions(100)}
 
 
-def test_of_what_stands_on_no_hub_the_place_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_source_of_what_is_on_no_hub_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     mine = [name for name in FETCHERS if name.startswith("multinet-")]
     assert len(mine) == 7
     for name in mine:

@@ -58,7 +58,7 @@ def _bfcl(home: Path, change: Callable[[Any], None]) -> LoadedRows:
 @pytest.mark.parametrize("read", [_piqa, _sqa3d, _odinw, _bfcl])
 @settings(max_examples=40, deadline=None)
 @given(at=st.integers(0, 3), field=st.integers(0, 20), value=VALUE)
-def test_a_row_is_kept_or_told(
+def test_a_row_is_read_or_reported(
     tmp_path_factory: pytest.TempPathFactory,
     read: Callable[[Path, Callable[[Any], None]], LoadedRows],
     at: int,

@@ -72,7 +72,7 @@ def test_500_of_a_subset_are_drawn_by_id(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(read(tmp_path / "all", "train")) == 30 and len(read(tmp_path / "all")) == 3
 
 
-def test_published_subsets_have_their_classes_and_others_are_told(tmp_path: Path) -> None:
+def test_published_subsets_have_their_classes_and_others_are_reported(tmp_path: Path) -> None:
     laid.subset(tmp_path / "mine", classes=4)
     laid.subset(tmp_path / "single", classes=1)
     held = read(tmp_path)
@@ -148,7 +148,7 @@ def test_a_crop_has_one_truth(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_bad_rows_are_told_at_once(tmp_path: Path) -> None:
+def test_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
     rows = laid.subset(tmp_path / "mine", n=6)
     rows[0]["category_id"] = 0  # the roof over the classes
     rows[1]["category_name"] = "kind 2"
@@ -162,7 +162,7 @@ def test_bad_rows_are_told_at_once(tmp_path: Path) -> None:
         assert want in str(told.value)
 
 
-def test_a_crop_that_lacks_is_told_when_it_is_asked(tmp_path: Path) -> None:
+def test_a_crop_that_lacks_is_reported_when_it_is_asked(tmp_path: Path) -> None:
     laid.subset(tmp_path / "mine")
     (tmp_path / "mine/bbox_images/bbox_1_photo.jpg").unlink()
     (tmp_path / "mine/bbox_images/bbox_2_photo.jpg").write_bytes(laid.png(9, "BMP"))

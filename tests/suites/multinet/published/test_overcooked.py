@@ -103,12 +103,12 @@ def test_a_word_is_an_action_large_or_small(
     assert [frame.truth for frame in read(home)] == [30]
 
 
-def test_the_score_that_is_told_does_not_count_what_comes(tmp_path: Path) -> None:
+def test_the_shown_score_excludes_what_comes(tmp_path: Path) -> None:
     write(tmp_path, [row(0, 0), row(0, 1, reward=20, score=20), row(0, 2, score=20)])
     assert [frame.fields["score"] for frame in read(tmp_path)] == ["0", "0", "20"]
 
 
-def test_people_are_not_told(tmp_path: Path) -> None:
+def test_people_are_not_identified(tmp_path: Path) -> None:
     write(tmp_path, ROWS)
     held = read(tmp_path)
     assert WORKER not in repr(held) + repr(list(held))
@@ -134,7 +134,7 @@ def test_history_and_frames_are_of_the_same_game(tmp_path: Path) -> None:
     assert shown == [[laid.png(10)], [laid.png(10), laid.png(11)], [laid.png(11), laid.png(12)]]
 
 
-def test_a_step_that_is_there_twice_is_told(tmp_path: Path) -> None:
+def test_a_step_that_is_there_twice_is_reported(tmp_path: Path) -> None:
     write(tmp_path, [*ROWS, row(0, 0)])
     held = read(tmp_path)
     assert len(held) == 7 and any("1 steps have the number of another" in n for n in held.notes)
@@ -209,7 +209,7 @@ def test_a_folder_is_asked(tmp_path: Path) -> None:
 # --- what is wrong with them ------------------------------------------------------------
 
 
-def test_bad_rows_are_told_at_once(tmp_path: Path) -> None:
+def test_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
     lost = row(0, 3)
     del lost["trial_id"]
     bad = [
@@ -310,7 +310,7 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path: Path, share: float) -> None
         read(tmp_path)
 
 
-def test_what_is_kept_of_a_file_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_read_of_a_file_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(safe_unpickling, "MAX_BYTES", 20_000)
     long = "x" * 10_000
     write(tmp_path, [row(0, n, state=f"{long}{n}") for n in range(20)])

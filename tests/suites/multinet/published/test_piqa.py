@@ -73,14 +73,14 @@ def test_rows_without_labels_are_no_rows_with_label_0(tmp_path: Path) -> None:
     assert [line.strip()[: len(want)] for line, want in zip(listed, wanted, strict=True)] == wanted
 
 
-def test_of_many_bad_rows_twenty_are_told(tmp_path: Path) -> None:
+def test_of_many_bad_rows_twenty_are_reported(tmp_path: Path) -> None:
     laid.lines(tmp_path / "x.jsonl", [{"id": k} for k in range(50)])
     with pytest.raises(DataError, match=r"50 bad rows(?s:.*)and 30 more$") as told:
         piqa.rows(tmp_path, split="test", seed=0)
     assert len(str(told.value).splitlines()) == 22
 
 
-def test_labels_beside_the_file_are_read(tmp_path: Path) -> None:
+def test_labels_next_to_the_file_are_read(tmp_path: Path) -> None:
     rows = laid.piqa(4)
     for row in rows:
         del row["label"], row["id"]
@@ -132,7 +132,7 @@ def test_two_solutions_that_are_one_are_refused(tmp_path: Path) -> None:
         ids(tmp_path)
 
 
-def test_what_is_not_the_layout_is_told(tmp_path: Path) -> None:
+def test_what_is_not_the_layout_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder"):
         ids(tmp_path / "nowhere")
     with pytest.raises(DataError, match=r"no data of multinet-piqa here; .* piqa/public/\*\.jsonl"):

@@ -60,7 +60,7 @@ def test_scenes_are_named_by_their_pictures() -> None:
     assert sqa3d.scene_id_of_picture("room.png") == "room"
 
 
-def test_a_question_without_its_picture_is_told_when_it_is_asked(tmp_path: Path) -> None:
+def test_a_question_without_its_picture_is_reported_when_it_is_asked(tmp_path: Path) -> None:
     home = laid.sqa3d(tmp_path)
     (home / "scans/scene0001_00_above.png").unlink()
     held = read(tmp_path)
@@ -85,7 +85,7 @@ def test_of_two_pictures_of_a_scene_the_first_by_name_is_shown(tmp_path: Path) -
     assert "comes first by name: 1" in held.notes[0]
 
 
-def test_bad_entries_are_told_at_once(tmp_path: Path) -> None:
+def test_bad_entries_are_reported_at_once(tmp_path: Path) -> None:
     home = laid.sqa3d(tmp_path)
 
     def questions(rows: list[Any]) -> None:

@@ -71,7 +71,7 @@ def test_states_follow_from_actions(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(8))
-def test_robots_reach_what_they_were_told(number: int) -> None:
+def test_robots_reach_what_they_were_asked_to(number: int) -> None:
     for name, digits in (("wheeled", 2), ("single_arm", 2), ("mobile", 2)):
         rows = openx.rows(n=N_EPISODE_STEPS, split="test", seed=14, morphology=name)
         episode = rows.simulate_episode(number)

@@ -111,7 +111,7 @@ def test_vectors_are_measured_by_the_library(rows: list[tuple[float, float, bool
     )
 
 
-def test_huge_vectors_are_told_without_a_warning() -> None:
+def test_huge_vectors_are_tabulated_without_a_warning() -> None:
     tasks = shown.tasks("openx", 12)
     huge = [shown.trajectory(t, [Reply(text=str([1e308] * (14, 2)[i % 2]))])
             for i, t in enumerate(tasks)]  # fmt: skip
@@ -138,7 +138,7 @@ def test_an_exact_baseline_is_closer_than_a_mean_that_is_exact_too() -> None:
 # --- readings and forms -----------------------------------------------------------------
 
 
-def test_rows_that_differ_in_their_reading_alone_stand_once() -> None:
+def test_rows_that_differ_in_their_rule_alone_appear_once() -> None:
     rows: list[tuple[Any, ...]] = [
         ("x", "r: paper reading", 1), ("x", "r: reference reading", 1),
         ("y", "r: paper reading", 1), ("y", "r: reference reading", 2),
@@ -151,7 +151,7 @@ def test_rows_that_differ_in_their_reading_alone_stand_once() -> None:
     )  # fmt: skip
 
 
-def test_a_category_without_invalid_vectors_has_one_row_for_both_readings() -> None:
+def test_a_category_without_invalid_vectors_has_one_row_for_both_rules() -> None:
     paper = moved([(1.0, 2.0, True), (2.0, 2.0, False)])
     other = moved([(1.0, 2.0, True), (9.0, 2.0, False)])
     kinds = np.array(["bimanual", "wheeled"], dtype=object)
@@ -273,7 +273,7 @@ def test_the_spread_of_briers_is_the_librarys() -> None:
     assert ("player 1", "stay") in told
 
 
-def test_a_baseline_that_is_sure_costs_2_where_it_is_wrong() -> None:
+def test_a_certain_baseline_costs_2_where_it_is_wrong() -> None:
     rows = score_columns.baseline_rows(ran("odds", 30)["paper"], "stay")
     assert set(zip(rows.correct.tolist(), rows.part("brier").tolist(), strict=True)) == {
         (True, 0.0), (False, 2.0)
