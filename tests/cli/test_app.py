@@ -16,7 +16,7 @@ import msgspec
 import pytest
 import typer
 from PIL import Image
-from tests.servers.mind import Command, Mind
+from tests.servers.planning_endpoint import Command, Mind
 
 from toolmark.cli.app import _gate_failure, app
 from toolmark.core import json_codec, user_modules

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
-from tests.servers.mind import Command
+from tests.servers.planning_endpoint import Command
 
 from toolmark.core.errors import UsageError
 from toolmark.perturb.image import picture_folder

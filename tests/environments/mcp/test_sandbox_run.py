@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.environments.mcp.stage import ask, site, task
+from tests.environments.mcp.mcp_episodes import ask, site, task
 from tests.environments.mcp.test_sandbox_escapes import (
     FILE,
     FORKS,

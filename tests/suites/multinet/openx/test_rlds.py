@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.suites.multinet.openx.written import (
+from tests.suites.multinet.openx.openx_files import (
     STEP,
     Values,
     drive,

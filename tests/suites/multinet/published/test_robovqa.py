@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.suites.multinet.published import laid
+from tests.suites.multinet.published import layouts
 
 from toolmark.core.errors import DataError
 from toolmark.suites.multinet.openx import snapshot_export
@@ -19,7 +19,7 @@ from toolmark.suites.multinet.published import robovqa
 def step(episode: int, at: int, text: str, answer: str = "yes", **more: Any) -> dict[str, Any]:
     return {
         "id": f"e{episode}-{at}", "group": f"e{episode}", "step": at,
-        "image": laid.png(10 * episode + at), "text": text, "answer": answer, "action": None,
+        "image": layouts.png(10 * episode + at), "text": text, "answer": answer, "action": None,
         "is_last": at == 1, "extras": "{}", **more,
     }  # fmt: skip
 
@@ -40,7 +40,7 @@ ROWS = [
 
 def test_a_question_is_asked_once_with_the_last_picture(tmp_path: Path) -> None:
     write(tmp_path / "openx_multi_embodiment/public/translated_shard_0/steps.parquet", ROWS)
-    held = laid.travelled(robovqa.rows(tmp_path, split="test", seed=0))
+    held = layouts.travelled(robovqa.rows(tmp_path, split="test", seed=0))
     assert [(f.id, f.group, f.step, f.truth) for f in held] == [
         ("e0-1", "e0", 0, "yes"), ("e1-0", "e1", 0, "grasp the cup"), ("e1-1", "e1", 1, "a cup"),
     ]  # fmt: skip
@@ -52,7 +52,7 @@ def test_a_question_is_asked_once_with_the_last_picture(tmp_path: Path) -> None:
     kinds = [frame.slices["type"] for frame in held]
     assert kinds == ["feasibility", "action", "action"] and held.clustered
     shown = [held.pictures(frame.id)[0].data for frame in held]
-    assert shown == [laid.png(1), laid.png(10), laid.png(11)]
+    assert shown == [layouts.png(1), layouts.png(10), layouts.png(11)]
     assert list(held.hashes) == ["translated_shard_0/steps.parquet"]
 
 

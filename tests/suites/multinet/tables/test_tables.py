@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.suites.multinet import scores as hand
-from tests.suites.multinet import shown
-from tests.suites.multinet.scores import cells, titled
+from tests.suites.multinet import made_scores as hand
+from tests.suites.multinet import made_tasks
+from tests.suites.multinet.made_scores import cells, titled
 
 from toolmark.core.records import Chart, Reply, Score, Table
 from toolmark.reports import html_report
@@ -43,8 +43,8 @@ def judged(task: Any, trajectory: Any) -> Score:
 
 
 def ran(family: str, n: int, asked: tuple[Form, ...] = ("text",)) -> dict[str, Columns]:
-    asked_for = shown.tasks(family, n, asked)
-    return hand.rows(judged(task, shown.answered(task, 0.5)) for task in asked_for)
+    asked_for = made_tasks.tasks(family, n, asked)
+    return hand.rows(judged(task, made_tasks.answered(task, 0.5)) for task in asked_for)
 
 
 def silent(readings: Mapping[str, Columns], form: str) -> dict[str, Columns]:
@@ -112,8 +112,8 @@ def test_vectors_are_measured_by_the_library(rows: list[tuple[float, float, bool
 
 
 def test_huge_vectors_are_tabulated_without_a_warning() -> None:
-    tasks = shown.tasks("openx", 12)
-    huge = [shown.trajectory(t, [Reply(text=str([1e308] * (14, 2)[i % 2]))])
+    tasks = made_tasks.tasks("openx", 12)
+    huge = [made_tasks.trajectory(t, [Reply(text=str([1e308] * (14, 2)[i % 2]))])
             for i, t in enumerate(tasks)]  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -199,9 +199,9 @@ def drawn(said: Sequence[int]) -> dict[str, Columns]:
     """Answers to sub-sets whose options are called by numbers that are not their own."""
     made = []
     for i, right in enumerate(said):
-        frame = shown.frame("odinw", i, Choice(options=UNO), right, slices={"subset": "Uno"})
-        (task,) = task_making.TaskList(shown.Shown([frame], False), 1, ("text",), True)
-        made.append(judged(task, shown.trajectory(task, [Reply(text=str(right))])))
+        frame = made_tasks.frame("odinw", i, Choice(options=UNO), right, slices={"subset": "Uno"})
+        (task,) = task_making.TaskList(made_tasks.Shown([frame], False), 1, ("text",), True)
+        made.append(judged(task, made_tasks.trajectory(task, [Reply(text=str(right))])))
     return hand.rows(made)
 
 
@@ -303,7 +303,7 @@ def test_texts_are_measured_by_the_library() -> None:
 
 @pytest.mark.parametrize("reading", GRADING_RULES)
 def test_conversations_are_measured_by_the_library(reading: Any) -> None:
-    tasks = shown.tasks("bfcl", 9)
+    tasks = made_tasks.tasks("bfcl", 9)
     truths = [task.reference["truth"] for task in tasks]
     said = [
         ([truth[0]] * 3, [(), truth[1][:1], (*truth[2], "rm()")], truth)[i % 3]
@@ -311,7 +311,7 @@ def test_conversations_are_measured_by_the_library(reading: Any) -> None:
     ]
     replies = [[Reply(text=f"[{', '.join(calls)}]" if calls else "No.") for calls in each]
                for each in said]  # fmt: skip
-    rows = hand.rows(map(judged, tasks, map(shown.trajectory, tasks, replies)))[reading]
+    rows = hand.rows(map(judged, tasks, map(made_tasks.trajectory, tasks, replies)))[reading]
     found = conversation_matching.measure_conversations(truths, said, rule=reading)
     made = titled(text_and_call_tables.conversation_tables({"x": (reading, rows)}))
     told = cells(made["Conversations"])["x"]
@@ -336,7 +336,7 @@ def test_conversations_are_measured_by_the_library(reading: Any) -> None:
 
 
 def test_rarer_measures_are_folded_on_the_page(tmp_path: Path) -> None:
-    run = shown.make(tmp_path, "openx", 24)
+    run = made_tasks.make(tmp_path, "openx", 24)
     text = html_report.write_report([run], tmp_path / "r.html").read_text(encoding="utf-8")
     assert "<details><summary>More measures: vectors</summary>" in text
     assert "<summary>Errors of the vectors" not in text

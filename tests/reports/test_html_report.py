@@ -1,0 +1,421 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+import tracemalloc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+from tests.reports.made_runs import presented
+
+from toolmark.core import json_codec
+from toolmark.core.errors import DataError
+from toolmark.core.media import MediaStore
+from toolmark.core.records import (
+    Call,
+    Chart,
+    Image,
+    Message,
+    Result,
+    Table,
+    Task,
+    Trajectory,
+    Verdict,
+)
+from toolmark.reports import episode_block, html_report
+from toolmark.reports.embedded_pictures import MAX_EMBEDDED_BYTES as PICTURE
+from toolmark.reports.episode_block import MAX_EPISODE_BYTES, MAX_TEXT_LENGTH
+from toolmark.runs import run_finalization
+from toolmark.runs.run_store import Run
+from toolmark.runs.suite import Scorer
+from toolmark.statistics.metric_formulas import Metric
+from toolmark.statistics.score_columns import Columns
+from toolmark.suites import suite_registry
+
+Maker = Callable[..., Run]
+
+
+class Reader(HTMLParser):
+    """Collects the elements, their addresses, and the JSON blocks by id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.links: list[str] = []
+        self.text = ""
+        self.blocks: dict[str, Any] = {}
+        self._id: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        found = dict(attrs)
+        self.links += [found[key] or "" for key in ("src", "href", "srcset") if key in found]
+        kind = found.get("type")
+        self._id = found.get("id") if tag == "script" and kind == "application/json" else None
+
+    def handle_data(self, data: str) -> None:
+        if self._id is None:
+            self.text += data
+        else:
+            self.blocks[self._id] = json.loads(data)
+            self._id = None
+
+
+def read(path: Path) -> Reader:
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    reader.close()
+    return reader
+
+
+def test_a_page_needs_nothing_else(make_run: Maker, tmp_path: Path) -> None:
+    found = read(html_report.write_report([make_run()], tmp_path / "r.html"))
+    assert all(link.startswith("#") for link in found.links)
+    assert not found.names & {"link", "img", "iframe", "object", "embed", "base"}
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in text
+    assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]{44}'", text)
+
+
+def test_every_episode_is_there_with_its_steps(make_run: Maker, tmp_path: Path) -> None:
+    run = make_run(n=20, absent=3)
+    found = read(html_report.write_report([run], tmp_path / "r.html"))
+    lines = found.blocks["index"]
+    assert len(lines) == 20
+    assert sum(line["outcome"]["official"] == "not run" for line in lines) == 3
+    by_id = {line["id"]: found.blocks[f"e{i}"] for i, line in enumerate(lines)}
+    for trajectory in run.trajectories():
+        shown = by_id[trajectory.task]["steps"]
+        assert [len(step["calls"]) for step in shown] == [len(s.calls) for s in trajectory.steps]
+    assert by_id["lab-19"]["reason"] == "model: rate_limited: 429 after 5 tries"
+    assert "Every episode is on this page." in found.text
+
+
+def test_hostile_text_never_leaves_its_block(make_run: Maker, tmp_path: Path) -> None:
+    found = read(html_report.write_report([make_run(n=60)], tmp_path / "r.html"))
+    said = [
+        message["text"]
+        for name, block in found.blocks.items()
+        if name.startswith("e")
+        for step in block["steps"]
+        for message in step["said"]
+    ]
+    assert any("</script><img src=x" in text for text in said)
+    assert any("\\ud83d" in text for text in said)
+    assert any("\\u2028" in text for text in said)
+    assert "img" not in found.names
+    raw = (tmp_path / "r.html").read_bytes()
+    assert b"\xe2\x80\xa8" not in raw
+    assert json_codec.SURROGATE_MARK.encode() not in raw
+
+
+def test_the_headline_has_its_interval_and_what_was_not_run(
+    make_run: Maker, tmp_path: Path
+) -> None:
+    text = read(
+        html_report.write_report([make_run(n=30, absent=5, luck=100)], tmp_path / "r.html")
+    ).text.replace("\u00a0", " ")
+    assert "100.0 %" in text
+    assert "[86.7, 100.0]" in text
+    assert "5 of 30 episodes were not run" in text
+    assert "between 83.3 % and 100.0 %" in text
+    assert "rate_limited" in text and "429 after 5 tries" in text
+
+
+def test_the_page_says_what_was_run(make_run: Maker, tmp_path: Path) -> None:
+    text = read(html_report.write_report([make_run()], tmp_path / "r.html")).text
+    for word in ("toolmark run lab -m test/lab --seed 7", "core = 10", "temperature = 0.0",
+                 "lab-2026-01", "0" * 64, "3.11.2"):  # fmt: skip
+        assert word in text
+
+
+def test_what_is_unset_is_not_shown(make_run: Maker, tmp_path: Path) -> None:
+    run = make_run(knobs={"core": 10, "preset": "", "types": None, "efforts": [], "cap": False})
+    text = read(html_report.write_report([run], tmp_path / "r.html")).text
+    assert "core = 10, cap = false" in text
+    assert "preset" not in text
+
+
+def test_a_long_selection_is_a_count(make_run: Maker, tmp_path: Path) -> None:
+    run = make_run()
+    info = json.loads((run.path / "run.json").read_text())
+    info["plan"]["ids"] = [f"lab-{i}" for i in range(30)]
+    (run.path / "run.json").write_text(json.dumps(info))
+    text = read(html_report.write_report([Run(run.path)], tmp_path / "r.html")).text
+    assert "ids = 30 ids (lab-0, lab-1, lab-2, lab-3, …)" in text
+
+
+def test_a_table_that_repeats_the_scores_is_left_out(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    def doubled(by: Mapping[str, Columns]) -> Sequence[Table | Chart]:
+        found = [metric.measure(by["official"]) for metric in scorer.metrics(by["official"])]
+        rows = tuple((x.name, x.value, x.low, x.high, x.n) for x in found)
+        head = ("category", "accuracy", "low", "high", "n")
+        other = tuple((name, 0.5, 0.4, 0.6, 1) for name, *_ in rows)
+        return [
+            Table(title="Said again", head=head, rows=rows, note="95 % intervals. Weighted so."),
+            Table(title="Other numbers", head=head, rows=other),
+        ]
+
+    own = replace(scorer, tables=doubled)
+    text = read(html_report.write_report([presented(make_run(), own)], tmp_path / "r.html")).text
+    assert "Said again" not in text
+    assert "Weighted so." in text
+    assert "50.0\u00a0% [40.0,\u00a060.0]" in text
+
+
+def test_rules_that_fail_alike_share_a_table(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    def alike(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
+        found = scorer.score(task, trajectory)["official"]
+        return dict.fromkeys(("official", "fair"), found) | {"kind": right}
+
+    right = Verdict(outcome="correct", value=1.0)
+    own = replace(scorer, score=alike, readings=("official", "fair", "kind"))
+    run = make_run()
+    run_finalization.rescore_run(run, own)
+    text = (html_report.write_report([run], tmp_path / "r.html")).read_text(encoding="utf-8")
+    heads = re.findall(r"<h3>([^<]* readings?)</h3>", text)
+    assert heads == ["official, fair readings", "kind reading"]
+    assert "in the official reading." in text
+
+
+def test_the_headline_rule_is_stored_first(make_run: Maker, scorer: Scorer) -> None:
+    run = make_run(n=3)
+    run_finalization.rescore_run(run, replace(scorer, readings=("fair", "official")))
+    assert all([*score.readings] == ["fair", "official"] for score in run.scores())
+
+
+def test_numbers_have_titles_that_say_what_they_count(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    def metrics(columns: Columns) -> Sequence[Metric]:
+        head, part, *_ = scorer.metrics(columns)
+        return [head, structs.replace(part, name="sim_cov", told="similarity", unit="calls made")]
+
+    own = replace(scorer, metrics=metrics)
+    found = read(html_report.write_report([presented(make_run(n=12), own)], tmp_path / "r.html"))
+    assert "similarity" in found.text and "4 calls made" in found.text
+    assert "sim_cov" not in found.text
+    assert found.blocks["runs"][0]["words"] == {"sim_cov": "similarity"}
+
+
+def test_evidence_of_the_suite_is_on_the_page(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    told = Table(title="Who judged", head=("judge", "n"), rows=(("one/judge", 3),))
+    own = replace(scorer, evidence=lambda run: [told])
+    text = read(html_report.write_report([presented(make_run(n=3), own)], tmp_path / "r.html")).text
+    assert "Who judged" in text
+
+
+def test_calls_are_those_executed_and_the_rest_is_said(make_run: Maker, tmp_path: Path) -> None:
+    run = make_run(n=1)
+    line = json.loads((run.path / "trajectories.jsonl").read_text())
+    made = sum(len(step.get("calls", ())) for step in line["steps"])
+    line["steps"][0]["results"] = []
+    (run.path / "trajectories.jsonl").write_text(json.dumps(line) + "\n")
+    cut = len(line["steps"][0]["calls"])
+    found = read(html_report.write_report([Run(run.path)], tmp_path / "r.html"))
+    (told,) = found.blocks["index"]
+    assert (told["calls"], told["skipped"]) == (made - cut, cut)
+
+
+def test_repeats_tell_the_noise_floor(make_run: Maker, tmp_path: Path) -> None:
+    once = read(html_report.write_report([make_run()], tmp_path / "a.html")).text
+    thrice = read(html_report.write_report([make_run(repeats=3)], tmp_path / "b.html")).text
+    assert "Noise floor" not in once
+    assert "Noise floor" in thrice
+
+
+def test_several_runs_stand_side_by_side_and_are_compared(make_run: Maker, tmp_path: Path) -> None:
+    runs = [make_run(model="good", luck=95), make_run(model="poor", luck=10)]
+    text = read(html_report.write_report(runs, tmp_path / "r.html")).text
+    assert "2 runs on lab" in text
+    assert "good is better than poor by" in text
+
+
+def test_pairs_of_one_page_are_tested_together(make_run: Maker, tmp_path: Path) -> None:
+    runs = [make_run(model=name, luck=luck) for name, luck in (("a", 90), ("b", 20), ("c", 20))]
+    found = read(html_report.write_report(runs, tmp_path / "page.html"))
+    assert found.text.count("among 3 pairs p") == 3
+    assert found.text.count("Holm, 3 pairs on this page") == 3
+    found = read(html_report.write_report(runs[:2], tmp_path / "page.html"))
+    assert "among" not in found.text.partition("Comparison")[2].partition("What was run")[0]
+
+
+def test_runs_without_a_common_item_are_shown_uncompared(make_run: Maker, tmp_path: Path) -> None:
+    runs = [make_run(model="a", n=5), make_run(model="b", n=5, offset=50)]
+    assert 'id="compare"' not in html_report.write_report(runs, tmp_path / "r.html").read_text()
+
+
+def beside(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Chart]:
+    """Count the episodes of each run in each reading."""
+    rows: list[tuple[str | int, ...]] = [
+        (name, *map(len, runs.values())) for name, runs in readings.items()
+    ]
+    names = next(iter(readings.values()))
+    return [Table(title="Beside each other", head=("reading", *names), rows=tuple(rows))]
+
+
+@pytest.fixture
+def overseen(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> Scorer:
+    """A scorer whose runs are shown side by side by what toolmark has under a name."""
+    monkeypatch.setitem(suite_registry.OVERVIEWS, "lab", "tests.reports.test_html_report:beside")
+    return replace(scorer, across="lab")
+
+
+def test_a_suite_can_show_its_runs_together(
+    make_run: Maker, overseen: Scorer, tmp_path: Path
+) -> None:
+    runs = [presented(make_run(model=f"m-{n}", n=n), overseen) for n in (11, 12, 13)]
+    text = read(html_report.write_report(runs, tmp_path / "r.html")).text
+    assert text.index("All runs of lab") < text.index("Beside each other")
+    assert text.count("Beside each other") == 1
+    assert "readingm-11m-12m-13official111213fair111213" in "".join(text.split())
+
+
+def test_a_run_alone_is_not_shown_together(
+    make_run: Maker, overseen: Scorer, tmp_path: Path
+) -> None:
+    run = presented(make_run(), overseen)
+    assert "All runs" not in read(html_report.write_report([run], tmp_path / "r.html")).text
+    runs = [make_run(), make_run(model="other")]
+    told = read(html_report.write_report(runs, tmp_path / "r.html")).text
+    assert "All runs" not in told
+
+
+def test_a_note_appears_once_with_the_runs_that_it_is_about(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    def noted(by: Mapping[str, Columns]) -> Sequence[Table | Chart]:
+        found = [metric.measure(by["official"]) for metric in scorer.metrics(by["official"])]
+        rows = tuple((x.name, x.value, x.low, x.high, x.n) for x in found)
+        note = "Many of them." if len(by["official"]) > 20 else "95 % intervals."
+        return [Table(title="", head=("", "x", "low", "high", "n"), rows=rows, note=note)]
+
+    own = replace(scorer, tables=noted)
+    runs = [make_run(model="a"), make_run(model="b"), make_run(model="c", n=9)]
+    text = read(
+        html_report.write_report([presented(run, own) for run in runs], tmp_path / "r.html")
+    ).text
+    assert text.count("a, b: Many of them.") == 2  # once for each reading's table
+    assert "c: " not in text[text.index("Scores on lab") : text.index("Comparison")]
+
+
+def test_a_page_stays_below_its_limit_and_says_what_it_leaves_out(
+    make_run: Maker, tmp_path: Path
+) -> None:
+    run = make_run(n=300, luck=85, absent=10)
+    failed = sum(score.readings["official"].outcome == "incorrect" for score in run.scores()
+                 if score.readings)  # fmt: skip
+    path = html_report.write_report([run], tmp_path / "r.html", limit_bytes=600_000)
+    found = read(path)
+    outcomes = [line["outcome"]["official"] for line in found.blocks["index"]]
+    assert path.stat().st_size <= 600_000
+    assert outcomes.count("incorrect") == failed
+    assert 0 < outcomes.count("correct") < 290 - failed
+    assert f"{failed} of {failed} failures" in found.text
+    again = html_report.write_report([run], tmp_path / "again.html", limit_bytes=600_000)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_failures_beyond_the_limit_leave_room_for_successes(
+    make_run: Maker, tmp_path: Path
+) -> None:
+    path = html_report.write_report(
+        [make_run(n=300, luck=10)], tmp_path / "r.html", limit_bytes=600_000
+    )
+    outcomes = [line["outcome"]["official"] for line in read(path).blocks["index"]]
+    assert path.stat().st_size <= 600_000
+    assert outcomes.count("incorrect") > outcomes.count("correct") > 0
+
+
+def test_a_giant_reply_is_cut_and_says_so(make_run: Maker, tmp_path: Path) -> None:
+    path = html_report.write_report([make_run(long=1_000_000)], tmp_path / "r.html")
+    found = read(path)
+    texts = [
+        block["steps"][-1]["text"] for name, block in found.blocks.items() if name[1:].isdigit()
+    ]
+    longest = max(texts, key=len)
+    assert MAX_TEXT_LENGTH < len(longest) < MAX_TEXT_LENGTH + 100
+    assert longest.endswith("more characters in the run folder]")
+
+
+def test_a_giant_episode_does_not_crowd_out_the_others(
+    make_run: Maker, scorer: Scorer, tmp_path: Path
+) -> None:
+    wide = Table(title="wide", head=("x",), rows=tuple(("y" * 900,) for _ in range(3000)))
+    heavy = Scorer(scorer.readings, scorer.score, scorer.metrics, scorer.tables, lambda *_: [wide])
+    found = read(html_report.write_report([presented(make_run(n=4), heavy)], tmp_path / "r.html"))
+    assert len(found.blocks["index"]) == 4
+    assert "long" in found.blocks["e0"]["cut"]
+    assert len(json.dumps(found.blocks["e0"])) < 2 * MAX_EPISODE_BYTES
+
+
+def test_memory_is_bounded_by_the_limit(make_run: Maker, tmp_path: Path) -> None:
+    peaks = []
+    for n in (100, 800):
+        run = make_run(n=n)
+        tracemalloc.start()
+        html_report.write_report([run], tmp_path / "r.html", limit_bytes=400_000)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 2_000_000  # the columns of 700 more scores, not their episodes
+
+
+def test_pictures_are_on_the_page_unless_large_missing_or_no_picture(
+    make_run: Maker, tmp_path: Path
+) -> None:
+    found = make_run(n=1)
+    store = MediaStore(found.path / "media")
+    small = store.add_image(b"small", "image/png")
+    others = [
+        store.add_image(b"x" * (PICTURE + 1), "image/png"),
+        store.add_image(b"t", "text/html"),
+    ]
+    lost = Image(sha256="0" * 64, mime="image/png", size_bytes=4)
+    parts = (small, *others, lost)
+    task, (only,) = next(found.tasks()), found.trajectories()
+    first = structs.replace(
+        only.steps[0],
+        said=(Message(role="user", parts=parts),),
+        calls=(Call(name="look"),),
+        results=(Result(parts=parts),),
+    )
+    seen = structs.replace(only, steps=(first,))
+    made = episode_block.completed_block(0, task, seen, {}, (), store)
+    body = json.loads(made.body)["steps"][0]
+    ((name, held),) = made.pictures.items()
+    assert json.loads(held) == f"data:image/png;base64,{base64.b64encode(b'small').decode()}"
+    shown = [{"src": f"#{name}"}]
+    assert body["said"][0]["pictures"] == body["results"][0]["pictures"] == shown
+    assert all(part.sha256 in body["said"][0]["text"] for part in parts)
+
+
+def test_an_unscored_run_is_shown_as_far_as_it_is_stored(make_run: Maker, tmp_path: Path) -> None:
+    run = make_run(n=5, absent=1)
+    (run.path / "scores.jsonl").unlink()
+    found = read(html_report.write_report([run], tmp_path / "r.html"))
+    assert f"next: toolmark score {run.path}" in found.text.replace("\u200b", "")
+    lines = found.blocks["index"]
+    assert {line["id"] for line in lines} >= {"lab-0", "lab-1", "lab-2", "lab-3"}
+    assert {*(line["outcome"].get("score") for line in lines)} == {episode_block.NOT_RUN_LABEL}
+
+
+def test_an_unwritable_place_is_a_clear_error(make_run: Maker, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot write the report"):
+        html_report.write_report([make_run()], tmp_path / "none" / "r.html")
+
+
+def test_nothing_ran_is_no_score(make_run: Maker, tmp_path: Path) -> None:
+    found = read(html_report.write_report([make_run(n=4, absent=4)], tmp_path / "r.html"))
+    assert "Nothing ran: there is no score." in found.text
