@@ -514,6 +514,7 @@ def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
 SOUND = ("soundfile", "soxr", "pyroomacoustics", "pystoi", "pocketsphinx", "espeakng_loader")
 
 
+@pytest.mark.speech
 def test_words_are_changed_without_any_library_of_sound(tmp_path: Path) -> None:
     start = f"import sys; sys.modules.update(dict.fromkeys({SOUND})); sys.argv[0] = 'toolmark'\n"
     start += "from toolmark.cli.app import main; main()"

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from tests.servers.planning_endpoint import Command
 
+pytestmark = pytest.mark.servers
+
 PAGE = Path(__file__).parents[2] / "docs" / "own-servers.md"
 BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 

@@ -11,9 +11,12 @@ import pytest
 import soundfile
 from tests.servers.planning_endpoint import Command, Mind
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("flite"), reason="speech needs flite (sh setup.sh dev installs it)"
-)
+pytestmark = [
+    pytest.mark.speech,
+    pytest.mark.skipif(
+        not shutil.which("flite"), reason="speech needs flite (sh setup.sh dev installs it)"
+    ),
+]
 TEXT = "Find 3 hotels in Austin under $120"
 
 

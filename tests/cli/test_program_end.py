@@ -20,6 +20,8 @@ from toolmark.core.files import cache_folder
 from toolmark.official_bfcl import official_data
 from toolmark.runs.run_store import Run
 
+pytestmark = pytest.mark.servers
+
 
 def until(found: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 100
@@ -77,6 +79,7 @@ def test_servers_and_folders_do_not_outlive_the_program(
     assert not list(Run(run).trajectories())
 
 
+@pytest.mark.speech
 @pytest.mark.skipif(not shutil.which("flite"), reason="speech needs flite")
 def test_ctrl_c_while_speech_is_made_ends_it_without_a_run(tmp_path: Path) -> None:
     official_data.fetch_wheel()

@@ -15,6 +15,8 @@ from tests.environments.mcp.mcp_episodes import fault
 from tests.servers import fake
 from tests.servers.planning_endpoint import Command, Mind
 
+pytestmark = pytest.mark.servers
+
 SMALL = ("-T", "core=4", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=2", "--seed", "5")
 ONCE = ("--max-retries", "0")
 # one of each look: marked by its service, drawn without a mark, with signs that are written anew

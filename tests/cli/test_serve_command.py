@@ -26,6 +26,8 @@ from toolmark.environments.function_graph import FunctionGraphEnvironment
 from toolmark.environments.mcp.mcp_environment import McpEnvironment
 from toolmark.suites.funcbench.funcbench_suite import load
 
+pytestmark = pytest.mark.servers
+
 SIZE: dict[str, Any] = {"core": 4, "depth": 2, "connected": 2, "seed": 7}
 WORDS = ("-T", "core=4", "-T", "depth=2", "-T", "connected=2", "--seed", "7")
 PROGRAM = ("-m", "toolmark", "serve", "funcbench", *WORDS)

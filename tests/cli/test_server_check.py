@@ -12,6 +12,8 @@ import pytest
 from tests.environments.mcp.mcp_episodes import FAULT, fault
 from tests.servers.planning_endpoint import Command
 
+pytestmark = pytest.mark.servers
+
 KEY = "sk-very-private-1234"
 
 

@@ -12,6 +12,8 @@ from tests.servers.planning_endpoint import Command, Mind
 
 from toolmark.runs.run_store import Run
 
+pytestmark = pytest.mark.servers
+
 
 @pytest.fixture
 def words(mind: Mind, toolmark: Command) -> list[str]:

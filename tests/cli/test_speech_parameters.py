@@ -17,10 +17,13 @@ from toolmark.core.json_codec import encode_record
 from toolmark.perturb.speech import speech_synthesis
 from toolmark.suites.mfcl_speech import speech_pipeline, speech_task_maker
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("flite") and shutil.which("espeak-ng")),
-    reason="speech needs flite and espeak-ng (sh setup.sh dev installs them)",
-)
+pytestmark = [
+    pytest.mark.speech,
+    pytest.mark.skipif(
+        not (shutil.which("flite") and shutil.which("espeak-ng")),
+        reason="speech needs flite and espeak-ng (sh setup.sh dev installs them)",
+    ),
+]
 RATE = 16_000
 TEXT = "Find 3 hotels in Austin under $120"
 ITEM = ("-T", "engines=flite", "--seed", "5")

@@ -138,6 +138,7 @@ def test_what_lies_in_the_current_folder_is_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "here/ran").exists()
 
 
+@pytest.mark.speech
 @pytest.mark.skipif(not shutil.which("flite"), reason="speech needs flite")
 def test_a_script_without_a_guard_makes_its_tasks_once(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"

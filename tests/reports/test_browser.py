@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect
-from tests.servers.chromium import Watch, launched
+from tests.servers.chromium import Watch
 
 from toolmark.reports import html_report as report
 from toolmark.runs.run_store import Run
@@ -15,23 +15,13 @@ from toolmark.runs.run_store import Run
 Maker = Callable[..., Run]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
 Opener = Callable[..., Page]
 
 
 @pytest.fixture
-def visit(browser: Browser, watch: Watch, make_run: Maker, tmp_path: Path) -> Iterator[Opener]:
+def visit(browser: Browser, make_run: Maker, tmp_path: Path) -> Iterator[Opener]:
     """Write a page over a run of 120 episodes and open it; what it did wrong fails the test."""
+    watch = Watch()
     opened: list[Page] = []
 
     def dismiss(dialog: Dialog) -> None:

@@ -8,7 +8,6 @@ import json
 import math
 import re
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -21,7 +20,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from playwright.sync_api import Browser
 from tests.reports.made_runs import Maker, presented
-from tests.servers.chromium import Watch, launched
+from tests.servers.chromium import Watch
 
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Audio, Drawing, Message, Part, Result, Task, Text, Trajectory
@@ -292,12 +291,6 @@ def test_recordings_of_failures_come_first_up_to_the_budget_and_the_rest_is_link
              for said in step["said"] for made in said.get("sounds", ())}  # fmt: skip
     assert files and all((tmp_path / unquote(file)).is_file() for file in files)
     assert not any("#" in file or ":" in file for file in files)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -24,6 +24,8 @@ from toolmark.runs.circuit_breaker import MAX_CONSECUTIVE_FAILURES
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
 
+pytestmark = pytest.mark.servers
+
 FOREVER_S = 3600.0
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.runs.interrupted_runs import SUITES, Counting, Series, Zygote, counting
 
+pytestmark = pytest.mark.servers
+
 
 @pytest.fixture(scope="module")
 def zygote() -> Iterator[Zygote]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
-from tests.servers.chromium import Watch, launched
+from tests.servers.chromium import Watch
 from tests.studio.conftest import HOSTILE, Maker, Served, lines
 
 from toolmark.studio.blind_review import BlindReview
@@ -17,23 +17,13 @@ from toolmark.studio.run_review import RunReview
 ENDED = ("_REFUSED", "_RESET")  # what is asked of a server that has ended, or is just ending
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
 Opener = Callable[..., Page]
 
 
 @pytest.fixture
-def visit(browser: Browser, watch: Watch) -> Iterator[Opener]:
+def visit(browser: Browser) -> Iterator[Opener]:
     """Open a served desk; what its pages did wrong fails the test."""
+    watch = Watch()
     opened: list[tuple[Page, str]] = []
 
     def dismiss(dialog: Dialog) -> None:

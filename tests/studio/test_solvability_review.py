@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 from tests.studio.conftest import HOSTILE, Served
 from tests.studio.test_review_commands import Command, toolmark  # noqa: F401 - a fixture
-from tests.studio.test_review_in_browser import browser, visit, watch  # noqa: F401 - fixtures
+from tests.studio.test_review_in_browser import visit  # noqa: F401 - a fixture
 from tests.studio.test_review_server import ask
 from tests.studio.vision_tuning import tuned_items as bench
 from tests.studio.vision_tuning.tuned_items import Scripted

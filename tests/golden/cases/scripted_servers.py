@@ -11,6 +11,8 @@ from tests.golden.paths import Json
 
 import toolmark as tm
 
+MARKERS = ("servers",)
+
 
 def record(folder: Path) -> dict[str, Json]:
     tidy = Normaliser(folder)

@@ -21,6 +21,8 @@ import toolmark as tm
 from toolmark.runs import judge_panels
 from toolmark.runs.run_store import Run
 
+MARKERS = ("servers",)
+
 FAULT = str(Path(mcp_fault.__file__))
 # by task: steps of calls (server/tool, arguments)
 STEPS: dict[str, list[list[tuple[str, dict[str, Any]]]]] = {

@@ -35,6 +35,8 @@ from toolmark.suites.funcbench import funcbench_controls, mcp_environment, workf
 from toolmark.suites.funcbench.funcbench_suite import SCORER, load
 from toolmark.suites.funcbench.mcp_task_server import find_in_folder
 
+pytestmark = pytest.mark.servers
+
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:

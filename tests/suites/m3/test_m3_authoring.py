@@ -24,6 +24,8 @@ from toolmark.studio.review_log import Decision as Word
 from toolmark.studio.review_log import ReviewLog
 from toolmark.suites.m3 import published_tasks
 
+pytestmark = pytest.mark.servers
+
 SUITE = "tests.suites.m3.endpoints:load"
 ROOT = Path(__file__).parents[3]
 ACCEPT = '{"accept": true, "reason": "It is borne out."}'

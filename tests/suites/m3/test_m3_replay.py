@@ -31,6 +31,8 @@ from toolmark.runs.record_files import read_records
 from toolmark.studio import m3_prediction_layout, m3_replay
 from toolmark.studio.m3_replay import RecordedCall, RecordedTrajectory, ReplayedCall
 
+pytestmark = pytest.mark.servers
+
 FAULT = str(Path(mcp_fault.__file__))
 ALL = ("one", "two")
 

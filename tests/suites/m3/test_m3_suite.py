@@ -21,6 +21,8 @@ from toolmark.suites import suite_registry
 from toolmark.suites.m3 import m3_paper_results, published_tasks
 from toolmark.suites.m3.m3_tables import ALIGNMENT_MEASURES, pooled_measure
 
+pytestmark = pytest.mark.servers
+
 SERVER = Path(__file__).parents[2] / "servers" / "mcp_sdk.py"
 ROOT = Path(__file__).parents[3]
 CONFIG = {

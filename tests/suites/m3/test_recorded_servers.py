@@ -14,6 +14,8 @@ from tests.servers import mcp_fault
 import toolmark as tm
 from toolmark.runs.run_store import Run
 
+pytestmark = pytest.mark.servers
+
 FAULT = {"command": sys.executable, "args": [str(Path(mcp_fault.__file__))]}
 Play = Callable[..., Run]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
-from tests.servers.chromium import launched
 from tests.suites.mfcl_vision import vision_run
 
 from toolmark.core.media import MediaStore
@@ -270,12 +268,6 @@ def test_a_picture_of_another_size_than_it_says_is_not_read(
 
 
 # --- in a browser -----------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,8 @@ from toolmark.environments.mcp import server_packages
 from toolmark.runs.run_store import Run
 from toolmark.suites.m3.local import server_configuration
 
+pytestmark = pytest.mark.servers
+
 FEW = ("-T", "family=clock,stock", "-T", "instances=1", "--seed", "3")
 FETCH = "not installed yet; run `toolmark fetch m3-servers`"
 

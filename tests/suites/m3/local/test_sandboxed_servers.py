@@ -20,6 +20,7 @@ from toolmark.environments.mcp.mcp_environment import McpEnvironment, McpServers
 from toolmark.suites.m3.local import m3_local_suite, server_configuration
 
 pytestmark = [
+    pytest.mark.servers,
     pytest.mark.usefixtures("installed"),
     pytest.mark.skipif(bool(sandbox.describe_missing()), reason="no bubblewrap here"),
 ]
