@@ -8,6 +8,7 @@ import json
 import math
 import re
 import struct
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from playwright.sync_api import Browser
 from tests.reports.made_runs import Maker, presented
+from tests.reports.page_reader import read_page
 from tests.servers.chromium import Watch
 
 from toolmark.core.media import MediaStore
@@ -164,12 +166,14 @@ def test_what_episodes_share_stands_on_a_page_once(
     found = embedded_recordings.read_waveform(TONE)
     run = audible(make_run(n=9), scorer, alike=True)
     path = html_report.write_report([presented(run, _with(scorer, views))], tmp_path / "r.html")
-    text = path.read_text()
-    assert text.count("data:audio/wav;base64,UklGR") == 2, "the tone and the broken one"
-    assert text.count('"\\u003csvg') == 2
-    for name in set(re.findall(r'"#((?:sound|svg)-[0-9a-f]{16})"', text)):
-        assert text.count(f'id="{name}"') == 1
-    assert "can be heard here" not in text, "all are"
+    blocks = read_page(path).blocks
+    sounds = {name: data for name, data in blocks.items() if name.startswith("sound-")}
+    drawings = {name: data for name, data in blocks.items() if name.startswith("svg-")}
+    assert all(data.startswith("data:audio/wav;base64,UklGR") for data in sounds.values())
+    assert len(sounds) == 2, "the tone and the broken one"
+    assert len(drawings) == 2 and all(data.startswith("<svg") for data in drawings.values())
+    named = re.findall(r'"#((?:sound|svg)-[0-9a-f]{16})"', json.dumps(blocks))
+    assert {*named} == {*sounds, *drawings}
 
 
 def test_a_selection_counts_what_blocks_share_once_until_the_last_has_gone() -> None:
@@ -257,17 +261,26 @@ def audible(run: Run, scorer: Scorer, *, alike: bool = False) -> Run:
     return Run(run.path)
 
 
+def recordings(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Go through the recordings of an episode's messages, as the page has them."""
+    for step in body["steps"]:
+        for said in step["said"]:
+            yield from said.get("sounds", ())
+
+
 def test_a_page_of_recordings_is_bounded_and_says_what_it_left_out(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
     run = audible(make_run(n=60), scorer)
     path = html_report.write_report([run], tmp_path / "r.html", limit_bytes=3_000_000)
-    text = path.read_text()
+    found = read_page(path)
     assert path.stat().st_size < 3_000_000
-    assert "Every episode is on this page." in text
-    assert "can be heard here; the others show the waveform" in text
-    assert "not in this page but in the run folder" in text
-    assert "data:audio/wav;base64," in text
+    assert len(found.blocks["index"]) == 60
+    bodies = [found.blocks[f"e{i}"] for i in range(60)]
+    heard = [any("sound" in made for made in recordings(body)) for body in bodies]
+    assert 0 < sum(heard) < 60
+    assert f"{sum(heard)} of 60 episodes" in found.section("shown").text
+    assert all("sound" in made or made["file"] for body in bodies for made in recordings(body))
 
 
 def test_recordings_of_failures_come_first_up_to_the_budget_and_the_rest_is_linked(
@@ -276,19 +289,18 @@ def test_recordings_of_failures_come_first_up_to_the_budget_and_the_rest_is_link
     run = audible(make_run(n=60), scorer)
     monkeypatch.setattr(html_report, "MAX_RECORDINGS_BYTES", 2_000_000)
     path = html_report.write_report([run], tmp_path / "r.html")
-    text = path.read_text()
-    assert "Recordings take 2 MB of it at most, failures first" in text
-    lines = json.loads(text.split('id="index">')[1].split("</script>")[0])
-    bodies = [text.split(f'id="e{i}">')[1].split("</script>")[0] for i in range(len(lines))]
-    heard = {outcome: 0 for outcome in ("correct", "incorrect")}
+    blocks = read_page(path).blocks
+    heard = dict.fromkeys(("correct", "incorrect"), 0)
     quiet = dict(heard)
-    for line, body in zip(lines, bodies, strict=True):
+    files = set()
+    for i, line in enumerate(blocks["index"]):
+        made = list(recordings(blocks[f"e{i}"]))
         outcome = next(iter(line["outcome"].values()))
-        (heard if '"sound":"#sound-' in body else quiet)[outcome] += 1
+        (heard if any("sound" in each for each in made) else quiet)[outcome] += 1
+        files |= {each["file"] for each in made}
     assert heard["incorrect"] > 0 and (heard["correct"] == 0 or quiet["incorrect"] == 0)
-    assert sum(map(len, re.findall(r'"data:audio[^"]*"', text))) <= 2_000_000
-    files = {made["file"] for body in bodies for step in json.loads(body)["steps"]
-             for said in step["said"] for made in said.get("sounds", ())}  # fmt: skip
+    sounds = [data for name, data in blocks.items() if name.startswith("sound-")]
+    assert 0 < sum(map(len, sounds)) <= 2_000_000
     assert files and all((tmp_path / unquote(file)).is_file() for file in files)
     assert not any("#" in file or ":" in file for file in files)
 
