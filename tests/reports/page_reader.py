@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 _NO_END = frozenset(("meta", "br", "wbr", "img", "input", "link", "hr", "col", "source", "path"))
+_SILENT = ("script", "style")
 _HEADINGS = ("h1", "h2", "h3", "summary")
 
 
@@ -24,7 +25,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        """The text inside, spaces of every kind as one."""
+        """The text that a reader sees inside, spaces of every kind as one."""
         return re.sub(r"\s+", " ", "".join(self._pieces())).replace("\u200b", "").strip()
 
     def _pieces(self) -> Iterator[str]:
@@ -33,7 +34,7 @@ class Element:
                 yield child
             elif child.name == "br":
                 yield " "
-            else:
+            elif child.name not in _SILENT:
                 yield from child._pieces()
 
     def walk(self) -> Iterator[Element]:

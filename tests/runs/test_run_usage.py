@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict
+from tests.reports.page_reader import read_page
 from tests.runs import mini
 
 import toolmark as tm
@@ -132,7 +133,7 @@ def test_two_runs_are_compared_by_tokens_per_episode(tmp_path: Path) -> None:
 
 def test_the_report_tells_it_too(tmp_path: Path) -> None:
     run = tm.run(mini.load(n=4), mini.Adder(), log_dir=tmp_path)
-    page = tm.write_report(run).read_text("utf-8").replace("<wbr>", "")
+    page = read_page(tm.write_report(run)).root.text
     assert (
         "8 requests" in page
         and told.usage_line(run_usage.measure_run_usage(run)).split(";")[0].split(",")[0] in page

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.reports.page_reader import read_page
 from tests.studio.conftest import Maker
 
 from toolmark.cli import app
@@ -116,7 +117,7 @@ def test_calibrate_prints_thresholds_and_writes_a_page(toolmark: Command, tmp_pa
     assert code == 0
     assert "weak: greatest F1" in out
     assert err.strip() == str(tmp_path / "c.html")
-    assert "<svg" in (tmp_path / "c.html").read_text()
+    assert read_page(tmp_path / "c.html").root.find("svg")
     code, out, _ = toolmark("calibrate", path, "--json")
     found = json.loads(out)
     assert (found["n"], found["n_same"], len(found["levels"])) == (20, 10, 56)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.reports.page_reader import read_page
 
 from toolmark.core.errors import DataError, UsageError
 from toolmark.studio import calibration_page, threshold_calibration
@@ -205,9 +206,7 @@ def test_the_page_is_whole_and_escapes_the_name(tmp_path: Path) -> None:
     page = calibration_page.write_calibration_page(
         found, similarity, same, tmp_path / "c.html", source="<script>x.jsonl"
     )
-    text = page.read_text()
-    assert text.count("<svg") == 2
-    assert "<script" not in text
-    assert "&lt;script&gt;x.jsonl" in text
-    assert "Youden" in text
-    assert "default-src &#39;none&#39;" in text or "default-src 'none'" in text
+    read = read_page(page)
+    assert len(read.root.find("svg")) == 2 and not read.root.find("script")
+    assert "<script>x.jsonl" in read.root.text
+    assert read.policy["default-src"] == ["'none'"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.environments.mcp.mcp_episodes import fault
+from tests.reports.page_reader import read_page
 from tests.runs import mini
 
 import toolmark as tm
@@ -128,6 +129,6 @@ def test_a_run_over_failing_servers_ends_and_says_what_happened(tmp_path: Path) 
     ):
         assert told in str(notes[name])
     assert not notes.keys() & {"good", "shared", "errs", "lacks", "absent"}
-    page = tm.write_report(found).read_text("utf-8").replace("<wbr>", "")
+    page = read_page(tm.write_report(found)).root.text
     for told in ("NO_SUCH_KEY", "no_schema", "started again once", "odd/list_schema()"):
         assert told in page

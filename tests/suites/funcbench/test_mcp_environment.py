@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.environments.mcp.mcp_episodes import gone, soon
+from tests.reports.page_reader import read_page
 from tests.suites.funcbench.mcp_episodes import MODELS, Make, Stage, play, some
 
 from toolmark import api
@@ -124,9 +125,9 @@ def test_a_run_over_mcp_scores_reports_and_pairs_with_one_in_the_process(
     far = api.run(api.load("funcbench", over="mcp", **knobs), "test/oracle", log_dir=tmp_path)
     by_task = {x.task: x for x in near.trajectories()}
     assert {x.task: x for x in far.trajectories()} == by_task
-    page = api.write_report(far).read_text()
-    assert "Alignment with the ideal schedule" in page
-    assert "Alignment with the ideal schedule" not in api.write_report(near).read_text()
+    schedule = "Alignment with the ideal schedule"
+    assert schedule in read_page(api.write_report(far)).root.tables
+    assert schedule not in read_page(api.write_report(near)).root.tables
     assert api.compare(near, far).paired.n_pairs == 4
 
 

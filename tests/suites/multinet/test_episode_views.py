@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reports.page_reader import read_page
 from tests.suites.multinet import made_tasks
 
 from toolmark.core.media import MediaStore
@@ -136,10 +137,14 @@ def test_whatever_is_said_can_be_shown(family: str) -> None:
 
 def test_a_page_says_that_rows_are_synthetic_before_any_number(tmp_path: Path) -> None:
     run = made_tasks.make(tmp_path, "overcooked", 24, forms=("text", "tool"))
-    text = html_report.write_report([run], tmp_path / "one.html").read_text()
-    assert 0 < text.index(report_tables.SYNTHETIC_CAUTION) < text.index('id="headline"')
-    assert 'class="heat"' in text and "Format against action" in text
-    assert made_tasks.HOSTILE not in text
+    path = html_report.write_report([run], tmp_path / "one.html")
+    page = read_page(path)
+    walked = list(page.root.walk())
+    (caution,) = page.root.find(kind="caution")
+    assert caution.text == report_tables.SYNTHETIC_CAUTION
+    assert walked.index(caution) < walked.index(page.section("headline"))
+    assert page.root.find("td", "heat") and "Format against action" in page.root.headings
+    assert made_tasks.HOSTILE not in path.read_text()
 
 
 def test_a_page_of_several_suites_has_their_profile_and_names_what_is_compared(
@@ -149,9 +154,12 @@ def test_a_page_of_several_suites_has_their_profile_and_names_what_is_compared(
         made_tasks.make(tmp_path, "piqa", 16), made_tasks.make(tmp_path, "sqa3d", 16),
         made_tasks.make(tmp_path, "piqa", 16, model="test/other", skill=0.9),
     ]  # fmt: skip
-    text = html_report.write_report(runs, tmp_path / "all.html").read_text()
-    assert "Profile over the families" in text and text.count(report_tables.SYNTHETIC_CAUTION) == 1
-    compared = text[text.index('id="compare"') : text.index('id="asked"')]
-    assert '<h3 class="run">multinet-piqa</h3>' in compared
-    alone = html_report.write_report(runs[::2], tmp_path / "two.html").read_text()
-    assert "Profile over the families" not in alone
+    page = read_page(html_report.write_report(runs, tmp_path / "all.html"))
+    profile = "Profile over the families"
+    assert profile in page.section("result").headings
+    cautions = [each.text for each in page.root.find(kind="caution")]
+    assert len(cautions) == 1 and cautions[0].endswith(report_tables.SYNTHETIC_CAUTION)
+    compared = [each.text for each in page.section("compare").find("h3", "run")]
+    assert compared == ["multinet-piqa"]
+    alone = read_page(html_report.write_report(runs[::2], tmp_path / "two.html"))
+    assert profile not in alone.root.headings

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 from rich.console import Console
+from tests.reports.page_reader import read_page
 from tests.suites.multinet import made_scores as hand
 from tests.suites.multinet import made_tasks
 from tests.suites.multinet.made_scores import cells, titled
@@ -134,8 +135,9 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
     assert "252 answers in 21 groups" in text and number_format.NO_INTERVAL_NOTE not in text
     (line,) = (line for line in text.splitlines() if line.strip().startswith("RelMAE"))
     assert "%" not in line and "[" in line and line.endswith("n=252 answers")
-    told = html_report.write_report([run], tmp_path / "r.html").read_text()
-    assert "in 21 groups" in told and number_format.NO_INTERVAL_NOTE not in told
+    page = read_page(html_report.write_report([run], tmp_path / "r.html"))
+    assert any("21 groups" in each.text for each in page.section("result").find(kind="range"))
+    assert not any(number_format.NO_INTERVAL_NOTE in note for note in page.root.notes)
 
 
 # --- runs beside each other -------------------------------------------------------------
