@@ -42,7 +42,7 @@ def _marked(name: str) -> ParameterSet:
     return pytest.param(name, marks=[pytest.mark.servers] if name == "m3-local" else marks)
 
 
-@pytest.mark.parametrize("name", map(_marked, SMALL))
+@pytest.mark.parametrize("name", [*map(_marked, SMALL)])
 def test_a_suite_runs_from_task_to_summary(name: str, tmp_path: Path) -> None:
     if "engines" in SMALL[name] and not shutil.which("flite"):
         pytest.skip("no flite: apt-get install flite")

@@ -108,4 +108,4 @@ def test_an_impossible_number_of_frames_is_named_by_its_parameter(n: str) -> Non
     done = said("run", "multinet-overcooked", "-m", "test/null", "-T", f"frames={n}",
                 "-T", "data=synthetic")  # fmt: skip
     assert isinstance(done.exception, UsageError)
-    assert str(done.exception) == f"frames must be from 1 to 100; got {n}"
+    assert str(done.exception) == f"parameter frames: expected int >= 1 and <= 100, got {n!r}"

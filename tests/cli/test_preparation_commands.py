@@ -32,14 +32,13 @@ def test_what_is_listed_of_a_suite_is_enough_to_ask_it(toolmark: Command) -> Non
     )
 
 
-def test_a_user_suite_lists_its_tool_formats(toolmark: Command, tmp_path: Path) -> None:
+def test_a_user_suite_shows_its_parameters(toolmark: Command, tmp_path: Path) -> None:
     (tmp_path / "mine_told.py").write_text(
-        '"""Mine."""\nDIALECTS = "my own"\n\n\ndef load(*, n: int = 3):\n    """My suite."""\n'
+        '"""Mine."""\n\n\ndef load(*, n: int = 3):\n    """My suite."""\n'
     )
     found = json.loads(toolmark("list", "mine_told:load", "--json").out)
-    assert (found["dialects"], found["needs"]) == ("my own", "")
+    assert found["needs"] == ""
     assert [knob["default"] for knob in found["knobs"]] == [3]
-    assert "--dialect: my own" in toolmark("list", "mine_told:load").out
 
 
 def test_what_was_made_is_printed_as_it_lies_there(toolmark: Command, tmp_path: Path) -> None:

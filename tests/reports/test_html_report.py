@@ -140,7 +140,7 @@ def test_a_table_that_repeats_the_scores_is_left_out(
             Table(title="Other numbers", head=head, rows=other),
         ]
 
-    own = replace(scorer, tables=doubled)
+    own = replace(scorer, presentation=replace(scorer.presentation, tables=doubled))
     found = read_page(html_report.write_report([presented(make_run(), own)], tmp_path / "r.html"))
     tables = found.section("tables").tables
     assert "Said again" not in found.root.headings
@@ -156,7 +156,7 @@ def test_rules_that_fail_alike_share_a_table(
         return dict.fromkeys(("official", "fair"), found) | {"kind": right}
 
     right = Verdict(outcome="correct", value=1.0)
-    own = replace(scorer, score=alike, readings=("official", "fair", "kind"))
+    own = replace(scorer, score=alike, rules=("official", "fair", "kind"))
     run = make_run()
     run_finalization.rescore_run(run, own)
     causes = read_page(html_report.write_report([run], tmp_path / "r.html")).section("causes")
@@ -169,7 +169,7 @@ def test_rules_that_fail_alike_share_a_table(
 
 def test_the_headline_rule_is_stored_first(make_run: Maker, scorer: Scorer) -> None:
     run = make_run(n=3)
-    run_finalization.rescore_run(run, replace(scorer, readings=("fair", "official")))
+    run_finalization.rescore_run(run, replace(scorer, rules=("fair", "official")))
     assert all([*score.readings] == ["fair", "official"] for score in run.scores())
 
 
@@ -195,7 +195,7 @@ def test_evidence_of_the_suite_is_on_the_page(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
     told = Table(title="Who judged", head=("judge", "n"), rows=(("one/judge", 3),))
-    own = replace(scorer, evidence=lambda run: [told])
+    own = replace(scorer, presentation=replace(scorer.presentation, evidence=lambda run: [told]))
     found = read_page(
         html_report.write_report([presented(make_run(n=3), own)], tmp_path / "r.html")
     )
@@ -231,7 +231,7 @@ def test_several_runs_stand_side_by_side_and_are_compared(make_run: Maker, tmp_p
     found = read_page(html_report.write_report(runs, tmp_path / "r.html"))
     assert [row[0].split()[0] for row in found.section("headline").rows[1:]] == ["good", "poor"]
     (lead,) = found.section("compare").find(kind="lead")
-    assert lead.text == " ".join(verdict_sentence(compare_runs(*runs)).split())
+    assert lead.text == " ".join(verdict_sentence(compare_runs(runs[0], runs[1])).split())
 
 
 def test_pairs_of_one_page_are_tested_together(make_run: Maker, tmp_path: Path) -> None:
@@ -267,10 +267,9 @@ def count_episodes(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Ta
 @pytest.fixture
 def overseen(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> Scorer:
     """A scorer whose runs are shown side by side by what toolmark has under a name."""
-    monkeypatch.setitem(
-        suite_registry.OVERVIEWS, "lab", "tests.reports.test_html_report:count_episodes"
-    )
-    return replace(scorer, across="lab")
+    overview = f"{count_episodes.__module__}:{count_episodes.__name__}"
+    monkeypatch.setitem(suite_registry.OVERVIEWS, "lab", overview)
+    return replace(scorer, presentation=replace(scorer.presentation, overview="lab"))
 
 
 def test_a_suite_can_show_its_runs_together(
@@ -306,7 +305,7 @@ def test_a_note_appears_once_with_the_runs_that_it_is_about(
         note = "Many of them." if len(by["official"]) > 20 else "95 % intervals."
         return [Table(title="", head=("", "x", "low", "high", "n"), rows=rows, note=note)]
 
-    own = replace(scorer, tables=noted)
+    own = replace(scorer, presentation=replace(scorer.presentation, tables=noted))
     runs = [make_run(model="a"), make_run(model="b"), make_run(model="c", n=9)]
     found = read_page(
         html_report.write_report([presented(run, own) for run in runs], tmp_path / "r.html")
@@ -360,10 +359,9 @@ def test_a_giant_episode_does_not_crowd_out_the_others(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
     wide = Table(title="wide", head=("x",), rows=tuple(("y" * 900,) for _ in range(3000)))
-    heavy = Scorer(scorer.readings, scorer.score, scorer.metrics, scorer.tables, lambda *_: [wide])
-    found = read_page(
-        html_report.write_report([presented(make_run(n=4), heavy)], tmp_path / "r.html")
-    )
+    presentation = replace(scorer.presentation, views=lambda *_: [wide])
+    heavy = presented(make_run(n=4), replace(scorer, presentation=presentation))
+    found = read_page(html_report.write_report([heavy], tmp_path / "r.html"))
     assert len(found.blocks["index"]) == 4
     assert "long" in found.blocks["e0"]["cut"]
     assert len(json.dumps(found.blocks["e0"])) < 2 * MAX_EPISODE_BYTES

@@ -12,7 +12,7 @@ import msgspec
 import typer
 import uvloop
 
-from toolmark import __version__, api
+from toolmark import __version__
 from toolmark.cli import command_options as o
 from toolmark.cli import consoles, exit_codes, progress_display
 from toolmark.cli.judge_command import ShowPictures, open_model
@@ -24,7 +24,7 @@ from toolmark.environments.mcp import sandbox as boxes
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
 from toolmark.reports.table_format import pluralize, visible_text
-from toolmark.runs import run_folders
+from toolmark.runs import run_folders, run_preparation
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.suite import Suite
@@ -77,10 +77,10 @@ def author(
             suite=loaded.name,
             # what is kept is condensed: it is no run of the model alone
             model=f"{secrets.mask_model_spec(model)} with {secrets.mask_model_spec(judge)}",
-            dialect=next(iter(loaded.dialects)),
-            knobs=dict(loaded.knobs),
+            dialect=next(iter(loaded.tool_formats)),
+            knobs=dict(loaded.parameters),
             base_url=o.stored_base_url((model, judge), base_url),
-            sampling=loaded.sampling,
+            sampling=loaded.defaults.sampling,
             limit=limit,
             ids=chosen,
             sample=sample,
@@ -120,16 +120,16 @@ def _prepare_folder(path: Path, plan: Plan, suite: Suite) -> None:
         path,
         plan,
         _independent_tasks(suite, plan),
-        media=suite.media,
-        seed=suite.seed,
+        media=suite.provenance.media,
+        seed=suite.provenance.seed,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        hashes=dict(suite.hashes),
+        hashes=dict(suite.provenance.hashes),
         versions={"toolmark": __version__},
     )
 
 
 def _independent_tasks(suite: Suite, plan: Plan) -> Iterator[Task]:
-    for task in select_tasks(suite, plan, suite.seed):
+    for task in select_tasks(suite, plan, suite.provenance.seed):
         if task.needs or task.kind == "setup":
             raise UsageError(f"{suite.name}: its tasks need each other; references are made apart")
         yield task
@@ -148,7 +148,7 @@ async def _make_references(
 
     async with AsyncExitStack() as stack:
         model, judge = [await open_model(stack, name, settings) for name in names]
-        api.check_runnable(suite, plan)
+        run_preparation.check_runnable(suite, plan)
         _prepare_folder(path, plan, suite)
         folder = stack.enter_context(RunWriter(path))
         watch = stack.enter_context(progress_display.show_progress(err, f"author {names[0]}"))

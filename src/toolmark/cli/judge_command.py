@@ -24,6 +24,7 @@ from toolmark.runs import judge_panels, run_finalization
 from toolmark.runs.damaged_files import check_files
 from toolmark.runs.record_files import lock_folder
 from toolmark.runs.run_store import RUN_FILES, Run
+from toolmark.suites import run_scorers
 from toolmark.suites.model_registry import make_model
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def judge(
         run.verify()
         check_files(run.path, RUN_FILES)
         uvloop.run(_collect_judgements(run, names, forms, judging_m3.make_asker(see=see), settings))
-        summary = run_finalization.rescore_locked_run(run, api.scorer_for_run(run))
+        summary = run_finalization.rescore_locked_run(run, run_scorers.scorer_for_run(run))
     found = judge_panel.panel_findings(run, kinds)
     if as_json:
         o.print_json({"judged": found, "summary": summary})

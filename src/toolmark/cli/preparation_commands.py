@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 import uvloop
 
-from toolmark import api
 from toolmark.cli import command_options as o
 from toolmark.cli import console_output, consoles, exit_codes, progress_display
 from toolmark.core import json_codec, user_modules
@@ -17,7 +16,7 @@ from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Check
 from toolmark.environments.mcp import sandbox as boxes
 from toolmark.reports.table_format import visible_text
-from toolmark.runs import dataset_folder
+from toolmark.runs import dataset_folder, run_preparation
 from toolmark.runs.run_plan import Plan
 from toolmark.suites import suite_registry
 from toolmark.suites.multinet import multinet_families
@@ -82,9 +81,9 @@ def _suite_details(suite: str) -> dict[str, Any]:
     parameters = [
         {
             "name": parameter.name,
-            "kind": suite_registry.describe_type(parameter.kind),
+            "kind": parameter.kind,
             "default": json_codec.to_plain_json(parameter.default),
-            "help": parameter.help,
+            "help": parameter.description,
         }
         for parameter in suite_registry.list_parameters(suite)
     ]
@@ -150,7 +149,7 @@ def make(
     loaded = o.load_suite(suite, knob, seed)
     plan = Plan(suite=loaded.name, model="", dialect="")
     with progress_display.show_progress(err, loaded.name) as watch:
-        tasks = api.finish_tasks(loaded, plan, watch)
+        tasks = run_preparation.finish_tasks(loaded, plan, watch)
         manifest = dataset_folder.write_dataset(
             output, loaded, tasks, description=suite_registry.suite_summary(suite)
         )
@@ -160,7 +159,7 @@ def make(
             {
                 "tasks": str(output / "tasks.jsonl"),
                 "suite": loaded.name,
-                "seed": loaded.seed,
+                "seed": loaded.provenance.seed,
                 "sha256": manifest.files["tasks.jsonl"].sha256,
                 "n_tasks": manifest.n_tasks,
                 "n_broken": broken,
@@ -168,7 +167,7 @@ def make(
             }
         )
     else:
-        _print_made_set(output, manifest, suite, loaded.seed)
+        _print_made_set(output, manifest, suite, loaded.provenance.seed)
     raise typer.Exit(exit_codes.NOT_RUN if broken else 0)
 
 
