@@ -241,6 +241,17 @@ def transports(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"a grader imports {name}"
 
 
+def paths_outside(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield where a file reaches for data outside the repository, which a plain clone lacks."""
+    depth = len(path.relative_to(ROOT).parts) - 1
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if "../" + "shared" in line:
+            yield number, "reads a folder beside the repository"
+        for above in re.findall(r"\bPath\(__file__\)\S*?\.parents\[(\d+)\]", line):
+            if int(above) > depth:
+                yield number, "a path above the repository"
+
+
 def check_house() -> tuple[list[str], dict[str, int]]:
     """Return one line for each broken rule, and the counts."""
     paths = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
@@ -284,6 +295,9 @@ def check_house() -> tuple[list[str], dict[str, int]]:
     lines += [f"{place(m, 1)}: catches everything" for m in sorted(broad - BROAD_CATCHES)]
     lines += [f"catches not everything any more, take it off the list: {m}"
               for m in sorted((BROAD_CATCHES & {*trees}) - broad)]  # fmt: skip
+    for folder in ("src", "tests", "benchmarks", "scripts"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            lines += [f"{path.relative_to(ROOT)}:{n}: {what}" for n, what in paths_outside(path)]
     counts |= {"functions": n_functions, "bare verbs": len(bare), "retired names": n_retired}
     return lines, counts
 

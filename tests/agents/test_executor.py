@@ -161,7 +161,7 @@ def test_rounds_are_bounded_and_end_with_a_reply() -> None:
     assert phases(play(Mind(decide="no"), asked=task(steps=1))).count("plan") == 1
 
 
-def test_what_was_said_is_kept_with_the_step() -> None:
+def test_what_was_said_is_stored_with_the_step() -> None:
     mind = Mind(decide=["no", "yes"])
     found = play(mind)
     said = [[message.text for message in step.said] for step in found.steps]
@@ -215,7 +215,7 @@ def test_paths_of_pictures_are_listed_once_they_are_made() -> None:
     assert "Image list" not in bare.last("process")
 
 
-def test_calls_beyond_the_width_of_a_round_are_kept_but_not_executed() -> None:
+def test_calls_beyond_the_width_of_a_round_are_recorded_but_not_executed() -> None:
     mind = Mind(process=calls(*(("shop/find", {"n": n}) for n in range(5))))
     shop = Shop()
     found = play(mind, shop, max_concurrent=3)
@@ -227,7 +227,7 @@ def test_calls_beyond_the_width_of_a_round_are_kept_but_not_executed() -> None:
 
 
 @pytest.mark.parametrize(("at_once", "most", "busy"), [(10, 10, 8), (3, 10, 3), (10, 4, 4)])
-def test_calls_run_at_the_same_time_as_far_as_world_and_settings_allow(
+def test_calls_run_at_the_same_time_as_far_as_environment_and_settings_allow(
     at_once: int, most: int, busy: int
 ) -> None:
     shop = Shop(at_once)
@@ -255,7 +255,7 @@ def test_json_that_cannot_be_read_is_asked_for_once_more() -> None:
     assert "could not be used" in mind.last("process")
 
 
-def test_a_round_without_readable_calls_is_lost_and_said_to_be() -> None:
+def test_a_round_without_readable_calls_is_recorded_as_such() -> None:
     mind = Mind(process=["hm", "hm", FIND])
     found = play(mind)
     assert phases(found) == ["plan", "process", "process", "plan", "process", "decide", "final"]
@@ -285,7 +285,7 @@ def test_a_conversation_too_long_ends_the_episode(asked: str) -> None:
     assert (found.ending, found.answer, phases(found)[-1]) == ("over_long", "", asked)
 
 
-def test_steps_survive_errors_of_endpoint_and_world() -> None:
+def test_steps_survive_errors_of_endpoint_and_environment() -> None:
     for mind, error, n in (
         (Mind(decide="<slow>"), Timeout, 2),
         (Mind(process=calls(("shop/dead", {}), ("shop/find", {}))), ToolEnvironmentError, 2),
@@ -397,7 +397,7 @@ class Adding:
                 return Reply(text=re.findall(r"\[1\] add:\n(\d+)", text)[0])
 
 
-def test_a_suite_says_which_agent_plays_and_a_recording_takes_the_worlds_place(
+def test_a_suite_names_its_agent_and_a_recording_replaces_the_environment(
     tmp_path: Path,
 ) -> None:
     def suite(mode: ReplayMode, **own: Any) -> Suite:
@@ -446,7 +446,7 @@ class Told:
         return play
 
 
-def test_an_instrument_plays_in_rounds_too(tmp_path: Path) -> None:
+def test_a_control_plays_in_rounds_too(tmp_path: Path) -> None:
     plain = mini.load(n=3)
     suite = dataclasses.replace(
         plain,

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.environments.mcp.stage import ask, site, task
+from tests.environments.mcp.mcp_episodes import ask, site, task
 from tests.environments.mcp.test_sandbox_escapes import (
     FILE,
     FORKS,
@@ -21,6 +21,7 @@ from tests.environments.mcp.test_sandbox_escapes import (
     SMALL,
     needs_sandbox,
 )
+from tests.reports.page_reader import read_page
 from typer.testing import CliRunner
 
 import toolmark as tm
@@ -109,8 +110,7 @@ def test_an_answer_key_in_a_request_is_a_leak_and_not_scored(tmp_path: Path) -> 
     # and so every reader learns that there was no sandbox
     assert run.info.plan.world["sandbox"] == "off" and run.info.versions["sandbox"] == "off"
     assert run.summary()["caution"] == sandbox.OFF_NOTE
-    page = tm.write_report(run).read_text("utf-8")
-    assert sandbox.OFF_NOTE in page
+    assert sandbox.OFF_NOTE in read_page(tm.write_report(run)).root.text
 
 
 @needs_sandbox

@@ -297,7 +297,7 @@ def test_signs_lie_in_the_picture_and_are_ranked(lines: list[text_recognition.Te
     assert [sign.plain for sign in found] == sorted((x.plain for x in found), reverse=True)
 
 
-def test_lines_below_each_other_are_one_sign_and_those_beside_are_not() -> None:
+def test_lines_below_each_other_are_one_sign_and_lines_side_by_side_are_not() -> None:
     def line(text: str, left: int, top: int) -> text_recognition.TextLine:
         return text_recognition.TextLine(text=text, sure=0.9, box=(left, top, left + 200, top + 40))
 
