@@ -310,13 +310,13 @@ def test_impossible_settings_are_refused_before_a_folder_is_made(
 
 
 def test_progress_counts_and_scores_as_it_goes(tmp_path: Path) -> None:
-    seen: list[tuple[int, int, float]] = []
+    seen: list[tuple[int, int, float | None]] = []
     run(
         mini.Adder(lambda i, r: "no" if i % 2 else None),
         tmp_path,
-        watch=lambda p: seen.append((p.n_run, p.n_not_run, p.value_sum)),
+        watch=lambda p: seen.append((p.n_run, p.n_not_run, p.headline.value)),
     )
-    assert seen[-1] == (20, 0, 10.0)
+    assert seen[-1] == (20, 0, 0.5)
     assert list(dict.fromkeys(s[0] for s in seen)) == list(range(21))
 
 

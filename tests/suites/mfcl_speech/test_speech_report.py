@@ -308,7 +308,9 @@ def test_conditions_that_pocketsphinx_cannot_hear_are_marked() -> None:
     )
     assert condition_labels.condition_label("snr=10", heard("pocketsphinx", 0.85)) == "snr=10"
     assert condition_labels.condition_label("snr=10", heard("whisper:base", 0.99)) == "snr=10"
-    assert "above 85 %" in speech_tables.main_table("official", heard("pocketsphinx", 0.9)).note
+    assert (
+        "above 85\u00a0%" in speech_tables.main_table("official", heard("pocketsphinx", 0.9)).note
+    )
 
 
 def test_error_rates_are_told_by_condition_recogniser_and_engine() -> None:
