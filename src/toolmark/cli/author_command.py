@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import typer
 import uvloop
 
 from toolmark import __version__, api
@@ -174,7 +173,7 @@ def _print_result(path: Path, counts: AuthoringCounts, *, as_json: bool) -> None
         o.print_json(found)
     else:
         _print_counts(path, counts, truths)
-    raise typer.Exit(_exit_code(counts))
+    exit_codes.end_command(not_run=_not_made_reason(counts))
 
 
 def _print_counts(path: Path, counts: AuthoringCounts, truths: str) -> None:
@@ -195,8 +194,8 @@ def _print_counts(path: Path, counts: AuthoringCounts, truths: str) -> None:
         out.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)
 
 
-def _exit_code(counts: AuthoringCounts) -> int:
-    """Return the exit code: something not run 3, every task turned down 1, else 0."""
+def _not_made_reason(counts: AuthoringCounts) -> str:
+    """Say that tasks were not run, or that no reference was made; "" for neither."""
     if counts.not_run:
-        return exit_codes.NOT_RUN
-    return 0 if counts.accepted else exit_codes.GATE_FAILED
+        return f"{pluralize(counts.not_run, 'task')} not run"
+    return "" if counts.accepted else "no reference was made: every task was turned down"

@@ -72,7 +72,12 @@ def import_results(
     if as_json:
         output = found[0] if len(found) == 1 else found
         o.print_json(output)
-    raise typer.Exit(exit_codes.NOT_RUN if any(each["n_not_run"] for each in found) else 0)
+    n_not_run, n_planned = (
+        sum(each[name] for each in found) for name in ("n_not_run", "n_planned")
+    )
+    exit_codes.end_command(
+        not_run=console_output.not_run_reason({"n_not_run": n_not_run, "n_planned": n_planned})
+    )
 
 
 def _check_benchmark(kind: str) -> None:

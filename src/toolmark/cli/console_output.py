@@ -253,6 +253,15 @@ def print_not_run(console: Console, run: Run) -> None:
         console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)
 
 
+def not_run_reason(found: Mapping[str, Any]) -> str:
+    """Say how many episodes of a summary were not run, "" where all were."""
+    if not found["n_not_run"]:
+        return ""
+    n_not_run = number_format.format_count(found["n_not_run"])
+    planned = table_format.pluralize(found["n_planned"], "episode")
+    return f"{n_not_run} of {planned} not run"
+
+
 def unscored_failures(run: Run) -> list[Failure]:
     """Return why episodes that were played have no score."""
     failed = {(s.task, s.repeat): s.failure for s in run.scores() if s.failure is not None}

@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import typer
-
 from toolmark import __version__
 from toolmark.cli import command_options as o
 from toolmark.cli import console_output, consoles, exit_codes
@@ -89,7 +87,7 @@ def import_predictions(
         o.print_json(found)
     else:
         console_output.print_summary(out, found)
-    raise typer.Exit(exit_codes.NOT_RUN if found["n_not_run"] else 0)
+    exit_codes.end_command(not_run=console_output.not_run_reason(found))
 
 
 def _import_plan(
@@ -261,7 +259,8 @@ def replay_trajectories(
         o.print_json(found)
     else:
         _print_tally(tally, output)
-    raise typer.Exit(exit_codes.NOT_RUN if tally.lost else 0)
+    n_partial = pluralize(len(tally.lost), "trajectory", "trajectories")
+    exit_codes.end_command(not_run=f"{n_partial} not replayed whole" if tally.lost else "")
 
 
 def _replay_environments(

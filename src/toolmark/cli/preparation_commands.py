@@ -134,7 +134,8 @@ def doctor(
         o.print_json(checks)
     else:
         console_output.print_checks(out, checks)
-    raise typer.Exit(1 if any(check.status == "fail" for check in checks) else 0)
+    failed = [check.name for check in checks if check.status == "fail"]
+    exit_codes.end_command(failed_gate=f"failed: {', '.join(failed)}" if failed else "")
 
 
 def make(
@@ -170,7 +171,8 @@ def make(
         )
     else:
         _print_made_set(output, manifest, suite, loaded.seed)
-    raise typer.Exit(exit_codes.NOT_RUN if broken else 0)
+    not_made = f"{format_count(broken)} of {pluralize(manifest.n_tasks, 'task')} not made"
+    exit_codes.end_command(not_run=not_made if broken else "")
 
 
 def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str, seed: int) -> None:

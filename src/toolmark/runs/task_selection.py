@@ -139,8 +139,7 @@ def _rows_by_id(tasks: Iterable[Task], ids: tuple[str, ...]) -> Iterator[_TaskRo
             known.append(task.id)
     if missing:
         name = sorted(missing)[0]
-        hint = suggest_names(name, known) if len(known) > 20 else f"; known: {', '.join(known)}"
-        raise UsageError(f"no task {name!r}{hint[:400]}")
+        raise UsageError(f"no task {name!r}{suggest_names(name, known)}")
 
 
 def _stratified_sample(rows: list[_TaskRow], n: int, seed: int) -> Iterator[_TaskRow]:

@@ -139,7 +139,7 @@ def file_episodes(
 def _check_ids(ids: Collection[str], known: Collection[str]) -> None:
     for id in ids:
         if id not in known:
-            raise UsageError(f"no trajectory of {id!r}{suggest_names(id, known)[:400]}")
+            raise UsageError(f"no trajectory of {id!r}{suggest_names(id, known)}")
 
 
 def prepare_replay(

@@ -198,7 +198,8 @@ def _suite_spec(name: str) -> str:
     if user_modules.is_module_spec(name) or user_modules.is_file_spec(name):
         return name
     hint = "your own: FILE.py:NAME or module:NAME"
-    raise UsageError(f"no suite {name!r}{suggest_names(name, SUITES)}; {hint}")
+    nearest = suggest_names(name, SUITES, listing="toolmark list")
+    raise UsageError(f"no suite {name!r}{nearest}; {hint}")
 
 
 def _convert_parameters(
@@ -209,9 +210,8 @@ def _convert_parameters(
     converted: dict[str, Any] = {}
     for parameter, value in parameters.items():
         if parameter not in known:
-            close = suggest_names(parameter, known).partition("; known")[0]
-            message = f"suite {name!r} has no knob {parameter!r}{close}"
-            raise UsageError(f"{message}; known: {', '.join(known)}")
+            nearest = suggest_names(parameter, known, listing=f"toolmark list {name}")
+            raise UsageError(f"suite {name!r} has no knob {parameter!r}{nearest}")
         converted[parameter] = _convert_value(parameter, kinds[parameter], value)
     return converted
 
