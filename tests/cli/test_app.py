@@ -150,7 +150,7 @@ def test_the_cache_asks_nothing_twice(toolmark: Command, mind: Mind) -> None:
         (("run", "funcbench", "-m", "opnai/gpt-5"), "did you mean: openai/"),
         (("run", "funcbench", "-m", "test/null", "-T", "cor=3"), "did you mean: core"),
         (("run", "m3-local", "-m", "test/null", "-T", "temperatur=1"),
-         "known: family, instances, agent, similarity, cassette, mode, seed"),
+         "known: agent, cassette, family, instances, mode, seed, similarity"),
         (("run", "funcbench", "-m", "test/null", "--tasks", "/dev/null"), "not a file"),
         (("run", "funcbench", "-m", "test/null", "-T", "core"), "expected KNOB=VALUE"),
         (("run", "funcbench", "-m", "test/null", "-T", "core=x"), "knob core: expected int"),

@@ -241,7 +241,8 @@ def suggest_names(word: str, known: Iterable[str], *, listing: str = "") -> str:
         return f"; known: {_join_names(names)}" if names else "; none is known"
     else:
         nearest = heapq.nsmallest(MAX_SUGGESTED_NAMES, names, key=partial(_unlikeness, word))
-        text = f"; nearest of {format_count(len(names))}: {_join_names(nearest)}"
+        what = "nearest of {}" if word else "{} are known, such as"
+        text = f"; {what.format(format_count(len(names)))}: {_join_names(nearest)}"
     return f"{text}; next: {listing}" if listing else text
 
 
