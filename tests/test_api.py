@@ -178,10 +178,10 @@ def test_in_a_loop_run_says_what_to_write() -> None:
 @pytest.mark.parametrize(
     ("head", "line"),
     [
-        ({"value": 0.38, "low": 0.26, "high": 0.52}, "x 0.38 [0.26, 0.52]"),
-        ({"value": 0.38, "low": None, "high": None}, "x 0.38"),
-        ({"value": None, "low": None, "high": None, "told": "solved"}, "solved -"),
-        ({"value": 1.0, "low": None, "high": None, "partial": "1 of 4 run"}, "x - (1 of 4 run)"),
+        ({"value": 0.38, "low": 0.26, "high": 0.52}, "x 38.0 % [26.0, 52.0]"),
+        ({"value": 0.38, "low": None, "high": None}, "x 38.0 %"),
+        ({"value": None, "low": None, "high": None, "told": "solved"}, "solved –"),
+        ({"value": 1.0, "low": None, "high": None, "partial": "1 of 4 run"}, "x – (1 of 4 run)"),
         ({"value": 12.5, "low": 11.0, "high": 14.0, "share": False}, "x 12.50 [11.00, 14.00]"),
         ({"value": float("inf"), "low": None, "high": None, "share": False}, "x ∞"),
     ],

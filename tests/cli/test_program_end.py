@@ -103,7 +103,7 @@ def test_ctrl_c_while_speech_is_made_ends_it_without_a_run(tmp_path: Path) -> No
             child.kill()
     assert child.returncode == 130, out
     assert "Traceback" not in out and "KeyboardInterrupt" not in out
-    assert "120 tasks to make: 40 clips" in out and "what was done is kept" in out
+    assert "120 tasks to make: 40 clips" in out and "what was done is stored" in out
     assert not list((tmp_path / "runs").glob("*"))
 
 

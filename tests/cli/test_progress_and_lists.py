@@ -17,6 +17,7 @@ from toolmark.core.records import (
     Attempt,
     Audio,
     Call,
+    Estimate,
     Message,
     Reply,
     Result,
@@ -36,8 +37,9 @@ Maker = Callable[..., Run]
 
 
 def counts() -> Progress:
-    made = Progress(n_planned=2000, n_run=300, n_not_run=3, n_scored=297, value_sum=150.0,
-                    square_sum=150.0, input_tokens=1_234_567, output_tokens=34_567)  # fmt: skip
+    headline = Estimate(name="success", value=0.5051, low=0.448, high=0.561, n=297)
+    made = Progress(n_planned=2000, n_run=300, n_not_run=3, headline=headline,
+                    input_tokens=1_234_567, output_tokens=34_567)  # fmt: skip
     made.started_s -= 100
     return made
 
@@ -49,14 +51,14 @@ def written(show: Callable[[Console], None], width: int = 80) -> Sequence[str]:
     return console.file.getvalue().splitlines()
 
 
-@pytest.mark.parametrize("width", [160, 110, 100, 80, 60, 45, 34])
+@pytest.mark.parametrize("width", [160, 110, 100, 80, 60, 45, 40])
 def test_a_narrow_line_keeps_what_was_not_run_and_the_time_left(width: int) -> None:
     line = progress_display.progress_line(
         counts(), "funcbench some-org/a-long-model-name-32b", width
     )
     assert len(line) <= width
-    assert "303/2000" in line
-    assert "not run 3  left 9:" in line
+    assert "303 of 2 000" in line
+    assert "not run 3  left 9 min " in line
 
 
 def test_tokens_go_first() -> None:
@@ -77,8 +79,8 @@ def test_a_piped_line_is_one_line_and_names_the_model_alone(
             watch(counts())
 
     (line,) = written(show, width=40)
-    assert line.startswith("bfcl org/model  303/2000")
-    assert "left 9:" in line
+    assert line.startswith("bfcl org/model  303 of 2 000")
+    assert "left 9 min " in line
 
 
 def test_a_run_lists_its_tasks_with_outcome_and_cause(make_run: Maker) -> None:
@@ -119,7 +121,7 @@ def test_a_recording_is_printed_by_its_length_file_and_words(make_run: Maker, kn
     step = replace(trajectory.steps[0], said=(Message(role="user", parts=(audio,)),))
     played = replace(trajectory, steps=(step,))
     lines = written(lambda console: episode_output.print_episode(console, task, played, None, ()))
-    length, words = ("6.1 s", ' "um book it"') if known else ("1,000 bytes", "")
+    length, words = ("6.12 s", ' "um book it"') if known else ("1\u202f000 bytes", "")
     assert f"user [sound {length}, media/ab/{sha}]{words}" in [line.strip() for line in lines]
 
 
@@ -156,7 +158,7 @@ def test_what_is_asked_again_is_shown_with_the_reason() -> None:
     assert progress_display.progress_line(waiting, "bfcl m").endswith("  retrying 3: refused")
     waiting.wait_reasons = ["the endpoint cannot be reached (connection refused)"] * 16
     assert "retrying 16: the endp" in progress_display.progress_line(waiting, "bfcl m", 80)
-    assert "not run 3  left 9:" in progress_display.progress_line(waiting, "bfcl m", 34)
+    assert "not run 3  left 9 min " in progress_display.progress_line(waiting, "bfcl m", 40)
 
 
 def lost(task: str, message: str) -> Attempt:
@@ -212,8 +214,23 @@ def test_a_reason_is_shown_to_its_end(make_run: Maker) -> None:
         assert any(line.endswith("next: fetch them") for line in told)
 
 
-def test_fractions_that_happen_to_be_alike_leave_room_for_doubt_while_they_run() -> None:
-    told = progress_display.progress_line(
-        Progress(n_planned=9, n_run=8, n_scored=8, value_sum=4.0, square_sum=2.0)
-    )
-    assert "score 50.0 % [" in told and "[50.0, 50.0]" not in told
+def test_progress_after_a_resume_counts_what_was_done_and_its_rate_only_what_is_new() -> None:
+    resumed = counts()
+    resumed.n_done_before = 1_500
+    line = progress_display.progress_line(resumed, "bfcl m")
+    assert "  1 803 of 2 000  3.0/s  " in line
+    assert "  left 1 min 5 s" in line  # 197 at 3.03 a second
+
+
+def test_making_tasks_after_a_resume_counts_those_that_were_made() -> None:
+    making = Progress(n_planned=0, n_to_make=1_200, n_made_before=1_000, n_made=50)
+    making.started_s -= 100
+    line = progress_display.progress_line(making, "m")
+    assert line == "m  tasks made: 1 050 of 1 200  0.5/s  left 5 min"
+
+
+def test_a_run_without_a_score_shows_a_dash_and_one_that_is_no_share_no_per_cent() -> None:
+    assert "score –" in progress_display.progress_line(Progress(n_planned=9), "m")
+    error = Estimate(name="error", value=0.879, low=0.812, high=0.951, share=False)
+    line = progress_display.progress_line(Progress(n_planned=9, headline=error), "m")
+    assert "score 0.879 [0.812, 0.951]" in line

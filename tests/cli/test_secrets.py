@@ -102,7 +102,7 @@ CASES = (
     Case("tune, a path", ("tune", "mfcl-vision", *IN_PATH, "-o", "tuned", "-T", "items=2"), {}, 2),
     Case("author, a path", ("author", "m3", *IN_PATH, "--judge", "http://HOST/KEY/v1#j",
          "-T", "truths=truths.json", "-T", "servers=mcp.json", "-T", "agent=loop", "-o", "made"),
-         {}, 1),
+         {}, 3),
 )  # fmt: skip
 AFTER = (("report",), ("show",), ("score",))
 

@@ -14,7 +14,7 @@ from msgspec import structs
 from tests.reports.made_runs import presented
 from tests.reports.page_reader import read_page
 
-from toolmark.core import json_codec
+from toolmark.core import json_codec, number_format
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import (
@@ -41,7 +41,6 @@ from toolmark.runs import run_finalization
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import read_presentation
 from toolmark.runs.suite import Scorer
-from toolmark.statistics import number_format
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites import suite_registry

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import typer
 from msgspec.structs import replace
 from tests.runs import mini
 
 import toolmark as tm
-from toolmark.cli import exit_codes, failure_advice
-from toolmark.cli.app import _exit_code
+from toolmark.cli import console_output, exit_codes, failure_advice
 from toolmark.core import errors, json_codec
 from toolmark.core.errors import (
     RateLimited,
@@ -250,12 +250,18 @@ def test_a_run_whose_first_requests_never_fit_is_not_run_and_says_why(tmp_path: 
     summary = run.summary()
     assert (summary["n_run"], summary["n_not_run"]) == (0, 6)
     assert summary["failures"] == {"rejected.other": 6} and "too long" in summary["caution"]
-    assert _exit_code(summary, "", stopped=False) == exit_codes.NOT_RUN
+    assert exit_code(summary) == exit_codes.NOT_RUN
     (step,) = failure_advice.next_steps(run, [NEVER_FITS] * 6)
     assert "--fresh" in step
     tm.rescore(run, mini.SCORER)
     assert run.summary() == summary
     assert (run.path / "trajectories.jsonl").read_bytes() == before
+
+
+def exit_code(summary: dict[str, Any]) -> int:
+    with pytest.raises(typer.Exit) as ended:
+        exit_codes.end_command(not_run=console_output.not_run_reason(summary))
+    return ended.value.exit_code
 
 
 @pytest.mark.parametrize("n_fit", [1, 5])
@@ -358,7 +364,7 @@ def shown(run: Run) -> dict[str, Any]:
         "advice": [
             told.replace(str(run.path), "RUN") for told in failure_advice.next_steps(run, found)
         ],
-        "code": _exit_code(summary, "", stopped=False),
+        "code": exit_code(summary),
         "causes": [failure.cause for failure in found],
         "asked again": sorted(
             task.id for task, _ in run.missing_episodes(run.completed_episodes())

@@ -302,7 +302,9 @@ def test_own_tasks_are_asked_instead_of_the_suites(tmp_path: Path) -> None:
     assert [t.id for t in again.tasks()] == ["sum-0", "sum-1"]
 
 
-@pytest.mark.parametrize("wrong", [{"repeats": 0}, {"max_connections": 0}, {"tool_format": "nativ"}])
+@pytest.mark.parametrize(
+    "wrong", [{"repeats": 0}, {"max_connections": 0}, {"tool_format": "nativ"}]
+)
 def test_impossible_settings_are_refused_before_a_folder_is_made(
     tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
@@ -312,13 +314,13 @@ def test_impossible_settings_are_refused_before_a_folder_is_made(
 
 
 def test_progress_counts_and_scores_as_it_goes(tmp_path: Path) -> None:
-    seen: list[tuple[int, int, float]] = []
+    seen: list[tuple[int, int, float | None]] = []
     run(
         mini.Adder(lambda i, r: "no" if i % 2 else None),
         tmp_path,
-        watch=lambda p: seen.append((p.n_run, p.n_not_run, p.value_sum)),
+        watch=lambda p: seen.append((p.n_run, p.n_not_run, p.headline.value)),
     )
-    assert seen[-1] == (20, 0, 10.0)
+    assert seen[-1] == (20, 0, 0.5)
     assert list(dict.fromkeys(s[0] for s in seen)) == list(range(21))
 
 

@@ -232,7 +232,7 @@ def test_a_file_beyond_the_limit_is_not_read(
 ) -> None:
     run = make(tmp_path, n=4)
     monkeypatch.setattr(stored_presentation, "MAX_PRESENTATION_BYTES", 1000)
-    with pytest.raises(DataError, match="larger than 1,000 bytes"):
+    with pytest.raises(DataError, match="larger than 1\u202f000 bytes"):
         read_presentation(run)
 
 

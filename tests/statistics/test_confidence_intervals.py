@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from toolmark.statistics.confidence_intervals import (
-    FEWEST_GROUPS,
     bootstrap_interval,
-    moments_interval,
     ratio_interval,
     wilson,
 )
+from toolmark.statistics.interval_limits import FEWEST_GROUPS
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -207,17 +206,3 @@ def test_bootstrap_of_huge_numbers_is_that_of_small_ones_or_nothing() -> None:
     assert all(
         map(math.isnan, bootstrap_interval([1e308 * x for x in (1.0, 1.5, 1.7)] * 8, range(24)))
     )
-
-
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
-def test_sums_of_single_values_say_what_the_values_do(values: list[float]) -> None:
-    n = len(values)
-    ends = moments_interval(n, sum(values), sum(value * value for value in values))
-    assert 0 <= ends[0] < ends[1] <= 1
-    if any(0.01 < value < 0.99 for value in values):
-        assert ends == pytest.approx(ratio_interval(values, np.ones(n), range(n)), abs=1e-6)
-
-
-def test_sums_of_right_and_wrong_get_wilson_and_of_nothing_everything() -> None:
-    assert moments_interval(20, 7.0, 7.0) == wilson(7, 20)
-    assert moments_interval(0, 0.0, 0.0) == (0.0, 1.0)

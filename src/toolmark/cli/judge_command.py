@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 import uvloop
 
 from toolmark import api
@@ -19,7 +18,7 @@ from toolmark.core.records import Control, Model
 from toolmark.models.model_resolver import public_model_address
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
-from toolmark.reports.table_format import render_text, visible_text
+from toolmark.reports.table_format import pluralize, render_text, visible_text
 from toolmark.runs import judge_panels, run_finalization
 from toolmark.runs.damaged_files import check_files
 from toolmark.runs.record_files import lock_folder
@@ -81,8 +80,15 @@ def judge(
         o.print_json({"judged": found, "summary": summary})
     else:
         _print_findings(run, found, summary)
-    incomplete = any(each.n_not_run or any(j.n_not_run for j in each.judges) for each in found)
-    raise typer.Exit(exit_codes.NOT_RUN if incomplete else 0)
+    exit_codes.end_command(not_run=_missing_judgements(found))
+
+
+def _missing_judgements(found: list[PanelFindings]) -> str:
+    """Say what judges did not answer, or which episodes have no number; "" for neither."""
+    if n_judgements := sum(judge.n_not_run for each in found for judge in each.judges):
+        return f"{pluralize(n_judgements, 'judgement')} not made"
+    n_episodes = max((each.n_not_run for each in found), default=0)
+    return f"{pluralize(n_episodes, 'episode')} without a judged number" if n_episodes else ""
 
 
 def _parse_kinds(text_of_kinds: str, known: Iterable[str]) -> list[str]:

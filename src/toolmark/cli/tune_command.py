@@ -15,6 +15,7 @@ from toolmark.cli import consoles, exit_codes, progress_display
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Control, Model
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
@@ -247,8 +248,8 @@ def _write_draft(folder: Path) -> None:
     drafted = item_drafts.draft_items(folder)
     lines = [
         (
-            f"{drafted.path}  {pluralize(drafted.n_added, 'row')} added, {drafted.n_existing} "
-            "there before"
+            f"{drafted.path}  {pluralize(drafted.n_added, 'row')} added, "
+            f"{format_count(drafted.n_existing)} there before"
         )
     ]
     refused = list(drafted.rejected.values())
@@ -261,7 +262,8 @@ def _write_draft(folder: Path) -> None:
         "-T search=... -m MODEL -o DIR"
     )
     _print_lines(lines)
-    raise typer.Exit(0 if drafted.n_added or drafted.n_existing else 1)
+    is_empty = not drafted.n_added and not drafted.n_existing
+    exit_codes.end_command(not_run=f"{folder}: no picture became a row" if is_empty else "")
 
 
 def _publish_result(output: Path, loaded: Suite, stopped: str, *, as_json: bool) -> None:
@@ -282,7 +284,9 @@ def _publish_result(output: Path, loaded: Suite, stopped: str, *, as_json: bool)
         tables = [render_text(table) for table in tuned_set_export.summary_tables(tuning)]
         out.print("\n\n".join(tables), markup=False, highlight=False, soft_wrap=True)
         _print_lines(_result_lines(tuning, set_path, stopped))
-    raise typer.Exit(exit_codes.NOT_RUN if counts["open"] or counts["broken"] else 0)
+    shortfalls = {"not run": counts["open"], "without a picture": counts["broken"]}
+    unfinished = [f"{pluralize(n, 'item')} {what}" for what, n in shortfalls.items() if n]
+    exit_codes.end_command(not_run=", ".join(unfinished))
 
 
 def _result_lines(tuning: TuningFolder, set_path: Path | None, stopped: str) -> list[str]:

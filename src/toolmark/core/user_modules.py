@@ -74,9 +74,14 @@ def import_attribute(spec: str) -> Any:
         raise UsageError(f"cannot import {module}: {describe_error(error)}") from error
     for name in path.split("."):
         if not hasattr(found, name):
-            raise UsageError(f"module {module} has no {path}{suggest_names(name, dir(found))}")
+            nearest = suggest_names(name, filter(_is_public, dir(found)))
+            raise UsageError(f"module {module} has no {path}{nearest}")
         found = getattr(found, name)
     return found
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_")
 
 
 def _load_file(file: Path) -> ModuleType:

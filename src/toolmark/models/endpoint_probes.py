@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from toolmark.core import user_modules
 from toolmark.core.errors import EndpointError, Rejected, UsageError, suggest_names
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import (
     Check,
     Control,
@@ -146,8 +147,8 @@ async def _probe_connection(model: ChatCompletionsModel) -> list[Check]:
             Check(name="model", status="ok", detail=f"{model.model} is offered"),
         ]
     detail = (
-        f"{model.model!r} is not among the {len(names)} "
-        f"models{suggest_names(model.model, names[:50])}"
+        f"{model.model!r} is not among the {format_count(len(names))} "
+        f"models{suggest_names(model.model, names)}"
     )
     # some servers accept names that they do not list, so this alone is not a failure
     step = "mend the name if the next probe fails"

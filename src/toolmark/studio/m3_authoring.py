@@ -190,16 +190,18 @@ class _AuthoringWork:
     progress: Progress = field(init=False)
 
     def __post_init__(self) -> None:
-        self.progress = Progress(n_planned=self.folder.run.info.n_tasks)
+        counts = count_tasks(self.folder.run, self.rounds)
+        self.progress = Progress(
+            n_planned=self.folder.run.info.n_tasks,
+            n_done_before=counts.accepted + counts.rejected,
+        )
 
     def open_tasks(self) -> Iterator[Task]:
         """Yield the tasks that are neither accepted nor given up."""
         for task in self.folder.run.tasks():
             task_decisions = self.past.get(task.id, [])
             accepted = bool(task_decisions) and task_decisions[-1].outcome == "accepted"
-            if accepted or _n_rejected(task_decisions) >= self.rounds:
-                self.progress.n_done_before += 1
-            else:
+            if not accepted and _n_rejected(task_decisions) < self.rounds:
                 yield task
 
     async def work_on_tasks(self, open_tasks: Iterator[Task]) -> None:

@@ -60,9 +60,7 @@ class SolvabilityReview:
         self.reviewer = reviewer
         for id in ids:
             if id not in tuning.items:
-                raise UsageError(
-                    f"{tuning.path}: no item {id!r}{suggest_names(id, tuning.items)[:400]}"
-                )
+                raise UsageError(f"{tuning.path}: no item {id!r}{suggest_names(id, tuning.items)}")
         self.items = [
             item
             for item in tuning.items.values()

@@ -233,4 +233,5 @@ def _suite_spec(name: str) -> str:
     if user_modules.is_module_spec(name) or user_modules.is_file_spec(name):
         return name
     hint = "your own: FILE.py:NAME or module:NAME"
-    raise UsageError(f"no suite {name!r}{suggest_names(name, SUITES)}; {hint}")
+    nearest = suggest_names(name, SUITES, listing="toolmark list")
+    raise UsageError(f"no suite {name!r}{nearest}; {hint}")

@@ -138,7 +138,7 @@ def test_what_is_turned_down_every_time_is_no_reference(tmp_path: Path, toolmark
     folder = tmp_path / "made"
     with bench.serving(p=player, j=judge(lambda body: REJECT)) as served:
         said = run(toolmark, folder, served, "--limit", 1, "--rounds", 2, "--json")
-        assert said.code == 1
+        assert said.code == 3 and "every task was turned down" in said.err
         assert said.json["rejected"] == 1 and said.json["truths"] == ""
         assert not (folder / m3_authoring.TRUTHS_FILE).exists()
         n = len(served.asked["p"])

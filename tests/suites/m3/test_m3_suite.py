@@ -106,7 +106,7 @@ def test_references_of_one_step_are_reported_with_what_they_cost(
     Path(knobs["truths"]).write_text(json.dumps(short))
     suite = tm.load("m3", agent="loop", **knobs)
     (note,) = suite.provenance.notes
-    assert "1 of 2 references have one step" in note and "91.7 %" in note
+    assert "1 of 2 references have one step" in note and "91.7\u00a0%" in note
     found = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs").summary()
     assert 100 * found["score"]["value"] == pytest.approx(91.7, abs=0.05)
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from msgspec.structs import replace
 
-from toolmark.core import seeds
+from toolmark.core import number_format, seeds
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import (
     Audio,
@@ -33,7 +33,6 @@ from toolmark.core.records import (
 )
 from toolmark.reports.svg_sanitizer import sanitize_svg
 from toolmark.reports.table_format import make_grid
-from toolmark.statistics import number_format
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.mfcl_speech import (
     category_columns,
@@ -309,7 +308,9 @@ def test_conditions_that_pocketsphinx_cannot_hear_are_marked() -> None:
     )
     assert condition_labels.condition_label("snr=10", heard("pocketsphinx", 0.85)) == "snr=10"
     assert condition_labels.condition_label("snr=10", heard("whisper:base", 0.99)) == "snr=10"
-    assert "above 85 %" in speech_tables.main_table("official", heard("pocketsphinx", 0.9)).note
+    assert (
+        "above 85\u00a0%" in speech_tables.main_table("official", heard("pocketsphinx", 0.9)).note
+    )
 
 
 def test_error_rates_are_reported_by_condition_recogniser_and_engine() -> None:

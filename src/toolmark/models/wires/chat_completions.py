@@ -23,7 +23,6 @@ from toolmark.models.wires.chat_request import RequestEncoder
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 TIMEOUT_S = 600.0
 """The default time limit of one request, in seconds."""
-_MAX_SUGGESTED_NAMES = 100
 _MAX_LISTED_MODELS = 10_000  # of a list that are read
 _MAX_QUOTED_CHARS = 120
 _MAX_INSPECTED_BYTES = 4096  # of an incomplete body that are checked
@@ -273,10 +272,7 @@ class ChatCompletionsModel:
             return ""
         if not names:
             return ""
-        return (
-            f"; is the model name {self.model!r} "
-            f"right?{suggest_names(self.model, names[:_MAX_SUGGESTED_NAMES])}"
-        )
+        return f"; is the model name {self.model!r} right?{suggest_names(self.model, names)}"
 
 
 def _keys_in_headers(headers: Mapping[str, str]) -> Iterator[str]:

@@ -38,7 +38,7 @@ from toolmark.studio.vision_tuning.item_edits import (
     EditedTask,
 )
 from toolmark.studio.vision_tuning.tuning_folder import TunedItem, TuningFolder, TuningWriter
-from toolmark.studio.vision_tuning.tuning_records import HopPage, ItemVersion, Trial
+from toolmark.studio.vision_tuning.tuning_records import HopPage, ItemVersion, Trial, TuningRequest
 from toolmark.suites import suite_registry
 from toolmark.suites.mfcl_vision import generation_parameters
 from toolmark.suites.mfcl_vision.episode_scoring import task_truth
@@ -54,11 +54,15 @@ def make_items(
     tuning: TuningFolder, writer: TuningWriter, suite: Suite, watch: ProgressWatcher | None = None
 ) -> None:
     """Make the items that do not exist yet, with their pictures. Raises UsageError for none."""
-    chosen = [t for t in _select_tasks(suite, tuning.request.plan) if t.item not in tuning.items]
+    wanted = list(_select_tasks(suite, tuning.request.plan))
+    missing = [task for task in wanted if task.item not in tuning.items]
     progress = Progress(
-        n_planned=0, n_to_make=len(chosen), effort=suite.maker.describe_work(chosen)
+        n_planned=0,
+        n_to_make=len(wanted),
+        n_made_before=len(wanted) - len(missing),
+        effort=suite.maker.describe_work(missing),
     )
-    for task in suite.maker.make(iter(chosen)):
+    for task in suite.maker.make(iter(missing)):
         writer.add(_make_version(tuning, suite, task, 0))
         progress.n_made += 1
         if watch is not None:
@@ -341,6 +345,13 @@ def has_open_items(tuning: TuningFolder) -> bool:
     )
 
 
+def _count_settled(item: TunedItem, request: TuningRequest) -> int:
+    """Return how many models have a result on the current version of an item."""
+    if item.latest_version.broken:
+        return 0
+    return sum(failure is not None for failure in item.failure_by_model(request).values())
+
+
 async def run_tuning(
     tuning: TuningFolder,
     writer: TuningWriter,
@@ -356,7 +367,8 @@ async def run_tuning(
     The items must exist (`make_items`). Raises UsageError where the search engine lacks something.
     The returned progress has in `stop_reason` why a model could no longer be asked.
     """
-    progress = Progress(n_planned=0)
+    n_settled = sum(_count_settled(item, tuning.request) for item in tuning.items.values())
+    progress = Progress(n_planned=n_settled, n_done_before=n_settled)
     breakers: dict[str, CircuitBreaker] = {}
     patience_watch = provider_circuit_breaker.watch_waits()
 

@@ -143,7 +143,9 @@ def test_a_picture_that_lacks_is_its_own_rows_affair(tmp_path: Path) -> None:
 
 def test_data_without_a_split_say_that_a_tenth_is_asked(many: Path, tmp_path: Path) -> None:
     def told(shown: Any) -> bool:
-        return any("10% of the episodes are asked, items=all or not" in x for x in shown.notes)
+        return any(
+            "10\u00a0% of the episodes are asked, items=all or not" in x for x in shown.notes
+        )
 
     whole = rlds(tmp_path / "a", {"train": [[drive(0)]], "test": [[drive(1)]]}, STEP)
     assert told(wheeled(many)) and not told(wheeled(whole))
