@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect
+from tests.number_cases import COUNTS
 from tests.servers.chromium import Watch, launched
 
 from toolmark.reports import html_report as report
@@ -307,3 +309,18 @@ def test_two_runs_can_be_told_apart_in_the_list(visit: Opener, make_run: Maker) 
     choose(page, "run", "two")
     assert count(page) == 30
     assert page.locator("#compare").is_visible()
+
+
+def test_the_page_writes_counts_as_the_formatter_does(visit: Opener) -> None:
+    script = (Path(report.__file__).parent / "script.js").read_text("utf-8")
+    (function,) = re.findall(r"const thousands = (.*);", script)
+    page = visit()
+    assert page.evaluate(f"(numbers) => numbers.map({function})", [*COUNTS]) == [*COUNTS.values()]
+
+
+def test_the_page_rounds_no_number_by_itself() -> None:
+    """Whatever is not a count comes as text from Python."""
+    script = (Path(report.__file__).parent / "script.js").read_text("utf-8")
+    assert (
+        re.findall(r"\.toFixed|\.toPrecision|toLocaleString|NumberFormat|Math\.round", script) == []
+    )

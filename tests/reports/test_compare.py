@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.reports.conftest import CATEGORIES, presented
 
+from toolmark.core import number_format
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Estimate, Score, Table, Verdict
 from toolmark.reports import run_names
@@ -26,7 +27,6 @@ from toolmark.reports.run_comparison import (
 from toolmark.reports.run_differences import same_tasks_advice
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Scorer
-from toolmark.statistics import number_format
 from toolmark.statistics.metric_formulas import AverageOfPart, Metric, RowFilter, StratifiedMean
 from toolmark.statistics.paired_comparison import compare_paired
 from toolmark.statistics.score_columns import Columns, gather_columns

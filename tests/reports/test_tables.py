@@ -5,10 +5,9 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from toolmark.core import json_codec
+from toolmark.core import json_codec, number_format
 from toolmark.core.records import Estimate, Table
 from toolmark.reports import table_format
-from toolmark.statistics import number_format
 
 
 def test_a_share_is_per_cent_with_its_interval() -> None:

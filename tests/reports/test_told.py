@@ -47,11 +47,11 @@ def test_evidence_is_shown_once_and_then_what_differs() -> None:
     score = Score(task="t", item="t", readings=readings)
     task, played = Task(id="t", suite="s", turns=()), Trajectory(task="t", ending="steps")
     lines = written(lambda console: episode_output.print_episode(console, task, played, score, ()))
-    at = lines.index("fair incorrect 0.500")
+    at = lines.index("fair incorrect 0.5")
     assert [line.split() for line in lines[at:]] == [
-        ["fair", "incorrect", "0.500"],
-        ["official", "incorrect", "0.500"],
-        ["paper", "incorrect", "0.500"],
+        ["fair", "incorrect", "0.5"],
+        ["official", "incorrect", "0.5"],
+        ["paper", "incorrect", "0.5"],
         ["*", "missing_call", "a"],
         ["missing_call", "b"],
         ["paper", "also:", "missing_call", "c"],

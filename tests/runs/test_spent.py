@@ -117,7 +117,6 @@ def test_the_line_tells_what_there_is() -> None:
         assert part in line
     assert "simulated user" not in line and "\n" not in line
     assert told.usage_line(RunUsage(n_episodes=1, n_requests=5)) == "5 requests, no tokens told"
-    assert told.format_duration(7322) == "2 h 2 min" and told.format_duration(59.96) == "1 min 0 s"
     assert asdict(one.tokens)["cached"] == 0
 
 

@@ -33,6 +33,7 @@ from toolmark.cli import (
 from toolmark.cli import command_options as o
 from toolmark.core import secrets, user_modules
 from toolmark.core.errors import DataError, Rejected, ToolmarkError, UsageError
+from toolmark.core.number_format import format_short
 from toolmark.environments.mcp import sandbox as boxes
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
@@ -218,10 +219,17 @@ def _gate_failure(found: dict[str, Any], fail_under: float | None) -> str:
     elif head.get("partial"):
         why = f"there is no whole score: {head['partial']}"
     elif head["value"] < fail_under:
-        why = f"the score is {head['value']:.4g}"
+        why = f"the score is {_format_below(head['value'], fail_under)}"
     else:
         return ""
-    return f"--fail-under {fail_under:g} failed: {why}"
+    return f"--fail-under {format_short(fail_under)} failed: {why}"
+
+
+def _format_below(value: float, limit: float) -> str:
+    """Return a number with as many digits as are needed to see that it is below a limit."""
+    limit_text = format_short(limit)
+    texts = (format_short(value, n_digits) for n_digits in range(4, 18))
+    return next((text for text in texts if text != limit_text), repr(value))
 
 
 def _exit_code(found: dict[str, Any], failed: str, *, stopped: bool) -> int:

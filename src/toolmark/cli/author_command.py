@@ -19,6 +19,7 @@ from toolmark.cli.judge_command import ShowPictures, open_model
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Task
 from toolmark.environments.mcp import sandbox as boxes
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
@@ -178,8 +179,9 @@ def _print_result(path: Path, counts: AuthoringCounts, *, as_json: bool) -> None
 
 def _print_counts(path: Path, counts: AuthoringCounts, truths: str) -> None:
     lines = [
-        f"{pluralize(counts.accepted, 'task')} accepted ({counts.by_rule} condensed by rule), "
-        f"{counts.rejected} turned down, {counts.not_run} not run"
+        f"{pluralize(counts.accepted, 'task')} accepted "
+        f"({format_count(counts.by_rule)} condensed by rule), "
+        f"{format_count(counts.rejected)} turned down, {format_count(counts.not_run)} not run"
     ]
     if counts.not_run:
         failures = [attempt.failure for attempt in Run(path).attempts()]

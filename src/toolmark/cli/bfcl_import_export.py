@@ -15,6 +15,7 @@ from toolmark.cli import console_output, consoles, exit_codes
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.failure import Failure
 from toolmark.core.files import file_sha256
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Attempt, Task, Trajectory
 from toolmark.official_bfcl import official_data
 from toolmark.reports.table_format import visible_text
@@ -163,7 +164,10 @@ def export_runs(
         n, n_repeats = int(entrant.columns.run.sum()), run.info.plan.repeats
         n_not_run = len(entrant.columns) - n
         first = f", the first of {n_repeats} repeats" if n_repeats > 1 else ""
-        message = f"{visible_text(entrant.name)}: {n} entries, {n_not_run} not run left out{first}"
+        message = (
+            f"{visible_text(entrant.name)}: {format_count(n)} entries, "
+            f"{format_count(n_not_run)} not run left out{first}"
+        )
         if _uses_structured_calls(run) and UNSCORED in run.info.plan.knobs.get("category", ()):
             message += (
                 f"; {UNSCORED} left out: officially no model with structured calls is asked it"

@@ -15,6 +15,7 @@ from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.cli import console_output, episode_output
 from toolmark.core import json_codec
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Message, Task, Tool
 from toolmark.reports.table_format import pluralize, visible_text
 from toolmark.runs.run_plan import Plan
@@ -43,7 +44,7 @@ def print_preview(out: Console, loaded: Suite, chosen: dict[str, Any]) -> None:
     out.print(f"{pluralize(counts.total(), 'task')} of {loaded.name}, seed {loaded.seed}",
               highlight=False)  # fmt: skip
     for category, n in counts.items():
-        out.print(f"  {category or '-':32} {n}", highlight=False, markup=False)
+        out.print(f"  {category or '-':32} {format_count(n)}", highlight=False, markup=False)
     effort_note = "" if plan.tasks else loaded.effort(select_tasks(loaded, plan, loaded.seed))
     if effort_note:
         out.print(f"  {effort_note}", highlight=False)

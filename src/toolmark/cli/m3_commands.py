@@ -19,6 +19,7 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.failure import Failure
 from toolmark.core.files import atomic_file
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Attempt, Task
 from toolmark.environments.mcp import server_config
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
@@ -212,7 +213,8 @@ def export_predictions(path: Path, output: Path) -> None:
     n_repeats = run.info.plan.repeats
     first = f", the first of {n_repeats} repeats" if n_repeats > 1 else ""
     n_not_run = run.info.n_tasks - len(entries)
-    message = f"{output}: {len(entries)} predictions, {n_not_run} not run left out{first}"
+    predictions = pluralize(len(entries), "prediction")
+    message = f"{output}: {predictions}, {format_count(n_not_run)} not run left out{first}"
     out.print(visible_text(message), markup=False, highlight=False, soft_wrap=True)
 
 
@@ -316,9 +318,10 @@ def _print_tally(tally: m3_replay.Tally, output: Path) -> None:
     for reason, n in tally.reasons.most_common(_MAX_REASONS):
         line = f"not replayed, {pluralize(n, 'call')}: {reason}"
         out.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)
-    line = f"{pluralize(found['n_calls'], 'call')}, trajectories: {found['n_trajectories']}"
+    n_trajectories = format_count(found["n_trajectories"])
+    line = f"{pluralize(found['n_calls'], 'call')}, trajectories: {n_trajectories}"
     if tally.lost:
-        line += f", {len(tally.lost)} of which could not be replayed whole"
+        line += f", {format_count(len(tally.lost))} of which could not be replayed whole"
     out.print(f"{line}: {output}", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -14,9 +14,10 @@ from toolmark.cli import command_options as o
 from toolmark.cli import console_output, consoles, exit_codes, progress_display
 from toolmark.core import json_codec, user_modules
 from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Check
 from toolmark.environments.mcp import sandbox as boxes
-from toolmark.reports.table_format import visible_text
+from toolmark.reports.table_format import pluralize, visible_text
 from toolmark.runs import dataset_folder
 from toolmark.runs.run_plan import Plan
 from toolmark.suites import suite_registry
@@ -174,7 +175,7 @@ def make(
 
 def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str, seed: int) -> None:
     lines = [
-        f"{output / 'tasks.jsonl'}  {manifest.n_tasks} tasks, seed {seed}, "
+        f"{output / 'tasks.jsonl'}  {pluralize(manifest.n_tasks, 'task')}, seed {seed}, "
         f"sha256 {manifest.files['tasks.jsonl'].sha256}",
         f"  {output / dataset_folder.CARD_NAME} tells what it holds",
     ]
@@ -182,9 +183,11 @@ def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str,
         out.print(line, markup=False, highlight=False, soft_wrap=True)
     console_output.print_reasons(out, "not made", "task", Counter(manifest.broken).most_common())
     if broken := sum(manifest.broken.values()):
-        out.print(f"  {broken} of {manifest.n_tasks} tasks could not be made and will not be run; "
-                  "next: mend that and give the same command again", highlight=False,
-                  soft_wrap=True)  # fmt: skip
+        note = (
+            f"  {format_count(broken)} of {pluralize(manifest.n_tasks, 'task')} could not be made "
+            "and will not be run; next: correct that and give the same command again"
+        )
+        out.print(note, highlight=False, soft_wrap=True)
     step = consoles.shell_command("run", suite, "--tasks", output, "-m", "MODEL")
     out.print(f"  next: {step}", markup=False, highlight=False, soft_wrap=True)
 

@@ -16,6 +16,7 @@ from toolmark.cli import consoles, exit_codes, progress_display
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Control, Model
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
@@ -246,8 +247,8 @@ def _write_draft(folder: Path) -> None:
     drafted = item_drafts.draft_items(folder)
     lines = [
         (
-            f"{drafted.path}  {pluralize(drafted.n_added, 'row')} added, {drafted.n_existing} "
-            "there before"
+            f"{drafted.path}  {pluralize(drafted.n_added, 'row')} added, "
+            f"{format_count(drafted.n_existing)} there before"
         )
     ]
     refused = list(drafted.rejected.values())

@@ -15,7 +15,7 @@ from typing import Any
 
 import jinja2
 
-from toolmark.core import json_codec, svg
+from toolmark.core import json_codec, number_format, svg
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.failure import NO_VERDICT
 from toolmark.core.files import atomic_file
@@ -39,7 +39,6 @@ from toolmark.runs.stored_presentation import (
     provisional_presentation,
     read_presentation,
 )
-from toolmark.statistics import number_format
 from toolmark.statistics.score_columns import Columns
 
 MAX_FLIPS_LISTED = 100  # flipped items in each direction that the page names

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from toolmark.core import number_format
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Estimate, Record, Table
 from toolmark.reports import run_differences, run_names, table_format, usage_text
@@ -20,7 +21,6 @@ from toolmark.runs.stored_presentation import (
     read_presentation,
     report_mismatch_as_damage,
 )
-from toolmark.statistics import number_format
 from toolmark.statistics.confidence_intervals import group_codes
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired, holm_adjusted
@@ -321,7 +321,8 @@ def _difference_text(difference: Estimate, sign: int) -> str:
     """Return a difference as text, with a sign such that the better side is positive."""
     ends = sorted(100 * sign * (end or 0.0) for end in (difference.low, difference.high))
     value = 100 * sign * (difference.value or 0.0)
-    return f"{value:.1f} points [{ends[0]:.1f}, {ends[1]:.1f}]".replace("-", "−")
+    low, high = (number_format.format_fixed(end, 1) for end in ends)
+    return f"{number_format.format_fixed(value, 1)} points [{low}, {high}]"
 
 
 def summary_table(comparison: Comparison) -> Table:
@@ -342,10 +343,10 @@ def summary_table(comparison: Comparison) -> Table:
     ]
     rows += _test_rows(comparison)
     rows += [
-        ("not run", f"A {found.not_run_a}, B {found.not_run_b}", _bounds_text(found)),
+        ("not run", _counts_of_both(found.not_run_a, found.not_run_b), _bounds_text(found)),
         (
             "without a partner",
-            f"A {found.unpaired_a}, B {found.unpaired_b}",
+            _counts_of_both(found.unpaired_a, found.unpaired_b),
             f"left out; both have: {comparison.common}" if comparison.common else "left out",
         ),
     ]
@@ -357,11 +358,18 @@ def summary_table(comparison: Comparison) -> Table:
     return Table(title=title, head=("", "value [95 % interval]", "on"), rows=tuple(rows), note=note)
 
 
+def _counts_of_both(a: int, b: int) -> str:
+    return f"A {number_format.format_count(a)}, B {number_format.format_count(b)}"
+
+
 def _side_rows(
     name: str, headline: Estimate, paired: float | None
 ) -> Iterator[tuple[str, str, str]]:
     """Yield a run's value on the pairs, and the headline over all its rows if that differs."""
-    headline_cells = number_format.format_estimate(headline), f"n = {headline.n}"
+    headline_cells = (
+        number_format.format_estimate(headline),
+        f"n = {number_format.format_count(headline.n)}",
+    )
     if headline.partial and paired is not None:
         yield name, number_format.format_percent(paired), "the pairs"
         yield f"{name[0]}, the headline", *headline_cells
@@ -383,9 +391,9 @@ def _test_rows(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
     if (p := comparison.p_adjusted) is not None:
         method_label = f"Holm, {comparison.n_compared} pairs on this page"
         yield "adjusted p-value", number_format.format_p_value(p), method_label
-    yield "only A right", str(len(found.only_a)), "items"
-    yield "only B right", str(len(found.only_b)), "items"
-    size = f"{100 * found.detectable:.1f} points"
+    yield "only A right", number_format.format_count(len(found.only_a)), "items"
+    yield "only B right", number_format.format_count(len(found.only_b)), "items"
+    size = f"{number_format.format_fixed(100 * found.detectable, 1)} points"
     yield "smallest difference likely found", size, "80 % power, 5 % level"
 
 

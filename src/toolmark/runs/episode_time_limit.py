@@ -8,6 +8,7 @@ from types import TracebackType
 
 from toolmark.core.errors import ToolmarkError, mark_stage
 from toolmark.core.failure import Kind, Stage
+from toolmark.core.number_format import format_duration
 from toolmark.core.records import Model, Reply, Request
 
 CLEANUP_LIMIT_S = 30.0  # extra time for the environment of an overdue episode to close
@@ -19,7 +20,7 @@ class EpisodeTimeout(ToolmarkError):
     kind: Kind = "time_limit"
 
     def __init__(self, limit_s: float, stage: Stage) -> None:
-        super().__init__(f"took longer than {limit_s:g} s")
+        super().__init__(f"took longer than {format_duration(limit_s)}")
         self.stage = stage
 
 

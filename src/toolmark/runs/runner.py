@@ -17,6 +17,7 @@ from functools import partial
 from toolmark.core.errors import DataError, Rejected
 from toolmark.core.failure import Failure
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import (
     Attempt,
     Control,
@@ -261,7 +262,7 @@ class _RunContext:
         """Record that the user stopped the run, and the most common reason of waiting."""
         self.progress.stop_reason = "stopped by the user"
         for reason, n in Counter(self.wait_reasons()).most_common(1):
-            self.stop_reason = f"stopped by the user while {n} waited: {reason}"
+            self.stop_reason = f"stopped by the user while {format_count(n)} waited: {reason}"
 
     def notify_watcher(self) -> None:
         """Call the watcher with the progress."""

@@ -20,6 +20,7 @@ from toolmark.agents.tool_loop import max_parallel_calls
 from toolmark.core import json_codec
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError, suggest_names
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import (
     Audio,
     Call,
@@ -118,7 +119,8 @@ def file_episodes(
     rows = prediction_files.read_predictions(path, last=True)
     if rows.problems:
         lines = "\n".join(f"  {problem}" for problem in rows.problems)
-        raise DataError(f"{path}: {len(rows.problems)} entries are not trajectories:\n{lines}")
+        n = format_count(len(rows.problems))
+        raise DataError(f"{path}: {n} entries are not trajectories:\n{lines}")
     _check_ids(ids, rows.found)
     folder = images or path.parent
     for id, row in rows.found.items():

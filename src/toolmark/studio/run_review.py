@@ -9,6 +9,7 @@ from pathlib import Path
 
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.reports.table_format import pluralize, visible_text
 from toolmark.runs.run_store import Run
 from toolmark.studio import review_edit_check, review_episodes, review_pages, review_view
@@ -150,11 +151,11 @@ def export_references(run: Run, path: Path, ids: Sequence[str] = ()) -> str:
         (exported.n_open, "not decided"),
         (exported.n_repeats, "further repeats"),
     )
-    omitted_text = ", ".join(f"{n} {word}" for n, word in omitted if n)
+    omitted_text = ", ".join(f"{format_count(n)} {word}" for n, word in omitted if n)
     message = f"{path}  {pluralize(exported.n_accepted + exported.n_edited, 'reference')}, "
     return (
         message
-        + f"{exported.n_edited} of them edited"
+        + f"{format_count(exported.n_edited)} of them edited"
         + (f"; left out: {omitted_text}" if omitted_text else "")
     )
 

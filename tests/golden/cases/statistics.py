@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from tests.golden.plain import plain, sparse, tried
 
-from toolmark.core import seeds
+from toolmark.core import number_format, seeds
 from toolmark.core.failure import Failure
 from toolmark.core.records import Estimate, Label, Score, Verdict
-from toolmark.statistics import confidence_intervals, estimates, number_format, rater_agreement
+from toolmark.statistics import confidence_intervals, estimates, interval_limits, rater_agreement
 from toolmark.statistics.paired_comparison import compare_paired, holm_adjusted, mcnemar
 from toolmark.statistics.score_columns import (
     Columns,
@@ -198,9 +198,9 @@ def _figures() -> dict[str, Any]:
         ],
         "plain": number_format.replace_special_spaces(f"a{number_format.NO_BREAK_SPACE}b\u202fc"),
         "words": [
-            number_format.NO_INTERVAL_NOTE,
+            interval_limits.NO_INTERVAL_NOTE,
             number_format.DASH,
-            number_format.FEWEST_ANSWERS,
+            interval_limits.FEWEST_ANSWERS,
             number_format.SYMMETRY_TOLERANCE,
         ],
     }

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from toolmark import api
 from toolmark.cli import console_output
+from toolmark.core import number_format
 from toolmark.official_bfcl import prompt_formats
 from toolmark.runs.run_store import Run
-from toolmark.statistics import number_format
 from toolmark.statistics.score_columns import gather_columns
 from toolmark.suites.bfcl import format_sensitivity_tables
 

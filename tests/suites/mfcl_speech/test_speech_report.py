@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from msgspec.structs import replace
 
-from toolmark.core import seeds
+from toolmark.core import number_format, seeds
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import (
     Audio,
@@ -33,7 +33,6 @@ from toolmark.core.records import (
 )
 from toolmark.reports.svg_sanitizer import sanitize_svg
 from toolmark.reports.table_format import make_grid
-from toolmark.statistics import number_format
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.mfcl_speech import (
     category_columns,

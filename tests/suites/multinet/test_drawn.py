@@ -16,11 +16,11 @@ from tests.suites.multinet.scores import titled
 from tests.suites.multinet.test_report import BOTH, ran
 
 from toolmark.cli import console_output
-from toolmark.core import sentence_encoder
+from toolmark.core import number_format, sentence_encoder
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Chart, Estimate, Reply, Score, Table
 from toolmark.reports import html_report
-from toolmark.statistics import number_format
+from toolmark.statistics import interval_limits
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet import multinet_suites, report_tables
 from toolmark.suites.multinet.multinet_suites import SCORER
@@ -81,7 +81,7 @@ def test_answers_that_are_all_invalid_have_no_interval_of_no_width() -> None:
 def test_a_relative_error_asks_for_rows_beside_groups() -> None:
     found = hand.rows(ran("openx", 280))["paper"]
     part = found.where(found.category == "wheeled")
-    some = part.where(np.arange(len(part)) < number_format.FEWEST_ANSWERS - 1)
+    some = part.where(np.arange(len(part)) < interval_limits.FEWEST_ANSWERS - 1)
     own = {name: np.arange(len(some)).astype(str).astype(object) for name in ("group",)}
     single = Columns(**{x: getattr(some, x) for x in Columns.__slots__} | {"axes": some.axes | own})
     assert numbers(single)["mae"].low is not None
@@ -93,9 +93,9 @@ def test_page_and_terminal_say_why_an_interval_lacks(tmp_path: Path) -> None:
     console = Console(file=StringIO(), width=300)
     console_output.print_summary(console, run.summary())
     assert isinstance(console.file, StringIO)
-    assert number_format.NO_INTERVAL_NOTE in console.file.getvalue()
+    assert interval_limits.NO_INTERVAL_NOTE in console.file.getvalue()
     assert (
-        number_format.NO_INTERVAL_NOTE
+        interval_limits.NO_INTERVAL_NOTE
         in html_report.write_report([run], tmp_path / "r.html").read_text()
     )
 

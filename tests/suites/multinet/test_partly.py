@@ -12,10 +12,10 @@ from tests.suites.multinet import scores as hand
 from tests.suites.multinet.scores import cells, titled
 from tests.suites.multinet.test_report import BOTH, ran
 
+from toolmark.core import number_format
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Estimate, Score, Table
 from toolmark.reports import charts, table_format
-from toolmark.statistics import number_format
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet import paper_comparison, report_tables
 from toolmark.suites.multinet.multinet_suites import SCORER

@@ -15,9 +15,9 @@ from tests.suites.multinet.scores import cells, titled
 from tests.suites.multinet.test_report import BOTH, ran
 from tests.suites.multinet.test_several import numbers
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Table
 from toolmark.runs.suite import ComparedRun
-from toolmark.statistics import number_format
 from toolmark.suites.multinet import family_profile, multinet_suites
 from toolmark.suites.multinet.frame_records import Form
 from toolmark.suites.multinet.multinet_families import FAMILIES, default_setting

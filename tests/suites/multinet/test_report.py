@@ -16,11 +16,11 @@ from tests.suites.multinet import scores as hand
 from tests.suites.multinet import shown
 from tests.suites.multinet.scores import cells, titled
 
+from toolmark.core import number_format
 from toolmark.core.errors import UsageError
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Chart, Estimate, Reply, Score, Table
 from toolmark.scoring import classification
-from toolmark.statistics import number_format
 from toolmark.statistics.metric_formulas import MacroF1
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.multinet import paper_comparison, report_tables

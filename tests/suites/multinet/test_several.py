@@ -18,11 +18,12 @@ from tests.suites.multinet.scores import cells, titled
 from tests.suites.multinet.test_report import BOTH, ran
 
 from toolmark.cli import console_output
+from toolmark.core import number_format
 from toolmark.core.records import Estimate, Score, Table
 from toolmark.reports import html_report
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import read_presentation
-from toolmark.statistics import number_format
+from toolmark.statistics import interval_limits
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites import suite_registry
@@ -131,11 +132,11 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
     console_output.print_summary(console, summary)
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
-    assert "252 answers in 21 groups" in text and number_format.NO_INTERVAL_NOTE not in text
+    assert "252 answers in 21 groups" in text and interval_limits.NO_INTERVAL_NOTE not in text
     (line,) = (line for line in text.splitlines() if line.strip().startswith("RelMAE"))
     assert "%" not in line and "[" in line and line.endswith("n=252 answers")
     told = html_report.write_report([run], tmp_path / "r.html").read_text()
-    assert "in 21 groups" in told and number_format.NO_INTERVAL_NOTE not in told
+    assert "in 21 groups" in told and interval_limits.NO_INTERVAL_NOTE not in told
 
 
 # --- runs beside each other -------------------------------------------------------------

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from toolmark.core import seeds
 from toolmark.core.errors import DataError
+from toolmark.core.number_format import format_count
 from toolmark.suites.multinet.frame_records import (
     Frame,
     Picture,
@@ -58,7 +59,8 @@ class SampledRows:
         """Notes for the user, and how many rows are asked out of how many."""
         if len(self) == len(self.rows) or not self.with_note:
             return self.rows.notes
-        note = f"{self.n:,} of {len(self.rows):,} rows are asked, drawn with seed {self.seed}"
+        n, n_rows = format_count(len(self)), format_count(len(self.rows))
+        note = f"{n} of {n_rows} rows are asked, drawn with seed {self.seed}"
         return (*self.rows.notes, note)
 
     def __len__(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from toolmark.core import user_modules
 from toolmark.core.errors import DataError, UsageError, suggest_names
+from toolmark.core.number_format import format_count
 from toolmark.suites.multinet.baseline_answers import add_baseline_answers
 from toolmark.suites.multinet.frame_records import Rows, complete_frame, partial_frames
 from toolmark.suites.multinet.multinet_families import Family
@@ -109,7 +110,8 @@ def _check_split_overlap(test: Rows, train: Rows, folder: Path) -> None:
     ]
     if shared_ids:
         raise DataError(
-            f"{folder}: {len(shared_ids):,} rows are asked and in the training split too, such as "
+            f"{folder}: {format_count(len(shared_ids))} rows are asked and in the training split "
+            "too, such as "
             f"{shared_ids[0]!r}: the baselines would know their answers; take them out of train"
         )
 

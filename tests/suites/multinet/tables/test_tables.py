@@ -16,11 +16,11 @@ from tests.suites.multinet import scores as hand
 from tests.suites.multinet import shown
 from tests.suites.multinet.scores import cells, titled
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Reply, Score, Table
 from toolmark.reports import html_report
 from toolmark.scoring import action_errors, brier_errors, conversation_matching, text_similarity
 from toolmark.scoring.error_statistics import GRADING_RULES
-from toolmark.statistics import number_format
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.multinet import task_making
 from toolmark.suites.multinet.frame_records import Choice, Form
