@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +57,7 @@ class TextSearchAgent:
     def __init__(self, media: MediaStore) -> None:
         self._media = media
         self._tesseract = external_commands.find_command("tesseract", TESSERACT_PACKAGE)
+        self._free_cores = asyncio.Semaphore(os.cpu_count() or 1)
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return the next call or the answer. Raises DataError for an unreadable picture."""
@@ -63,7 +65,8 @@ class TextSearchAgent:
         if reply is not None:
             return reply
         pictures = [part for part in _user_parts(request) if isinstance(part, Image)]
-        read = [await asyncio.to_thread(self._read_words, picture) for picture in pictures]
+        async with self._free_cores:
+            read = [await asyncio.to_thread(self._read_words, picture) for picture in pictures]
         return _search_call(request, " ".join([*read, _question(request)]))
 
     def _read_words(self, picture: Image) -> str:
