@@ -145,6 +145,15 @@ def have_equal_values(a: Columns, b: Columns) -> bool:
     return np.array_equal(a.task, b.task) and np.array_equal(a.value, b.value, equal_nan=True)
 
 
+def describe_partial(columns: Columns, word: str) -> str:
+    """Return how many categories ran, "4 of 5 categories run"; "" where all or none ran."""
+    names, ran = (
+        len({str(name) for name in each} - {""})
+        for each in (columns.category, columns.category[columns.run])
+    )
+    return f"{ran} of {names} {word} run" if 0 < ran < names else ""
+
+
 def _set_cell(table: dict[str, list[X]], name: str, row: int, value: X, missing: X) -> None:
     """Set one cell of a column that may have begun after the first row."""
     column = table.setdefault(name, [])
