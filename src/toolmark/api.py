@@ -42,7 +42,7 @@ from toolmark.suites import exported_sets, run_scorers, suite_registry
 from toolmark.suites.model_registry import make_model
 
 if TYPE_CHECKING:
-    from toolmark.reports.run_comparison import Comparison
+    from toolmark.reports.comparison_report import Comparison
 
 
 _P = ParamSpec("_P")

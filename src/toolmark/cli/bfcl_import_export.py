@@ -27,7 +27,7 @@ from toolmark.statistics.score_columns import gather_columns
 from toolmark.studio.bfcl_interchange import leaderboard_files, result_export, result_files
 from toolmark.studio.bfcl_interchange.result_files import ModelFiles, ResultRows
 from toolmark.suites import suite_registry
-from toolmark.suites.bfcl import official_handlers, official_models, stored_rows
+from toolmark.suites.bfcl import handler_replies, official_handlers, official_models, stored_rows
 from toolmark.suites.bfcl.leaderboard import UNSCORED
 
 BENCHMARKS = ("bfcl",)
@@ -250,7 +250,7 @@ def _uses_structured_calls(run: Run) -> bool:
 
 def _call_shape(
     run: Run, name: str, official_model: official_models.ListedModel | None
-) -> official_handlers.ArgumentShape:
+) -> handler_replies.ArgumentShape:
     """Return how structured calls are written for the official handler of this name.
 
     Raises UsageError where that handler would not read the run's replies as what they are.

@@ -17,10 +17,9 @@ _BASELINE_SPECS = {
     "planner": "toolmark.baselines.backward_planner:BackwardPlanner",
     "eager": "toolmark.baselines.eager_caller:EagerCaller",
     "lexical": "toolmark.baselines.lexical_matcher:LexicalMatcher",
-    "desk": "toolmark.baselines.desk_agent:DeskAgent",
     "listener": "toolmark.baselines.speech_listener:SpeechListener",
-    "ocr-search": "toolmark.suites.mfcl_vision.baselines.search_agents:TextSearchAgent",
-    "blind": "toolmark.suites.mfcl_vision.baselines.search_agents:BlindSearchAgent",
+    "ocr-search": "toolmark.suites.mfcl_vision.search_baselines:TextSearchAgent",
+    "blind": "toolmark.suites.mfcl_vision.search_baselines:BlindSearchAgent",
 }
 # MultiNet's baselines are one model each by name; the names are read when one is first needed
 _MULTINET_BASELINE_SPEC = "toolmark.suites.multinet.baseline_players:BaselineModel"
