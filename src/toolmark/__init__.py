@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolmark.api import arun, compare, load, open_run, rescore, run, write_report
+    from toolmark.core.environment import Environment, EnvironmentFactory
+    from toolmark.core.model import Control, Model
     from toolmark.core.records import Score, Task, Trajectory
     from toolmark.runs.suite import Suite
 
 __version__ = "0.1.0"
 
 _MODULE_BY_NAME = {
+    "Control": "toolmark.core.model",
+    "Environment": "toolmark.core.environment",
+    "EnvironmentFactory": "toolmark.core.environment",
+    "Model": "toolmark.core.model",
     "Score": "toolmark.core.records",
     "Suite": "toolmark.runs.suite",
     "Task": "toolmark.core.records",
@@ -34,6 +40,10 @@ __all__ = [  # noqa: RUF022 - the order of use
     "compare",
     "write_report",
     "Suite",
+    "Environment",
+    "EnvironmentFactory",
+    "Model",
+    "Control",
     "Task",
     "Trajectory",
     "Score",

@@ -17,7 +17,8 @@ from msgspec import structs
 from toolmark.core.errors import Rejected, UsageError, join_reasons, suggest_names
 from toolmark.core.files import is_inside
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Control, Model, Task
+from toolmark.core.model import Control, Model, ReplyFunction
+from toolmark.core.records import Task
 from toolmark.environments.mcp import sandbox as boxes
 from toolmark.models import endpoint_probes
 from toolmark.models.audio_encoding import AudioFormat
@@ -79,7 +80,7 @@ def _apply_sandbox_setting(
 @_apply_sandbox_setting
 async def arun(
     suite: Suite,
-    model: str | Model | Control | type[Model],
+    model: str | ReplyFunction | type[Model],
     *,
     dialect: str | None = None,
     temperature: float | None = None,
@@ -192,7 +193,7 @@ async def arun(
             await _execute_run(folder, suite, player, max_connections, limit_s, watch, stop)
     finally:
         if player is not None:
-            await _close_model(player)
+            await player.close()
     return Run(path)
 
 
@@ -214,15 +215,15 @@ async def _prepare_model_and_run(
     path: Path,
     plan: Plan,
     suite: Suite,
-    make: Callable[..., Model | Control],
+    make: Callable[..., Model],
     *,
     is_new: bool,
     watch: runner.ProgressWatcher | None,
     command: str,
-) -> Model | Control:
+) -> Model:
     """Make the model and fill the folder of a new run; on failure the new folder is removed."""
     media = MediaStore(path / "media")
-    player: Model | Control | None = None
+    player: Model | None = None
     try:
         player = make(suite=suite, media=media, audio=plan.audio)
         if isinstance(player, Control):  # wrong options of a control show here
@@ -234,7 +235,7 @@ async def _prepare_model_and_run(
         return player
     except BaseException:
         if player is not None:
-            await _close_model(player)
+            await player.close()
         if is_new and path.exists():
             run_folders.discard_folder(path)
         raise
@@ -243,7 +244,7 @@ async def _prepare_model_and_run(
 async def _execute_run(
     folder: RunWriter,
     suite: Suite,
-    player: Model | Control | None,
+    player: Model | None,
     max_connections: int,
     time_limit_s: float | None,
     watch: runner.ProgressWatcher | None,
@@ -263,7 +264,8 @@ async def _execute_run(
         watch=watch,
         stop=stop,
     )
-    folder.update_info(dropped=getattr(player, "dropped", ()))
+    if player is not None:
+        folder.update_info(dropped=player.refused_settings)
 
 
 @contextmanager
@@ -444,9 +446,3 @@ def _check_suite(value: object) -> Suite:
     if not isinstance(value, Suite):
         raise UsageError(f"expected a Suite, got {value!r}; next: tm.load(NAME)")
     return value
-
-
-async def _close_model(model: Model | Control) -> None:
-    close = getattr(model, "close", None)
-    if close is not None:
-        await close()

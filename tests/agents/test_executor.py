@@ -22,12 +22,12 @@ from toolmark.agents.phased_model import PhasedModel, phase_of_request
 from toolmark.agents.picture_paths import PicturePaths
 from toolmark.core.errors import Timeout, ToolEnvironmentError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Call,
     Image,
     Limits,
     Message,
-    Model,
     Reply,
     Request,
     Result,

@@ -19,12 +19,11 @@ from msgspec.structs import replace
 from toolmark.agents.executor import Executor
 from toolmark.agents.phased_model import PhasedModel
 from toolmark.agents.tool_loop import execute_parallel, run_tool_loop
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import (
     Call,
-    Environment,
-    EnvironmentFactory,
     Image,
     Message,
     Reply,

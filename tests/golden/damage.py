@@ -9,7 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from toolmark.core.records import Call, Model, Reply, Request, StopReason, Task, Usage
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Reply, Request, StopReason, Task, Usage
 
 Maker = Callable[[Task, int, Mapping[str, str]], Model]
 Damage = Callable[[Random, Reply, Request], Reply]

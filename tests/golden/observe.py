@@ -21,7 +21,8 @@ from toolmark import api
 from toolmark.cli import app
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Chart, Drawing, Model, Reply, Request, Table, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Chart, Drawing, Reply, Request, Table, Task
 from toolmark.core.svg import Markup
 from toolmark.reports import (
     episode_block,

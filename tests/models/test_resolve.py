@@ -12,7 +12,8 @@ from tests.servers import fake
 
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Control, Message, Model, Reply, Request, Task, Text
+from toolmark.core.model import Control, Model
+from toolmark.core.records import Message, Reply, Request, Task, Text
 from toolmark.models.model_resolver import make_endpoint_model, public_model_address
 from toolmark.models.request_policies import CachedModel, RetryingModel
 from toolmark.suites.model_registry import make_model

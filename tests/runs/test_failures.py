@@ -32,11 +32,11 @@ from toolmark.core.errors import (
 )
 from toolmark.core.failure import NEVER_FITS, Failure, Kind, Stage, Subject
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Attempt,
     Judgement,
     Message,
-    Model,
     Reply,
     Request,
     Ruling,

@@ -12,7 +12,8 @@ from tests.runs import mini
 import toolmark as tm
 from toolmark.core.errors import DataError, EndpointError, Rejected, Unavailable
 from toolmark.core.failure import Failure, Kind, Subject
-from toolmark.core.records import Judgement, Model, Reply, Request, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Judgement, Reply, Request, Task, Trajectory
 from toolmark.runs import judge_panels
 from toolmark.runs.circuit_breaker import (
     MAX_CONSECUTIVE_FAILURES,

@@ -19,6 +19,7 @@ from toolmark.baselines.desk_facts import Facts, Table
 from toolmark.baselines.desk_rounds import CallRounds, run_side_by_side
 from toolmark.baselines.desk_tools import Toolkit
 from toolmark.core import json_codec
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Message, Reply, Request
 
 CANNOT_TEXT = "I cannot do this with what is on offer."
@@ -38,11 +39,11 @@ _ACTIONS = (
 )
 
 
-class DeskAgent:
+class DeskAgent(Model):
     """Reads the picture and the sources it names, writes what its rules understand, and reports."""
 
     name = "baseline/desk"
-    hears = False
+    accepts_audio = False
 
     async def __call__(self, request: Request, /) -> Reply:
         """Make the next calls, or report what was found and done."""

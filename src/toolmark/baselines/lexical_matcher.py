@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from toolmark.baselines.text_spans import Span, TextSpans, word_stems
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Request, Tool
 
 NO_TOOL_TEXT = "None of the tools fits this request."
@@ -33,11 +34,11 @@ _CLAUSE = re.compile(
 )
 
 
-class LexicalMatcher:
+class LexicalMatcher(Model):
     """Calls the tool that shares most words with the question, if all required values are found."""
 
     name = "baseline/lexical"
-    hears = False
+    accepts_audio = False
 
     async def __call__(self, request: Request, /) -> Reply:
         """Reply with calls, with a refusal, or, after results, with a closing text."""

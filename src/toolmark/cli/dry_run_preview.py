@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from toolmark import api
-from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.agents.tool_loop import ToolLoop
 from toolmark.cli import console_output, episode_output
 from toolmark.core import json_codec
 from toolmark.core.media import MediaStore
@@ -47,7 +47,7 @@ def print_preview(out: Console, loaded: Suite, chosen: dict[str, Any]) -> None:
     effort_note = "" if plan.tasks else loaded.effort(select_tasks(loaded, plan, loaded.seed))
     if effort_note:
         out.print(f"  {effort_note}", highlight=False)
-    if loaded.agent is run_tool_loop:  # others ask as they go
+    if isinstance(loaded.agent, ToolLoop):  # others ask as they go
         out.print(f"  at most {pluralize(max_requests, 'request')}", highlight=False)
     console_output.print_missing_parts(out, missing)
     for heading, task in zip(
@@ -92,7 +92,7 @@ def _prompt_and_tools(
     """Return the messages and tools of all turns, in the dialect in which they are asked."""
     messages, tools = task.turns[0].messages if task.turns else (), task.tools
     tools += task.turns[0].tools if task.turns else ()
-    if tools and loaded.agent is run_tool_loop:  # others write their prompts as they go
+    if tools and isinstance(loaded.agent, ToolLoop):  # others write their prompts as they go
         messages, tools = loaded.dialects[task.dialect or plan.dialect].open(messages, tools)
     later = task.turns[1:]
     return (

@@ -12,9 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from toolmark.core import json_codec
+from toolmark.core.environment import DelegatingEnvironment, Environment, read_final_state
 from toolmark.core.errors import DataError, ToolEnvironmentError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Call, Environment, Message, Result, Task, Tool
+from toolmark.core.records import Call, Message, Result, Task, Tool
 from toolmark.environments import cassette as tapes
 from toolmark.environments.cassette import Cassette, CassetteLine, EnvironmentHeader, LineKind
 
@@ -55,7 +56,7 @@ class EpisodeRecorder:
             self.write_answer("tools", tools, n=self.n_calls)
 
 
-class RecordingEnvironment:
+class RecordingEnvironment(DelegatingEnvironment):
     """A live environment whose answers are recorded.
 
     `model_workspace` is the path of the workspace that the model knows.
@@ -70,11 +71,10 @@ class RecordingEnvironment:
         needed: str = "",
         instance: str = "",
     ) -> None:
+        super().__init__(environment)
         self.recorder = recorder
-        self.environment = environment
         self.workspace = model_workspace
-        self.at_once = int(getattr(environment, "at_once", 1))
-        actual = environment_workspace(environment)
+        actual = environment.workspace
         self._model_to_recorded = path_replacements(model_workspace, WORKSPACE_PLACEHOLDER)
         self._actual_to_recorded = path_replacements(actual, WORKSPACE_PLACEHOLDER)
         self.model_to_actual = (
@@ -84,14 +84,13 @@ class RecordingEnvironment:
             {} if model_workspace == actual else path_replacements(actual, str(model_workspace))
         )
         header = EnvironmentHeader(
-            self.at_once, hasattr(environment, "opening"), actual is not None, needed, instance
+            self.max_parallel_calls,
+            type(environment).opening is not Environment.opening,
+            actual is not None,
+            needed,
+            instance,
         )
         recorder.write_answer("open", header)
-
-    @property
-    def changed(self) -> bool:
-        """Whether the tools may have changed since they were last listed."""
-        return bool(getattr(self.environment, "changed", False))
 
     async def tools(self) -> tuple[Tool, ...]:
         """Return the tools on offer now."""
@@ -103,7 +102,7 @@ class RecordingEnvironment:
 
     async def opening(self, messages: tuple[Message, ...], /) -> tuple[Message, ...]:
         """Return the opening messages of the live environment."""
-        if not hasattr(self.environment, "opening"):
+        if type(self.environment).opening is Environment.opening:
             return messages
         opening_messages: tuple[Message, ...] = await self.environment.opening(messages)
         recorded_messages = tuple(self._copy_media(message) for message in opening_messages)
@@ -129,7 +128,7 @@ class RecordingEnvironment:
 
     async def final_state(self) -> Any:
         """Return the final state of the live environment."""
-        state = msgspec.to_builtins(await self.environment.final_state())
+        state = msgspec.to_builtins(await read_final_state(self.environment))
         self.recorder.write_answer("state", tapes.replace_texts(state, self._actual_to_recorded))
         return tapes.replace_texts(state, self._actual_to_model)
 
@@ -150,12 +149,6 @@ def value_digest(value: Any) -> str:
         return ""
     text = json.dumps(json_codec.to_plain_json(value), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def environment_workspace(environment: Environment) -> Path | None:
-    """Return the environment's workspace, None where it has none."""
-    found = getattr(environment, "workspace", None)
-    return Path(found) if found is not None else None
 
 
 def path_replacements(folder: Path | None, new: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,19 +19,10 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
+from toolmark.core.environment import DelegatingFactory, Environment, EnvironmentFactory
 from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import (
-    Call,
-    Environment,
-    EnvironmentFactory,
-    HasIncidentNotes,
-    HasPartDescriptions,
-    Message,
-    Result,
-    Task,
-    Tool,
-)
+from toolmark.core.records import Call, Message, Result, Task, Tool
 from toolmark.environments import cassette as tapes
 from toolmark.environments import recording_environment
 from toolmark.environments.cassette import (
@@ -53,7 +44,7 @@ _MAX_SHOWN_CHARS = 300
 _MAX_COMPARED = 500
 
 
-class RecordingFactory:
+class RecordingFactory(DelegatingFactory):
     """An environment factory that records the answers of another one's environments, or replays.
 
     Mode `record` opens the live environment and adds a recording per episode. Mode `replay` needs
@@ -81,6 +72,7 @@ class RecordingFactory:
     ) -> None:
         if live_factory is None and mode != "replay":
             raise UsageError(f"mode {mode!r} needs a site to record; without one use 'replay'")
+        super().__init__(*([] if live_factory is None else [live_factory]))
         self.live_factory = live_factory
         self.cassette = cassette
         self.mode = mode
@@ -89,22 +81,6 @@ class RecordingFactory:
         self.instance = instance
         self.head = head
         self._n_opened: Counter[str] = Counter()
-
-    def notes(self) -> Mapping[str, Sequence[str]]:
-        """Return the incident notes of the live factory's parts."""
-        return (
-            self.live_factory.notes()
-            if self.live_factory and isinstance(self.live_factory, HasIncidentNotes)
-            else {}
-        )
-
-    def known(self) -> Mapping[str, Sequence[str]]:
-        """Return the descriptions of the live factory's parts."""
-        return (
-            self.live_factory.known()
-            if self.live_factory and isinstance(self.live_factory, HasPartDescriptions)
-            else {}
-        )
 
     @asynccontextmanager
     async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
@@ -116,7 +92,7 @@ class RecordingFactory:
                     task,
                     needed,
                     environment,
-                    recording_environment.environment_workspace(environment),
+                    environment.workspace,
                 )
                 try:
                     yield recorder
@@ -206,7 +182,7 @@ class RecordingFactory:
 # --- replaying --------------------------------------------------------------------------
 
 
-class ReplayEnvironment:
+class ReplayEnvironment(Environment):
     """A replayed environment; in mode `auto` the live one replaces it for unrecorded questions."""
 
     def __init__(
@@ -224,7 +200,7 @@ class ReplayEnvironment:
         self.candidates = [
             take for take in recordings if _are_equal_headers(take.environment_header, self.header)
         ]
-        self.at_once = self.header.at_once
+        self.max_parallel_calls = self.header.at_once
         self.workspace = folder if self.header.workspace else None
         self._to_recorded = recording_environment.path_replacements(
             self.workspace, WORKSPACE_PLACEHOLDER
@@ -239,11 +215,10 @@ class ReplayEnvironment:
         self._owner: EnvironmentOwner | None = None
         self._call_lock = asyncio.Lock()
 
-    @property
-    def changed(self) -> bool:
-        """Whether the tools may have changed since they were last listed."""
+    def tools_changed(self) -> bool:
+        """Return whether the tools may have changed since they were last listed."""
         if self._live_environment is not None:
-            return self._live_environment.changed
+            return self._live_environment.tools_changed()
         current = self.candidates[0].tools_at(len(self._answered)) if self._listed_tools else None
         return current is not None and current != self._listed_tools[-1][1]
 
@@ -383,7 +358,7 @@ class ReplayEnvironment:
         recorder = recorded_environment.recorder
         await self._repeat_tool_list(recorder, environment, 0)
         if self._opening is not None:
-            await getattr(environment, "opening")(self._opening[0])  # noqa: B009 - not of every environment
+            await environment.opening(self._opening[0])
             recorder.write_answer(
                 "opening",
                 self._opening[1],

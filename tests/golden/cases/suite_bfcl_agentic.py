@@ -11,7 +11,8 @@ from tests.golden.damage import Damaged, Maker
 from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, WIRE, Play
 
-from toolmark.core.records import Call, Model, Reply, Request, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Reply, Request, Task
 
 MEMORY = ["memory_kv", "memory_rec_sum"]
 PAGES = {

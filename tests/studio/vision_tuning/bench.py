@@ -13,7 +13,8 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 from toolmark.core.errors import Unavailable
-from toolmark.core.records import Model, Reply
+from toolmark.core.model import Model
+from toolmark.core.records import Reply
 from toolmark.core.records import Request as Asked
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.suite import Suite

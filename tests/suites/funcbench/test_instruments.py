@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from toolmark.core.errors import UsageError
-from toolmark.core.records import Model, Reply, Request, Score, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Reply, Request, Score, Task, Trajectory
 from toolmark.models.scripted_model import ScriptedModel
 from toolmark.statistics.confidence_intervals import ratio_interval
 from toolmark.statistics.score_columns import Columns, gather_columns

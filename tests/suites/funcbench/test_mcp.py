@@ -22,9 +22,10 @@ from tests.suites.funcbench.stage import MODELS, Make, Stage, play, some
 
 from toolmark import api
 from toolmark.core import json_codec
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Call, EnvironmentFactory, Reply, Request, Result, Task
+from toolmark.core.records import Call, Reply, Request, Result, Task
 from toolmark.environments.function_graph import (
     FunctionGraphEnvironment,
     FunctionGraphFactory,

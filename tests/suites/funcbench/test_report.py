@@ -9,7 +9,8 @@ import pytest
 
 from toolmark.baselines.backward_planner import BackwardPlanner
 from toolmark.core.failure import NOT_REACHED
-from toolmark.core.records import Chart, Model, Reply, Request, Score, Table, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Chart, Reply, Request, Score, Table, Task, Trajectory
 from toolmark.statistics.score_columns import gather_columns
 from toolmark.suites.funcbench import funcbench_paper_results
 from toolmark.suites.funcbench.funcbench_suite import SCORER, load

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from toolmark.baselines.eager_caller import EagerCaller
-from toolmark.core.records import Call, Drawing, Model, Reply, Request, Table, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Drawing, Reply, Request, Table, Task, Trajectory
 from toolmark.environments.function_graph import GraphIndex, read_graph
 from toolmark.reports.episode_block import embed_json
 from toolmark.reports.svg_sanitizer import sanitize_svg

@@ -14,18 +14,10 @@ import pytest
 from tests.servers import mcp_fault
 from tests.suites.m3.bench import Command
 
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import ToolEnvironmentError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import (
-    Call,
-    Environment,
-    EnvironmentFactory,
-    Image,
-    Result,
-    Task,
-    Text,
-    Tool,
-)
+from toolmark.core.records import Call, Image, Result, Task, Text, Tool
 from toolmark.environments.mcp import server_packages
 from toolmark.runs.record_files import read_records
 from toolmark.studio import m3_prediction_layout, m3_replay

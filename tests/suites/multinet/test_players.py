@@ -11,18 +11,8 @@ import pytest
 from msgspec import structs
 
 from toolmark.core.errors import UsageError
-from toolmark.core.records import (
-    Message,
-    Model,
-    Reply,
-    Request,
-    Step,
-    Task,
-    Text,
-    Tool,
-    Trajectory,
-    Turn,
-)
+from toolmark.core.model import Model
+from toolmark.core.records import Message, Reply, Request, Step, Task, Text, Tool, Trajectory, Turn
 from toolmark.suites import model_registry as models
 from toolmark.suites.multinet import (
     answer_parsing,

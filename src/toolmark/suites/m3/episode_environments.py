@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from toolmark.agents.agent import Agent
 from toolmark.agents.executor import Executor
-from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.agents.tool_loop import TOOL_LOOP
 from toolmark.core import files
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
-from toolmark.core.records import EnvironmentFactory, Image, Task, ToolFormat
+from toolmark.core.records import Image, Task, ToolFormat
 from toolmark.environments import cassette as tapes
 from toolmark.environments.cassette import Cassette, CassetteHeader
 from toolmark.environments.mcp import sandbox, server_identity, server_launch
@@ -23,10 +25,9 @@ from toolmark.environments.replay_environment import RecordingFactory, ReplayMod
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
-from toolmark.runs.suite import Agent
 
 CASSETTE_MODES = ("replay", "record", "auto")
-AGENTS: dict[str, Agent] = {"loop": run_tool_loop, "executor": Executor()}
+AGENTS: dict[str, Agent] = {"loop": TOOL_LOOP, "executor": Executor()}
 
 
 def find_agent(name: str) -> Agent:

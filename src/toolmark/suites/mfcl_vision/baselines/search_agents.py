@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from toolmark.baselines.desk_agent import results_by_round
 from toolmark.baselines.desk_tools import Toolkit
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Image, Message, Reply, Request, Text
 from toolmark.suites.mfcl_vision.baselines import question_analysis as asking
 from toolmark.suites.mfcl_vision.baselines import sign_candidates
@@ -37,7 +38,7 @@ UNKNOWN_ANSWER = "I do not know"
 _MAX_QUERY_WORDS = 12
 
 
-class TextSearchAgent:
+class TextSearchAgent(Model):
     """Reads the words of the picture with Tesseract, searches for them, and reads pages.
 
     Without tools it answers with text from the picture. Raises UsageError if Tesseract is not
@@ -45,7 +46,7 @@ class TextSearchAgent:
     """
 
     name = "baseline/ocr-search"
-    hears = False
+    accepts_audio = False
 
     def __init__(self, media: MediaStore, recogniser: TextRecogniser | None = None) -> None:
         self._media = media
@@ -71,11 +72,11 @@ class TextSearchAgent:
             )
 
 
-class BlindSearchAgent:
+class BlindSearchAgent(Model):
     """Searches with the words of the question and ignores the picture."""
 
     name = "baseline/blind"
-    hears = False
+    accepts_audio = False
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return the next calls or the answer."""
