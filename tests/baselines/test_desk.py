@@ -19,6 +19,7 @@ from toolmark.baselines.desk_agent import CANNOT_TEXT, DeskAgent
 from toolmark.baselines.desk_facts import Facts, Table
 from toolmark.baselines.desk_rounds import CallRounds, call_with_retry, run_side_by_side
 from toolmark.baselines.desk_tools import Toolkit
+from toolmark.core.environment import Environment
 from toolmark.core.records import (  # fmt: skip
     Call,
     Limits,
@@ -45,7 +46,7 @@ def tool(name: str, description: str, *required: str, **optional: str) -> Tool:
     return Tool(name=name, description=description, parameters=schema)
 
 
-class Office:
+class Office(Environment):
     """A world of a few tools, each answered by a function."""
 
     def __init__(self, answers: list[tuple[Tool, Answer]]) -> None:

@@ -54,10 +54,11 @@ TASK = Task(
 TOOLS = tuple(Tool(name=f"desk/{name}") for name in ("write", "read", "count", "draw", "grow"))
 
 
-class Desk:
+class Desk(Environment):
     """A world with a folder, a counter, pictures, and a tool that appears when asked for."""
 
-    at_once = 3
+    max_parallel_calls = 3
+    workspace: Path
 
     def __init__(self, workspace: Path, media: MediaStore, start: int) -> None:
         self.workspace = workspace
@@ -70,8 +71,7 @@ class Desk:
         self.told = len(self.grown)
         return TOOLS + self.grown
 
-    @property
-    def changed(self) -> bool:
+    def tools_changed(self) -> bool:
         return self.told != len(self.grown)
 
     async def opening(self, messages: tuple[Message, ...], /) -> tuple[Message, ...]:
@@ -109,7 +109,7 @@ class Desk:
         return {path.name: path.read_text() for path in sorted(self.workspace.iterdir())}
 
 
-class Desks:
+class Desks(EnvironmentFactory):
     """Desks in temporary folders; every episode's counter starts higher by 100.
 
     The world must be left by the task that entered it.
@@ -438,7 +438,7 @@ def test_calls_of_one_reply_run_together_and_keep_their_places(tmp_path: Path) -
 
     async def counted(site: EnvironmentFactory) -> list[str]:
         async with site.world(TASK, {}) as world:
-            return [r.text for r in await execute_parallel(world, script, world.at_once)]  # type: ignore[attr-defined]
+            return [r.text for r in await execute_parallel(world, script, world.max_parallel_calls)]
 
     async def lost(site: EnvironmentFactory) -> None:
         async with site.world(TASK, {}) as world:

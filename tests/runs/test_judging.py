@@ -28,7 +28,7 @@ FORMS = {"taste": "v1"}
 Say = Callable[[str, Trajectory], float | EndpointError | None]
 
 
-class Named:
+class Named(Model):
     """A judge that only has a name: how it is asked is the test's affair."""
 
     def __init__(self, name: str) -> None:
@@ -53,7 +53,7 @@ def refusal(
 
 def _asking(say: Say, asked: list[tuple[str, str, int]]) -> judge_panels.JudgeFunction:
     async def ask(model: Model, kind: str, task: Task, trajectory: Trajectory) -> Judgement:
-        name: str = model.name  # type: ignore[attr-defined]
+        name = model.name
         asked.append((name, task.id, trajectory.repeat))
         await asyncio.sleep(0)
         value = say(name, trajectory)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any, TypeAlias
 
 from toolmark.core.records import Reply, Request, Task
 
-ReplyFunction: TypeAlias = Callable[[Request], Awaitable[Reply]]
+ReplyFunction: TypeAlias = Callable[[Request], Coroutine[Any, Any, Reply]]
 """An `async (Request) -> Reply`; every Model is one."""
 
 
@@ -101,7 +101,7 @@ class FunctionModel(Model):
 
     def __call__(self, request: Request, /) -> Coroutine[Any, Any, Reply]:
         """Return what the function returns."""
-        return self.function(request)  # type: ignore[return-value] # any awaitable can be awaited
+        return self.function(request)
 
     async def close(self) -> None:
         """Call `close`, if there is one."""

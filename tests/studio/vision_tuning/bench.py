@@ -58,7 +58,7 @@ def items(path: Path, n: int = 3, rows: Mapping[int, Mapping[str, Any]] | None =
 
 
 @dataclass
-class Scripted:
+class Scripted(Model):
     """Knows every answer, but where `thrown` says of the question that it does not."""
 
     thrown: Callable[[str], bool] = lambda question: False

@@ -53,7 +53,7 @@ def test_the_oracle_solves_everything_in_exactly_core_calls(
 
 
 def test_an_agent_that_does_nothing_scores_zero(mixed: list[Task], play: Play) -> None:
-    class Null:
+    class Null(Model):
         async def __call__(self, request: Request, /) -> Reply:
             return Reply()
 

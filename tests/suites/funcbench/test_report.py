@@ -19,7 +19,7 @@ Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Traj
 Shown = dict[str, Table | Chart]
 
 
-class Mute:
+class Mute(Model):
     """Solves nothing."""
 
     async def __call__(self, request: Request, /) -> Reply:

@@ -97,7 +97,7 @@ def test_calls_are_numbered_and_coloured_by_class(play: Play) -> None:
     assert all(chips[f"{number}"] == "r" for number in right if f"{number}" in chips)
 
 
-class Hostile:
+class Hostile(Model):
     """Calls functions that do not exist, by names that bite."""
 
     async def __call__(self, request: Request, /) -> Reply:
@@ -129,7 +129,7 @@ def test_a_drawing_asks_for_nothing_outside_itself(play: Play) -> None:
 
 
 def test_an_episode_without_calls_is_drawn(play: Play) -> None:
-    class Mute:
+    class Mute(Model):
         async def __call__(self, request: Request, /) -> Reply:
             return Reply()
 

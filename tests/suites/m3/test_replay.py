@@ -234,10 +234,10 @@ def test_what_has_no_trajectories_or_nobody_to_answer_is_refused(
 # --- in a world of the test's own -------------------------------------------------------
 
 
-class Meeting:
+class Meeting(Environment):
     """A world whose calls end only when all of their step are there; steps follow each other."""
 
-    at_once = 3
+    max_parallel_calls = 3
 
     def __init__(self, sizes: list[int]) -> None:
         self.sizes = sizes
@@ -262,7 +262,7 @@ class Meeting:
         return None
 
 
-class Hall:
+class Hall(EnvironmentFactory):
     """A site of one world, or of one that cannot be opened."""
 
     def __init__(self, world: Environment | None) -> None:

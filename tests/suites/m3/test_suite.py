@@ -165,7 +165,7 @@ def test_a_judged_run_stands_among_the_models_of_the_paper(
     assert "a" in beside and "b" not in beside
 
 
-class Asks:
+class Asks(Model):
     """Says nothing, and keeps what it was asked."""
 
     name = "asks"

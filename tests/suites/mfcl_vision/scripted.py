@@ -98,7 +98,7 @@ def corpus() -> Any:
 # --- playing ----------------------------------------------------------------------------
 
 
-class Script:
+class Script(Model):
     """Says what a play says: calls, then a text."""
 
     def __init__(self, play: Play) -> None:

@@ -114,7 +114,7 @@ class Sharp:
         return RecognisedText(size=(1000, 1000), lines=tuple(lines))
 
 
-class Idle:
+class Idle(Model):
     """Reads the picture as the reader does, and searches nothing."""
 
     def __init__(self, reader: TextSearchAgent) -> None:

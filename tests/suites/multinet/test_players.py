@@ -148,7 +148,7 @@ def test_every_baseline_can_be_named_and_others_get_a_clear_error() -> None:
         name for family in FAMILIES for name in BASELINES_BY_FAMILY[family]
     } == FAMILIES_BY_BASELINE.keys()
     for name in FAMILIES_BY_BASELINE:
-        assert models.make_model(f"baseline/{name}").name == f"baseline/{name}"  # type: ignore[union-attr]
+        assert models.make_model(f"baseline/{name}").name == f"baseline/{name}"
     with pytest.raises(UsageError, match=r"no baseline 'majorty'; did you mean: majority"):
         models.make_model("baseline/majorty")
     piqa = task(truth("piqa", Choice(options=("a", "b")), "text", {"uniform": 1}))

@@ -19,6 +19,7 @@ import toolmark as tm
 from toolmark.core import worker_processes
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Image, Message, Reply, Request, Task
 from toolmark.official_bfcl import official_data as official
 from toolmark.runs import dataset_folder
@@ -247,7 +248,7 @@ def test_a_folder_in_the_published_layout_is_asked(family: str, tmp_path: Path) 
 # --- episodes ---------------------------------------------------------------------------
 
 
-class Heard:
+class Heard(Model):
     """A model that keeps what it was asked and gives replies in turn."""
 
     def __init__(self, *replies: Reply) -> None:
