@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from toolmark.agents.simulated_user import count_user_answers
 
 from toolmark.agents.tool_loop import run_tool_loop
-from toolmark.core.environment import Environment
+from toolmark.core.environment import Environment, count_user_answers
 from toolmark.core.errors import Timeout
 from toolmark.core.model import Model
 from toolmark.core.records import (

@@ -19,9 +19,10 @@ from msgspec.structs import replace
 from toolmark.agents.executor import Executor
 from toolmark.agents.phased_model import PhasedModel
 from toolmark.agents.tool_loop import execute_parallel, run_tool_loop
-from toolmark.core.environment import Environment, EnvironmentFactory
+from toolmark.core.environment import Environment, EnvironmentFactory, read_final_state
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import adapt_function
 from toolmark.core.records import (
     Call,
     Image,
@@ -166,7 +167,7 @@ async def episode(
             results.append(await world.call(msgspec.structs.replace(call, arguments=told)))
             if getattr(world, "changed", False):
                 tools.append(await world.tools())
-        heard = Heard(tools, opening, results, await world.final_state())
+        heard = Heard(tools, opening, results, await read_final_state(world))
     plain = msgspec.to_builtins(tuple(heard))
     text = json.dumps(plain).replace(folder, WORKSPACE_PLACEHOLDER)
     return msgspec.convert(tuple(json.loads(text)), Heard)
@@ -497,7 +498,7 @@ def test_both_agents_play_from_a_recording(tmp_path: Path) -> None:
         async def reply(request: Request, /) -> Reply:
             return Reply(calls=(left.pop(0),)) if left else Reply(text="done")
 
-        return reply
+        return adapt_function(reply)
 
     async def both(site: EnvironmentFactory) -> list[Any]:
         found = []

@@ -170,7 +170,7 @@ def test_a_class_is_made_and_known_as_the_command_knows_it(
 ) -> None:
     media = MediaStore(tmp_path)
     made: Any = resolve_model(mine.Seeing, media=media)
-    assert made.model.model.model.media is media
+    assert made.model.model.model.function.media is media
     assert asyncio.run(made(HELLO)).text == "old"
     found = user_model.identify_object(mine.Seeing)
     assert found == user_model.identify_spec("users_mine:Seeing", mine.Seeing) and found.is_unique
