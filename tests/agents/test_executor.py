@@ -42,7 +42,7 @@ from toolmark.core.records import (
     Usage,
 )
 from toolmark.environments.cassette import Cassette
-from toolmark.environments.replay_environment import RecordingFactory, ReplayMode
+from toolmark.environments.recording_factory import RecordingFactory, ReplayMode
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.runs.suite import Suite

@@ -21,7 +21,7 @@ from toolmark.environments.cassette import Cassette, CassetteHeader
 from toolmark.environments.mcp import sandbox, server_identity, server_launch
 from toolmark.environments.mcp.mcp_environment import McpServersFactory, servers_that_cannot_run
 from toolmark.environments.mcp.server_config import ServerConfig
-from toolmark.environments.replay_environment import RecordingFactory, ReplayMode
+from toolmark.environments.recording_factory import RecordingFactory, ReplayMode
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
@@ -60,7 +60,7 @@ def recording_identity(task: Task) -> Any:
 class EnvironmentSource:
     """The source of episode environments: MCP servers, a cassette, or both.
 
-    `prepare` fills a fresh workspace. `state` reads the final state that is scored. `head`
+    `prepare` fills a fresh workspace. `state` reads the final state that is scored. `header`
     describes what the tasks are made of: a cassette for other tasks is refused. `instance` returns
     the part of a task on which its recording depends; with None, any recording of the same task id
     is replayed. `keys` are files that contain answers: they are hidden from every server.
@@ -71,7 +71,7 @@ class EnvironmentSource:
     mode: str = "replay"
     prepare: Callable[[Task, Path], None] | None = None
     state: Callable[[Task, Path], Any] | None = None
-    head: CassetteHeader | None = None
+    header: CassetteHeader | None = None
     instance: Callable[[Task], Any] | None = recording_identity
     keys: tuple[Path, ...] = ()
 
@@ -80,8 +80,8 @@ class EnvironmentSource:
             raise UsageError(f"no mode {self.mode!r}{suggest_names(self.mode, CASSETTE_MODES)}")
         if self.cassette and self.mode == "replay" and not Path(self.cassette).is_file():
             raise UsageError(f"{self.cassette}: no such cassette; -T mode=record makes one")
-        if self.cassette and self.mode == "replay" and self.head is not None:
-            tapes.check_header(Path(self.cassette), self.head)
+        if self.cassette and self.mode == "replay" and self.header is not None:
+            tapes.check_header(Path(self.cassette), self.header)
 
     @property
     def may_start_servers(self) -> bool:
@@ -138,5 +138,5 @@ class EnvironmentSource:
             media=media,
             stateful=[server.name for server in self.servers if server.stateful],
             instance=self.instance,
-            head=self.head,
+            header=self.header,
         )

@@ -87,7 +87,7 @@ def load(
     known = server_config.read_config(Path(servers)) if servers else ()
     files = [Path(name) for name in (truths, tasks) if name]
     environments = episode_environments.EnvironmentSource(
-        known, cassette, mode, head=CassetteHeader(published_tasks.SUITE_NAME), keys=tuple(files)
+        known, cassette, mode, header=CassetteHeader(published_tasks.SUITE_NAME), keys=tuple(files)
     )
     return Suite(
         name=published_tasks.SUITE_NAME,

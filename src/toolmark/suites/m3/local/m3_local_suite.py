@@ -99,7 +99,7 @@ def load(
         mode,
         prepare=prepare_workspace,
         state=_take_snapshot,
-        head=CassetteHeader(SUITE_NAME, suite_seed, {"family": family, "instances": instances}),
+        header=CassetteHeader(SUITE_NAME, suite_seed, {"family": family, "instances": instances}),
     )
     return Suite(
         name=SUITE_NAME,
