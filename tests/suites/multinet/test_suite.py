@@ -25,7 +25,7 @@ from toolmark.official_bfcl import official_data as official
 from toolmark.runs import dataset_folder
 from toolmark.suites.multinet import control_models, task_making
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES
-from toolmark.suites.multinet.frame_records import Choice, Frame, Picture, parse_truth
+from toolmark.suites.multinet.frame_records import Choice, Frame, OneStepRows, Picture, parse_truth
 from toolmark.suites.multinet.multinet_families import FAMILIES
 from toolmark.suites.multinet.row_sampling import JoinedRows, SampledRows
 
@@ -43,7 +43,7 @@ def alone() -> Iterator[None]:
         yield
 
 
-class Few:
+class Few(OneStepRows):
     """Rows in memory; of one the picture lacks."""
 
     clustered = True
