@@ -98,7 +98,7 @@ def check_model(model: object) -> None:
 def _may_wrap_async(model: object) -> bool:
     """Return whether a function may return what an async one returns, which only a call shows."""
     return inspect.isfunction(model) and (
-        model.__name__ == "<lambda>" or hasattr(model, "__wrapped__")
+        model.__name__ == "<lambda>" or inspect.unwrap(model) is not model
     )
 
 
@@ -226,7 +226,7 @@ def _qualified_name(model: object, separator: str = ".") -> str:
     """Return module and name of a function, or of an object's class."""
     while isinstance(model, partial):
         model = model.func
-    named_object: Any = model if hasattr(model, "__qualname__") else type(model)
+    named_object: Any = model if getattr(model, "__qualname__", "") else type(model)
     module = str(named_object.__module__)
     script = Path(getattr(sys.modules.get(module), "__file__", None) or "")
     if module == "__main__" and script.is_file():
