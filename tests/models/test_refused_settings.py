@@ -96,7 +96,7 @@ def test_a_model_that_refuses_temperature_0_is_asked_without_and_it_is_remembere
     assert [reply.text for reply in done] == ["fine", "fine"]
     assert ["temperature" in asked.json for asked in seen] == [True, False, False]
     assert {asked.json["top_p"] for asked in seen} == {1.0}
-    assert model.dropped == {"temperature"}
+    assert model.refused_settings == {"temperature"}
 
 
 def test_all_that_is_refused_is_found_one_after_the_other() -> None:
@@ -105,14 +105,14 @@ def test_all_that_is_refused_is_found_one_after_the_other() -> None:
     assert [reply.text for reply in done] == ["fine", "fine"]
     assert len(seen) == 5
     assert seen[-1].json["max_completion_tokens"] == 9
-    assert model.dropped == {"temperature", "top_p"}
+    assert model.refused_settings == {"temperature", "top_p"}
 
 
 def test_requests_in_flight_together_all_come_through() -> None:
     table = {"temperature": COLD, "top_p": TOP}
     model, done, seen = asyncio.run(play(strict(table), *[ask()] * 20, at_once=True))
     assert {reply.text for reply in done} == {"fine"}
-    assert model.dropped == {"temperature", "top_p"}
+    assert model.refused_settings == {"temperature", "top_p"}
     assert len(seen) <= 60
 
 
@@ -134,7 +134,7 @@ def test_servers_say_it_in_many_words(body: Any, dropped: str) -> None:
     name = {"t": "temperature", "p": "top_p"}[dropped]
     model, done, _ = asyncio.run(play(strict({name: body}), ask()))
     assert done[0].text == "fine"
-    assert model.dropped == {name}
+    assert model.refused_settings == {name}
 
 
 @pytest.mark.parametrize(
@@ -152,14 +152,14 @@ def test_a_value_out_of_range_and_another_fault_are_the_users_to_correct(body: A
     model, done, seen = asyncio.run(play(fake.answer(400, body), ask()))
     assert isinstance(done[0], Rejected)
     assert len(seen) == 1
-    assert model.dropped == frozenset()
+    assert model.refused_settings == frozenset()
 
 
 def test_what_was_left_out_in_vain_is_not_remembered() -> None:
     model, done, seen = asyncio.run(play(fake.answer(400, COLD), ask(), ask()))
     assert all(isinstance(error, Rejected) for error in done)
     assert len(seen) == 4
-    assert model.dropped == frozenset()
+    assert model.refused_settings == frozenset()
 
 
 def test_a_setting_that_was_not_asked_for_is_not_left_out() -> None:
@@ -186,7 +186,7 @@ def test_a_refused_setting_and_odd_arguments_are_both_corrected() -> None:
     request = Request(messages=(broken,), sampling=PAPER)
     model, done, _ = asyncio.run(play(behave, request))
     assert done[0].text == "fine"
-    assert model.dropped == {"temperature"}
+    assert model.refused_settings == {"temperature"}
 
 
 def test_the_identity_is_the_same_before_and_after() -> None:

@@ -15,7 +15,8 @@ import toolmark as tm
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.core import seeds, worker_processes
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Model, Sampling, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Sampling, Task
 from toolmark.environments.search_environment import SearchEnvironment, search_tools
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.suites.mfcl_vision import final_answer, item_generator, prompts

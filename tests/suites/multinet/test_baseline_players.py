@@ -11,18 +11,8 @@ import pytest
 from msgspec import structs
 
 from toolmark.core.errors import UsageError
-from toolmark.core.records import (
-    Message,
-    Model,
-    Reply,
-    Request,
-    Step,
-    Task,
-    Text,
-    Tool,
-    Trajectory,
-    Turn,
-)
+from toolmark.core.model import Model
+from toolmark.core.records import Message, Reply, Request, Step, Task, Text, Tool, Trajectory, Turn
 from toolmark.suites import model_registry as models
 from toolmark.suites.multinet import (
     answer_parsing,
@@ -158,7 +148,7 @@ def test_every_baseline_can_be_named_and_others_get_a_clear_error() -> None:
         name for family in FAMILIES for name in BASELINES_BY_FAMILY[family]
     } == FAMILIES_BY_BASELINE.keys()
     for name in FAMILIES_BY_BASELINE:
-        assert models.make_model(f"baseline/{name}").name == f"baseline/{name}"  # type: ignore[union-attr]
+        assert models.make_model(f"baseline/{name}").name == f"baseline/{name}"
     with pytest.raises(UsageError, match=r"no baseline 'majorty'; did you mean: majority"):
         models.make_model("baseline/majorty")
     piqa = task(truth("piqa", Choice(options=("a", "b")), "text", {"uniform": 1}))

@@ -13,6 +13,7 @@ from toolmark.core import secrets
 from toolmark.core.errors import EndpointError, Rejected, TornReply, suggest_names
 from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Reply, Request, Sampling
 from toolmark.models import complaint_outcome, endpoint_address, endpoint_profile
 from toolmark.models.http_client import HttpClient, HttpResponse
@@ -32,7 +33,7 @@ KEY_HEADERS = ("authorization", "api-key", "x-api-key")
 _MIN_KEY_CHARS = 12  # shorter text, such as EMPTY, is no key, and any reply may contain it
 
 
-class ChatCompletionsModel:
+class ChatCompletionsModel(Model):
     """A model behind `url` (without its /chat/completions), known there as `model`.
 
     `key` is sent in the Authorization header only. `key_name` is the variable it came from, for
@@ -96,7 +97,7 @@ class ChatCompletionsModel:
         return msgspec.json.encode(settings).decode()
 
     @property
-    def dropped(self) -> frozenset[str]:
+    def refused_settings(self) -> frozenset[str]:
         """The settings of Sampling that the endpoint refused and that are left out since then."""
         return self._refused_settings - {"max_tokens"}  # is sent by its newer name
 
