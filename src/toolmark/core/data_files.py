@@ -12,7 +12,7 @@ import csv
 import io
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import Meta, Struct
@@ -36,7 +36,7 @@ def read_table(module_file: str, name: str, type_: type[T]) -> T:
     `module_file` is the `__file__` of a module in the package whose data it is. Raises
     msgspec.ValidationError for a file that is not of its schema.
     """
-    table: T = _read_cached(module_file, name, type_)
+    table: T = _read_cached(module_file, name, cast(Any, type_))
     return table
 
 
@@ -67,7 +67,7 @@ def convert_data(raw: RawData, type_: type[T], name: str) -> T:
 
     Cells of CSV are text, so numbers are read from text there.
     """
-    return msgspec.convert(raw, type_, strict=not name.endswith(".csv"))
+    return msgspec.convert(raw, type_, strict=not name.endswith(".csv"), str_keys=True)
 
 
 def placeholders(*names: str) -> str:

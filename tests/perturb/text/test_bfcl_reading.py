@@ -11,7 +11,7 @@ import pytest
 from toolmark.core import seeds
 from toolmark.language import number_words, spoken_forms, text_lexer, value_survival
 from toolmark.language.argument_facts import Fact, extract_facts
-from toolmark.language.value_words import COMPASS_NAMES, MONTH_NAMES, UNIT_NAMES
+from toolmark.language.value_words import COMPASS_NAMES, MONTH_NAMES, value_words
 from toolmark.official_bfcl import multi_turn_tasks, official_data
 from toolmark.perturb.text import disfluencies, spoken_rewrite
 from toolmark.perturb.text.disfluencies import Guard
@@ -83,12 +83,12 @@ def test_a_point_of_the_compass_is_no_unit() -> None:
 
 
 def test_every_unit_read_stands_behind_a_number_or_in_a_rate() -> None:
-    names = {form for forms in UNIT_NAMES.values() for form in forms if " " not in form}
+    names = {form for forms in value_words().units.values() for form in forms if " " not in form}
     for id, text, facts in _holding(r"\d ?(?:N|A|V|J|W|K|C|L|T|s|h|l|m|g)\b"):
         said = set(re.findall(r"[a-z]+", _read(id, text, facts).lower()))
         meant = {
-            form for piece in re.findall(r"[A-Za-z]+", text) if piece in UNIT_NAMES
-            for form in UNIT_NAMES[piece]
+            form for piece in re.findall(r"[A-Za-z]+", text) if piece in value_words().units
+            for form in value_words().units[piece]
         }  # fmt: skip
         written = set(re.findall(r"[a-z]+", text.lower()))
         assert said & names <= meant | written | {"second"}, (id, said & names - meant)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolmark.language import spoken_forms
+from toolmark.language import spoken_letters
 
 _NAMES_WITH_VARIANTS = frozenset((
     "Aaron", "Adrian", "Aidan", "Alan", "Alicia", "Alison", "Allan", "Allen", "Allison",
@@ -35,4 +35,4 @@ _NAMES_WITH_VARIANTS = frozenset((
 
 def needs_spelling(name: str) -> bool:
     """Return whether a name must be spelled out: it is unknown or has several spellings."""
-    return name in _NAMES_WITH_VARIANTS or not spoken_forms.is_dictionary_word(name)
+    return name in _NAMES_WITH_VARIANTS or not spoken_letters.is_dictionary_word(name)

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 from toolmark.core import seeds
 from toolmark.language import number_words
 from toolmark.language.argument_facts import SpokenText, TextChange
-from toolmark.language.value_words import IMPERATIVE_VERBS
+from toolmark.language.value_words import value_words
 from toolmark.perturb.text import ambiguous_names
 
 
@@ -392,7 +392,7 @@ def _replace_from_table(
 
 
 def _is_verb(word: str) -> bool:
-    return word in IMPERATIVE_VERBS or word in {
+    return word in value_words().imperative_verbs or word in {
         "be",
         "need",
         "have",
@@ -483,7 +483,7 @@ def _lower_first_letter(word: str, after: Sequence[str] = ()) -> str:
 
 
 _COMMON_WORDS = (
-    IMPERATIVE_VERBS
+    value_words().imperative_verbs
     | _FUNCTION_WORDS
     | _CLAUSE_OPENERS
     | _MAIN_CLAUSE_OPENERS

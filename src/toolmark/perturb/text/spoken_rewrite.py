@@ -13,9 +13,9 @@ from functools import lru_cache
 from random import Random
 
 from toolmark.core import seeds
-from toolmark.language import spoken_forms, text_lexer, value_survival
+from toolmark.language import spoken_forms, spoken_letters, text_lexer, value_survival
 from toolmark.language.argument_facts import Fact, SpokenText, TextChange
-from toolmark.language.value_words import IMPERATIVE_VERBS
+from toolmark.language.value_words import value_words
 
 WORDING_FEATURES = ("layout", "contraction", "opening", "name")
 FEATURES = (*spoken_forms.FEATURES, *WORDING_FEATURES)
@@ -223,7 +223,7 @@ def _add_opening(text: str, facts: Sequence[Fact], rng: Random, changes: list[Te
     draw = rng.random()
     opening = seeds.draw_one(rng, _OPENINGS)
     first = re.match(r"[A-Z][a-z]+(?=\s)", text)
-    if not first or first.group().lower() not in IMPERATIVE_VERBS or draw > 0.8:
+    if not first or first.group().lower() not in value_words().imperative_verbs or draw > 0.8:
         return text
     if any(start < first.end() for start, _ in _fact_spans(text, facts)):
         return text
@@ -258,7 +258,7 @@ def _spell_names(text: str, facts: Sequence[Fact], changes: list[TextChange]) ->
             if (
                 alone
                 and m.group() not in names_to_spell
-                and not spoken_forms.is_dictionary_word(m.group())
+                and not spoken_letters.is_dictionary_word(m.group())
             ):
                 names_to_spell[m.group()] = end
     if not names_to_spell:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolmark.language.word_likeness import MONTHS
+from toolmark.language.value_words import MONTH_NAMES
 
 
 def _word_set(text: str) -> frozenset[str]:
@@ -68,7 +68,7 @@ NOUNS_OF_KIND: dict[str, frozenset[str]] = {
         "number numbers figure figures digits value values many much measurement measurements "
         "dimension dimensions quantity quantities amount amounts"
     ),
-    "date": _word_set("date dates day when month year") | frozenset(MONTHS),
+    "date": _word_set("date dates day when month year") | frozenset(MONTH_NAMES),
     "time": _word_set("time times when hour hours minute minutes oclock am pm"),
     "id": _word_set("id ids identifier code number reference"),
     "email": _word_set("email mail address addresses gmail com"),

@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from toolmark.core.records import Ruling
-from toolmark.language import number_words, spoken_forms, word_likeness
-from toolmark.language.word_likeness import MONTHS
+from toolmark.language import number_words, spoken_letters, word_likeness
+from toolmark.language.value_words import MONTH_NAMES
 from toolmark.suites.mfcl_speech import user_answers
 from toolmark.suites.mfcl_speech.answer_whitelist import Whitelist, WhitelistValue
 from toolmark.suites.mfcl_speech.clarification_lexicon import (
@@ -41,7 +41,7 @@ MAX_MESSAGE_CHARS = 2000  # longest message, in characters, that can be such a q
 MAX_PLURAL_TOPICS = 3  # most topics that a plural asks for at once
 EXACT_LIKENESS = 0.95  # likeness from which a value counts as read back correctly
 SEPARATE_NOUNS = frozenset(
-    {"date", "time", "address", "email", "city", "station", *MONTHS} - {"may"}
+    {"date", "time", "address", "email", "city", "station", *MONTH_NAMES} - {"may"}
 )
 MIN_SHARED_LETTERS = 0.41  # with fewer letters in common, a dictionary word is no mishearing
 MIN_NUMBER_LIKENESS = 0.8  # likeness from which letters count as a number word
@@ -81,7 +81,7 @@ _SPELLING_REQUEST = re.compile(
 _NEVER_MISHEARD = (
     CHECKING_WORDS
     | REQUEST_SUBJECTS
-    | frozenset[str]().union(*NOUNS_OF_KIND.values()) - frozenset(MONTHS)
+    | frozenset[str]().union(*NOUNS_OF_KIND.values()) - frozenset(MONTH_NAMES)
 )
 
 
@@ -421,7 +421,7 @@ class TopicMatcher:
                 noun in SEPARATE_NOUNS or _is_listed_separately(noun, said_words, own_words)
             ):
                 continue
-            if noun in MONTHS and not any(word.isdecimal() for word in said_words):
+            if noun in MONTH_NAMES and not any(word.isdecimal() for word in said_words):
                 continue
             noun_kinds = {kind for kind, nouns in NOUNS_OF_KIND.items() if noun in nouns}
             if noun in SEPARATE_NOUNS and noun_kinds & kinds:
@@ -596,7 +596,7 @@ def _slot_likeness(slot: Sequence[str], value: WhitelistValue) -> float:
     )
     if (
         len(slot) == 1
-        and spoken_forms.is_dictionary_word(slot[0])
+        and spoken_letters.is_dictionary_word(slot[0])
         and _shared_letters(slot, digits) < MIN_SHARED_LETTERS
     ):
         best = 0.0

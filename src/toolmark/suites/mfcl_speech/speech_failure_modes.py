@@ -31,6 +31,7 @@ from typing import Any
 from toolmark.core import json_codec
 from toolmark.core.records import Cause, Label, Ruling, Step, Task, Text, Trajectory
 from toolmark.language import number_words, value_survival, word_likeness
+from toolmark.language.value_words import MONTH_NAMES
 from toolmark.suites.mfcl_speech import call_differences, clarification_phrases, clarification_rules
 from toolmark.suites.mfcl_speech.call_differences import WrongValue
 from toolmark.suites.mfcl_speech.clarification_lexicon import CHECKING_WORDS
@@ -78,7 +79,7 @@ _DAYS_AND_MONTHS = {
     "friday",
     "saturday",
     "sunday",
-    *word_likeness.MONTHS,
+    *MONTH_NAMES,
 }
 
 

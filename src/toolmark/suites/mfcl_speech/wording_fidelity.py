@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from toolmark.language import text_meaning, value_survival
 from toolmark.language.canonical_tokens import Token
-from toolmark.language.value_words import CURRENCY_NAMES, ROMAN_NUMERALS, UNIT_NAMES, US_STATE_NAMES
+from toolmark.language.value_words import value_words
 from toolmark.suites.mfcl_speech import reversed_meaning
 from toolmark.suites.mfcl_speech.content_words import (
     FUNCTION_WORDS,
@@ -99,9 +99,9 @@ def _unwritten_numbers(
     """Yield the numbers that are neither written nor part of what is read digit by digit."""
     known = {value for token in before for value in token.values} | {Decimal(0), Decimal(1)}
     known |= {
-        Decimal(ROMAN_NUMERALS[word])
+        Decimal(value_words().roman_numerals[word])
         for word in re.findall(r"\b[IVX]+\b", written)
-        if word in ROMAN_NUMERALS
+        if word in value_words().roman_numerals
     }
     known |= {value - 12 for value in known if 12 < value <= 24}  # o'clock
     digits = "".join(re.findall(r"\d", "".join(token.text for token in before)))
@@ -114,11 +114,11 @@ def _unwritten_numbers(
 
 def _unit_fault(written: str, before: Sequence[Token], after: Sequence[Token]) -> str:
     written_units, spoken_units = set(_unit_names(before)), set(_unit_names(after))
-    signed = {one for sign, (one, _) in CURRENCY_NAMES.items() if sign in written}
+    signed = {one for sign, (one, _) in value_words().currencies.items() if sign in written}
     if unwritten := spoken_units - written_units - signed:
         return f"says a unit that was not written: {min(unwritten)}"
     letters = {token.text for token in after}
-    short = {one for sign, (one, _) in UNIT_NAMES.items() if sign.lower() in letters}
+    short = {one for sign, (one, _) in value_words().units.items() if sign.lower() in letters}
     return (
         f"leaves out a unit: {min(left_out)}"
         if (left_out := written_units - spoken_units - short)
@@ -144,9 +144,9 @@ def _sense_fault(written: str, text: str, before: Sequence[Token], after: Sequen
     written_words = {token.text for token in before if token.text.isalpha()}
     written_words |= {
         word.lower()
-        for code in US_STATE_NAMES
+        for code in value_words().us_states
         if _holds_code(written, code)
-        for word in US_STATE_NAMES[code].split()
+        for word in value_words().us_states[code].split()
     }
     content = dict.fromkeys(_content_words(before))
     spoken_words = dict.fromkeys(_content_words(after))
