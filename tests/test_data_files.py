@@ -22,6 +22,7 @@ from toolmark.core.data_files import WEIGHTED, DataRecord, placeholders
 
 SOURCE = Path(__file__).parents[1] / "src" / "toolmark"
 SUFFIXES = (".toml", ".csv")
+_COMPARED_ONCE = schemas.StrType | schemas.StructType | schemas.FrozenSetType
 _PLACEHOLDER = re.compile(r"\{\w*\}")
 
 
@@ -137,7 +138,7 @@ def _faults(raw: Any, type_: schemas.Type, where: str, *, weighted: bool = False
             if raw != sorted(set(raw)):
                 yield f"{where}: not sorted, or repeated"
         case schemas.VarTupleType() | schemas.ListType():
-            if not weighted and isinstance(type_.item_type, schemas.StrType | schemas.StructType):
+            if not weighted and isinstance(type_.item_type, _COMPARED_ONCE):
                 yield from (
                     f"{where}: {each!r} is repeated"
                     for i, each in enumerate(raw)

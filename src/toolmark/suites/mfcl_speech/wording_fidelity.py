@@ -18,10 +18,9 @@ from toolmark.language.canonical_tokens import Token
 from toolmark.language.value_words import value_words
 from toolmark.suites.mfcl_speech import reversed_meaning
 from toolmark.suites.mfcl_speech.content_words import (
-    FUNCTION_WORDS,
+    content_words,
     is_content_word,
     share_stem,
-    word_set,
 )
 
 MIN_SHARE_RETAINED = 0.6
@@ -37,7 +36,21 @@ _ANSWER_OPENER = re.compile(
 )
 
 
-_UNIT_WORDS = word_set("percent celsius fahrenheit day week month year decade century dozen cent")
+_UNIT_WORDS = frozenset(
+    [
+        "percent",
+        "celsius",
+        "fahrenheit",
+        "day",
+        "week",
+        "month",
+        "year",
+        "decade",
+        "century",
+        "dozen",
+        "cent",
+    ]
+)
 _SINGULAR_OF = {f"{word}s": word for word in _UNIT_WORDS}
 
 
@@ -154,7 +167,9 @@ def _sense_fault(written: str, text: str, before: Sequence[Token], after: Sequen
     if len(lost) > (1 - MIN_SHARE_RETAINED) * len(content):
         return f"leaves out: {', '.join(lost[:5])}"
     abbreviations = {
-        word for word in written_words - FUNCTION_WORDS if len(word) <= _MAX_ABBREVIATION
+        word
+        for word in written_words - content_words().function_words
+        if len(word) <= _MAX_ABBREVIATION
     }
     added = [
         word
