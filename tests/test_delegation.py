@@ -112,7 +112,7 @@ async def model_abilities(model: Model) -> dict[str, Any]:
         "wait_reasons": tuple(model.wait_reasons),
     }
     await model.close()
-    return abilities
+    return abilities | {"close": None}
 
 
 async def environment_abilities(environment: Environment, tool: str) -> dict[str, Any]:
