@@ -80,7 +80,11 @@ def test_files_that_are_none_are_told(toolmark: Command, tmp_path: Path) -> None
     assert said.code == 2 and "file: not a folder" in said.err
     (tmp_path / "bad.wav").write_bytes(b"RIFFjunk")
     said = toolmark("perturb", "speech", str(tmp_path / "bad.wav"), "--stages", "acoustics")
-    assert said.code == 3 and "not a sound file" in said.out and "1 of 1 utterance not made" in said.err
+    assert (
+        said.code == 3
+        and "not a sound file" in said.out
+        and "1 of 1 utterance not made" in said.err
+    )
 
 
 CLEAN = ("--engines", "flite", "--condition", "clean", "--seed", "4")
