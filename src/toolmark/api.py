@@ -263,7 +263,7 @@ async def _execute_run(
         watch=watch,
         stop=stop,
     )
-    folder.update_info(dropped=getattr(player, "dropped", ()))
+    folder.update_info(dropped=getattr(player, "dropped", ()), unsent=getattr(player, "unsent", ()))
 
 
 @contextmanager

@@ -60,6 +60,12 @@ class ModelWrapper:
         return found if isinstance(found, frozenset) else frozenset()
 
     @property
+    def unsent(self) -> frozenset[str]:
+        """The settings that were asked for and that the inner model's endpoint is never sent."""
+        found = getattr(self.model, "unsent", None)
+        return found if isinstance(found, frozenset) else frozenset()
+
+    @property
     def hears(self) -> bool:
         """Whether the inner model accepts sound; true unless the model says otherwise."""
         return bool(getattr(self.model, "hears", True))
@@ -202,6 +208,7 @@ class CacheEntry(Record, frozen=True):
 
     reply: Reply
     dropped: tuple[str, ...] = ()
+    unsent: tuple[str, ...] = ()
 
 
 class CachedModel(ModelWrapper):
@@ -209,8 +216,8 @@ class CachedModel(ModelWrapper):
 
     `identity` distinguishes models and never contains a key. An entry that cannot be read, or was
     changed, is asked again and rewritten. Failures are not stored. The key is the request before
-    any setting is left out. The entry lists the settings that the endpoint refused, so that a run
-    which is answered from the cache can report them too.
+    any setting is left out. The entry lists the settings that the endpoint refused or is never
+    sent, so that a run which is answered from the cache can report them too.
     """
 
     def __init__(self, model: Model, folder: Path, identity: str) -> None:
@@ -218,11 +225,17 @@ class CachedModel(ModelWrapper):
         self.folder = folder
         self._prefix = hashlib.sha256(f"{_CACHE_VERSION}\n{identity}\n".encode())
         self._dropped_in_cache: frozenset[str] = frozenset()
+        self._unsent_in_cache: frozenset[str] = frozenset()
 
     @property
     def dropped(self) -> frozenset[str]:
-        """What was left out of any request, including those answered from disk."""
+        """What was refused and left out of any request, including those answered from disk."""
         return super().dropped | self._dropped_in_cache
+
+    @property
+    def unsent(self) -> frozenset[str]:
+        """What was never sent in any request, including those answered from disk."""
+        return super().unsent | self._unsent_in_cache
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return the stored reply, marked as such, or ask and store the reply."""
@@ -230,9 +243,11 @@ class CachedModel(ModelWrapper):
         entry = _read_entry(path)
         if entry is None:
             reply = await self.model(request)
-            _write_entry(path, CacheEntry(reply, tuple(sorted(super().dropped))))
+            dropped, unsent = tuple(sorted(super().dropped)), tuple(sorted(super().unsent))
+            _write_entry(path, CacheEntry(reply, dropped, unsent))
             return reply
         self._dropped_in_cache |= frozenset(entry.dropped)
+        self._unsent_in_cache |= frozenset(entry.unsent)
         return replace(entry.reply, kept=True)
 
     def _path(self, request: Request) -> Path:
