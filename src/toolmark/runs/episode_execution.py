@@ -112,7 +112,7 @@ def adapt_control(player: Model, tool_format: ToolFormat, agent: Agent) -> Model
         reply = await player(request)
         return tool_format.write(reply.calls) if reply.calls else reply
 
-    return player if tool_format.name == "native" else formatted_player
+    return formatted_player if tool_format.calls_in_text else player
 
 
 def counts_for_breaker(failure: Failure) -> bool:
