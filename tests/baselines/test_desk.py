@@ -304,3 +304,23 @@ def test_a_record_leads_to_those_that_its_values_name() -> None:
     assert [link.in_picture for link in links] == [True, False, False]
     assert facts.best_value("the hub's name", links) == "West"
     assert facts.best_value("weight", links) is None
+
+
+@pytest.mark.parametrize("stated", [" ", "   ", "\t"])
+def test_a_value_of_blanks_is_no_value_and_the_linked_records_counts(stated: str) -> None:
+    facts = Facts(f"Read the tag, then set its `status` to {stated}, and report it.")
+    facts.picture_text = "T-1"
+    facts.tables = [
+        Table("tags", "rows", "", [{"tag": "T-1", "status": "new", "shelf": "S-9"}]),
+        Table("shelves", "rows", "", [{"shelf": "S-9", "status": "full"}]),
+    ]
+    write = tool("write_query", "Write a query: insert or update.", "query")
+    rounds = desk_rows.change_rows(Toolkit([write]), facts)
+    (call,) = next(rounds)
+    assert "UPDATE" in json.loads(call.arguments)["query"]
+
+
+@given(st.text(alphabet=" \tz0-.", min_size=1, max_size=8))
+def test_any_stated_value_gives_one(stated: str) -> None:
+    value = desk_rows._wanted_value(stated, "status", Facts(""), [])
+    assert value is None or isinstance(value, int | float)

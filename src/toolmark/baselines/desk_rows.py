@@ -113,8 +113,12 @@ def _record_using_word(word: str, links: Sequence[Link]) -> tuple[Link | None, s
 
 
 def _wanted_value(new_value: str, column: str, facts: Facts, links: Sequence[Link]) -> Any:
-    """Return the new value of a column: zero, a number, or a linked record's value of that name."""
-    if new_value.split()[0] in _ZERO_WORDS:
+    """Return the new value of a column: zero, a number, or a linked record's value of that name.
+
+    A text of blanks states no value, so the linked record's counts then.
+    """
+    first_word = next(iter(new_value.split()), "")
+    if first_word in _ZERO_WORDS:
         return 0
     if re.fullmatch(r"-?\d+(?:\.\d+)?", new_value):
         return float(new_value) if "." in new_value else int(new_value)

@@ -260,7 +260,7 @@ def _string_value(
         return None
     span: Span | None = spans.take_quotation() or spans.take_name(words)
     if span is None and is_required:
-        span = spans.take_phrase(words)
+        span = spans.take_phrase()
     return None if span is None else span.text
 
 

@@ -131,8 +131,8 @@ class TextSpans:
             min(candidates, key=lambda x: (_distance_to_nearest(x, positions, 60), x.start))
         )
 
-    def take_phrase(self, words: set[str]) -> Span | None:
-        """Return the first unused words after "of", "for" and the like; `words` has no effect."""
+    def take_phrase(self) -> Span | None:
+        """Return the first unused words after "of", "for" and the like."""
         pattern = re.compile(
             r"\b(?:of|for|about|named|called|on|in|to)\s+(?:an?\s+|the\s+)?"
             r"([a-z][\w'-]*(?:\s+(?!in\b|for\b|from\b|to\b|with\b|and\b|at\b|on\b)[a-z][\w'-]*){0,2})"
