@@ -61,6 +61,10 @@ class MarkedModel(Model):
         return Reply(text="marked")
 
     @property
+    def unsent_settings(self) -> frozenset[str]:
+        return frozenset({"top_p"})
+
+    @property
     def refused_settings(self) -> frozenset[str]:
         return frozenset({"top_p"})
 
@@ -109,6 +113,7 @@ async def model_abilities(model: Model) -> dict[str, Any]:
         "accepts_audio": model.accepts_audio,
         "__call__": (await model(REQUEST)).text,
         "refused_settings": model.refused_settings,
+        "unsent_settings": model.unsent_settings,
         "wait_reasons": tuple(model.wait_reasons),
     }
     await model.close()

@@ -268,7 +268,7 @@ async def _execute_run(
         **supervision._asdict(),
     )
     if player is not None:
-        folder.update_info(dropped=player.refused_settings)
+        folder.update_info(dropped=player.refused_settings, unsent=player.unsent_settings)
 
 
 @contextmanager

@@ -37,6 +37,11 @@ class Model:
         return frozenset()
 
     @property
+    def unsent_settings(self) -> frozenset[str]:
+        """The settings of Sampling that were asked for, and that the endpoint is never sent."""
+        return frozenset()
+
+    @property
     def wait_reasons(self) -> Collection[str]:
         """Why requests wait to be repeated now, one reason for each."""
         return ()
@@ -72,6 +77,11 @@ class DelegatingModel(Model):
     def refused_settings(self) -> frozenset[str]:
         """The settings that the inner model leaves out."""
         return self.model.refused_settings
+
+    @property
+    def unsent_settings(self) -> frozenset[str]:
+        """The settings that are never sent."""
+        return self.model.unsent_settings
 
     @property
     def wait_reasons(self) -> Collection[str]:

@@ -421,9 +421,13 @@ class ParsedReply(Struct, frozen=True):
 
 
 class ToolFormat(Protocol):
-    """Renders tools and parses calls."""
+    """Renders tools and parses calls.
+
+    `calls_in_text`: replies hold calls as text that the tool format parses; else the endpoint does.
+    """
 
     name: str
+    calls_in_text: bool
 
     def open(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /

@@ -24,6 +24,7 @@ from toolmark.core.records import Check, Message, Part, Reply, Request, Sampling
 from toolmark.models.model_resolver import make_endpoint_model
 from toolmark.models.wires.chat_completions import ChatCompletionsModel
 
+_VARYING_STEP = "replies vary from run to run: raise --repeats"
 _PROBE_SAMPLING = Sampling(max_tokens=2048)  # enough for a model that thinks first
 _WEATHER_SCHEMA = {
     "type": "object",
@@ -204,14 +205,19 @@ async def _probe_sampling(model: ChatCompletionsModel) -> Check:
         await model(replace(request, sampling=sampling))
     except EndpointError as error:
         return Check(name=name, status="fail", detail=str(error), step=_next_step(error))
+    if "temperature" in model.unsent_settings:
+        omitted = " and ".join(sorted(model.unsent_settings))
+        detail = f"not sent: this provider's profile leaves out {omitted}, at the model's default"
+        return Check(name=name, status="warn", detail=detail, step=_VARYING_STEP)
     if "temperature" in model.refused_settings:
         omitted = " and ".join(sorted(model.refused_settings))
         detail = (
             f"refused by the endpoint, so requests go without {omitted}, at the model's default"
         )
-        step = "replies vary from run to run: raise --repeats"
-        return Check(name=name, status="warn", detail=detail, step=step)
+        return Check(name=name, status="warn", detail=detail, step=_VARYING_STEP)
     omitted = "; top_p is refused and left out" if "top_p" in model.refused_settings else ""
+    if "top_p" in model.unsent_settings:
+        omitted = "; top_p is not sent: this provider's profile leaves it out"
     return Check(name=name, status="ok", detail=f"accepted{omitted}")
 
 

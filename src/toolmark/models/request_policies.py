@@ -172,6 +172,7 @@ class CacheEntry(Record, frozen=True):
 
     reply: Reply
     dropped: tuple[str, ...] = ()
+    unsent: tuple[str, ...] = ()
 
 
 class CachedModel(DelegatingModel):
@@ -179,8 +180,8 @@ class CachedModel(DelegatingModel):
 
     `identity` distinguishes models and never contains a key. An entry that cannot be read, or was
     changed, is asked again and rewritten. Failures are not stored. The key is the request before
-    any setting is left out. The entry lists the settings that the endpoint refused, so that a run
-    which is answered from the cache can report them too.
+    any setting is left out. The entry lists the settings that the endpoint refused or is never
+    sent, so that a run which is answered from the cache can report them too.
     """
 
     def __init__(self, model: Model, folder: Path, identity: str) -> None:
@@ -188,11 +189,17 @@ class CachedModel(DelegatingModel):
         self.folder = folder
         self._prefix = hashlib.sha256(f"{_CACHE_VERSION}\n{identity}\n".encode())
         self._refused_in_cache: frozenset[str] = frozenset()
+        self._unsent_in_cache: frozenset[str] = frozenset()
 
     @property
     def refused_settings(self) -> frozenset[str]:
         """What was left out of any request, including those answered from disk."""
         return self.model.refused_settings | self._refused_in_cache
+
+    @property
+    def unsent_settings(self) -> frozenset[str]:
+        """What was never sent in any request, including those answered from disk."""
+        return self.model.unsent_settings | self._unsent_in_cache
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return the stored reply, marked as such, or ask and store the reply."""
@@ -200,9 +207,11 @@ class CachedModel(DelegatingModel):
         entry = _read_entry(path)
         if entry is None:
             reply = await self.model(request)
-            _write_entry(path, CacheEntry(reply, tuple(sorted(self.model.refused_settings))))
+            refused, unsent = self.model.refused_settings, self.model.unsent_settings
+            _write_entry(path, CacheEntry(reply, tuple(sorted(refused)), tuple(sorted(unsent))))
             return reply
         self._refused_in_cache |= frozenset(entry.dropped)
+        self._unsent_in_cache |= frozenset(entry.unsent)
         return replace(entry.reply, kept=True)
 
     def _path(self, request: Request) -> Path:

@@ -25,6 +25,7 @@ from toolmark.core.errors import (
     Unavailable,
     UsageError,
 )
+from toolmark.core.http_status import describe_status
 
 _T = TypeVar("_T")
 _BLOCK_BYTES = 2**16
@@ -148,7 +149,7 @@ def _status_error(error: urllib.error.HTTPError, service: Service) -> EndpointEr
     except (OSError, HTTPException):  # the status is enough
         body = ""
     body = _mask_secrets(body, service)[:200]
-    message = f"{service.name}: HTTP status {error.code}{': ' if body else ''}{body}"
+    message = f"{service.name}: HTTP status {describe_status(error.code, body)}"
     wait_s = _retry_after_s(error.headers)
     if error.code == 429:
         return RateLimited(message, wait_s, error.code)

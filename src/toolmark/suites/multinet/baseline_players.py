@@ -122,14 +122,21 @@ def _answer_call(truth: Truth, answer: Answer) -> tuple[str, Mapping[str, object
 
 
 def _calls_reply(texts: Sequence[str], order: Mapping[str, Sequence[str]]) -> Reply:
-    """Return a reply with tool calls made from calls written in Python syntax."""
+    """Return a reply with tool calls made from calls written in Python syntax.
+
+    Where a positional argument has no name, all calls become the text of the reply: a call of a
+    tool has no other place for it.
+    """
+    as_text = Reply(text=f"[{', '.join(texts)}]")
     calls = []
     for at, text in enumerate(texts):
         try:
             (parsed,) = python_calls.parse_written_calls(text)
         except (python_calls.UnreadableCalls, ValueError):
-            return Reply(text=f"[{', '.join(texts)}]")
+            return as_text
         parameter_names = order.get(parsed.name, ())
+        if len(parsed.positional) > len(parameter_names):
+            return as_text
         named_arguments = {
             **dict(zip(parameter_names, parsed.positional, strict=False)),
             **parsed.keywords,
