@@ -105,7 +105,9 @@ class Sites(EnvironmentFactory):
         self.how = how
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Around]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Around]:
         yield Around(self.how)
 
 

@@ -65,7 +65,9 @@ class RecordingFactory(DelegatingFactory):
         self._n_opened: Counter[str] = Counter()
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         """Open a live environment that is recorded, or one that replays.
 
         An episode that breaks off is not recorded. Raises ToolEnvironmentError where there is no
@@ -82,7 +84,7 @@ class RecordingFactory(DelegatingFactory):
                 finally:
                     await replay.close()
         elif episode.live_factory is not None:
-            async with episode.live_factory.world(task, needed) as live:
+            async with episode.live_factory.open_environment(task, needed) as live:
                 recorded = RecordedEnvironment(episode)
                 await recorded.use_live(live)
                 yield recorded

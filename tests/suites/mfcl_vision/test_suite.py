@@ -198,7 +198,10 @@ def test_outages_are_seen_by_the_model_and_the_same_for_a_seed(made: Path) -> No
     task = tasks(made)[0]
 
     async def asked() -> list[str]:
-        async with suite.site(MediaStore(Path())) as opened, opened.world(task, {}) as world:
+        async with (
+            suite.site(MediaStore(Path())) as opened,
+            opened.open_environment(task, {}) as world,
+        ):
             calls = [Call(name=SEARCH_TOOL, arguments=json.dumps({"keywords": f"q {n}"})) for n in
                      range(40)]  # fmt: skip
             return [(await world.call(call)).text for call in calls]
@@ -212,7 +215,10 @@ def test_variations_of_an_item_meet_the_same_outages(made: Path) -> None:
     suite = tm.load("mfcl-vision", **KNOBS, outages=0.5)
 
     async def asked(task: Task) -> list[bool]:
-        async with suite.site(MediaStore(Path())) as opened, opened.world(task, {}) as world:
+        async with (
+            suite.site(MediaStore(Path())) as opened,
+            opened.open_environment(task, {}) as world,
+        ):
             calls = [Call(name=SEARCH_TOOL, arguments=json.dumps({"keywords": f"q {n}"})) for n in
                      range(40)]  # fmt: skip
             return ["not available" in (await world.call(call)).text for call in calls]
