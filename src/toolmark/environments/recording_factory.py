@@ -137,7 +137,7 @@ class RecordingFactory(DelegatingFactory):
             note = f" (it holds {headers})" if headers else ""
             return (
                 f"{path}: task {id} was recorded for another instance; "
-                f"give --seed and knobs of the recording{note}, or record it again"
+                f"give --seed and the suite parameters of the recording{note}, or record it again"
             )
         after = " after these states of the tasks it needs" if episode.needed else ""
         note = f"; it holds {headers}" if headers else ""

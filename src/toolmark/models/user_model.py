@@ -105,8 +105,8 @@ def _may_wrap_async(model: object) -> bool:
 _NOT_ASYNC = "is not async: a model is `async def model(request) -> Reply`"
 
 
-def load_model(spec: str, media: MediaStore | None) -> Model:
-    """Return the model that `module:attribute` is, or that a class or factory of that name makes.
+def load_model(spec: str, media: MediaStore | None) -> object:
+    """Return the object `module:attribute`, or what a class or factory of that name makes.
 
     A class or factory that takes `media` gets the store of the run's pictures and recordings.
     """
@@ -116,15 +116,15 @@ def load_model(spec: str, media: MediaStore | None) -> Model:
         instance = construct_model(spec, found, media) if callable(found) else None
     if inspect.isclass(instance) or not is_model(instance):
         raise UsageError(f"{spec} is no model: a model is `async (request) -> reply`")
-    return adapt_object(instance)
+    return instance
 
 
-def prepare_model(model: object, media: MediaStore | None) -> Model:
-    """Return a model object as a Model, or the one that a class makes."""
+def prepare_model(model: object, media: MediaStore | None) -> object:
+    """Return a model object unchanged, or the one that a class makes."""
     check_model(model)
     if inspect.isclass(model):
         model = construct_model(model.__qualname__, model, media)
-    return adapt_object(model)
+    return model
 
 
 def adapt_object(model: object) -> Model:
