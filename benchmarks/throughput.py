@@ -187,7 +187,7 @@ def _site() -> Any:
 
     class Site(EnvironmentFactory):
         @asynccontextmanager
-        async def world(
+        async def open_environment(
             self, task: t.Task, needed: Mapping[str, Any], /
         ) -> AsyncIterator[Environment]:
             yield World()

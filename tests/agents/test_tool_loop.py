@@ -213,6 +213,30 @@ def test_no_call_goes_on_when_another_ends_the_environment() -> None:
     assert world.called == []
 
 
+class Calendar(Environment):
+    """The least that an environment has: its calls, and a state that is not async."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    async def call(self, call: Call, /) -> Result:
+        self.events.append(call.arguments)
+        return Result()
+
+    def final_state(self) -> object:
+        return sorted(self.events)
+
+
+def test_every_other_ability_of_an_environment_has_a_default() -> None:
+    model = Script(calling(2), said("done"))
+    found = asyncio.run(run_tool_loop(task("go"), model, NativeFormat(), Calendar(), Sampling()))
+    assert found.state == ["0", "1"] and found.tools == ()
+    assert model.requests[0].tools == task("go").tools
+    model, plain = Script(calling(1), said("done")), Environment()
+    found = asyncio.run(run_tool_loop(task("go"), model, NativeFormat(), plain, Sampling()))
+    assert found.state is None and found.steps[0].results[0].is_error
+
+
 class Moody(Echo):
     """A world in which `f` gives way to `g` after the first call; `h` comes and goes."""
 

@@ -136,7 +136,7 @@ def test_a_task_that_does_not_exist_opens_no_session(tmp_path: Path) -> None:
         entry = {"url": f"{url}?task=nope", "start_timeout_s": 20}
         async with site({"f": entry}, tmp_path) as servers:
             with pytest.raises(ToolEnvironmentError, match="'f' did not start"):
-                async with servers.world(task(), {}):
+                async with servers.open_environment(task(), {}):
                     pass
 
     with serving() as (url, _):

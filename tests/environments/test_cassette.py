@@ -124,7 +124,9 @@ class Desks(EnvironmentFactory):
         self.n_closed = 0
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         if self.dead:
             raise ToolEnvironmentError("the desk is gone")
         self.n_opened += 1
@@ -155,7 +157,7 @@ async def episode(
     needed: Mapping[str, Any] | None = None,
 ) -> Heard:
     """Play a script; `@` in arguments stands for the workspace that the world tells of."""
-    async with site.world(task, needed or {}) as world:
+    async with site.open_environment(task, needed or {}) as world:
         folder = str(world.workspace or "/nowhere")
         tools = [await world.tools()]
         opening = await world.opening(task.turns[0].messages)
@@ -197,7 +199,7 @@ def ask(site: EnvironmentFactory, script: Sequence[Call]) -> list[str]:
     """Call, and look at no final state."""
 
     async def asked() -> list[str]:
-        async with site.world(TASK, {}) as world:
+        async with site.open_environment(TASK, {}) as world:
             return [(await world.call(call)).text for call in script]
 
     return asyncio.run(asked())
@@ -338,7 +340,7 @@ def test_an_episode_that_breaks_off_is_not_recorded(tmp_path: Path) -> None:
     site = recorded(tmp_path, desks(tmp_path, 100), "record")
 
     async def broken() -> None:
-        async with site.world(TASK, {}) as world:
+        async with site.open_environment(TASK, {}) as world:
             await world.tools()
             await world.call(*calls(("count", {})))
             raise ToolEnvironmentError("the line is dead")
@@ -369,10 +371,10 @@ def test_a_line_of_an_episode_that_has_not_begun_is_named(tmp_path: Path) -> Non
 def test_an_environment_with_a_user_is_not_recorded(tmp_path: Path) -> None:
     class Crowded(Desks):
         @asynccontextmanager
-        async def world(
+        async def open_environment(
             self, task: Task, needed: Mapping[str, Any], /
         ) -> AsyncIterator[Environment]:
-            async with super().world(task, needed) as desk:
+            async with super().open_environment(task, needed) as desk:
                 desk.user = UnknowingUser()
                 yield desk
 
@@ -467,11 +469,11 @@ def test_calls_of_one_reply_run_together_and_keep_their_places(tmp_path: Path) -
     script = tuple(calls(*[("count", {})] * 6))
 
     async def counted(site: EnvironmentFactory) -> list[str]:
-        async with site.world(TASK, {}) as world:
+        async with site.open_environment(TASK, {}) as world:
             return [r.text for r in await execute_parallel(world, script, world.max_parallel_calls)]
 
     async def lost(site: EnvironmentFactory) -> None:
-        async with site.world(TASK, {}) as world:
+        async with site.open_environment(TASK, {}) as world:
             await execute_parallel(world, (*script, *script), 12)
 
     live = asyncio.run(counted(recorded(tmp_path, desks(tmp_path), "record")))
@@ -501,7 +503,7 @@ def test_an_episode_stopped_while_the_live_environment_opens_leaves_nothing_behi
 
     class Slow(Desks):
         @asynccontextmanager
-        async def world(
+        async def open_environment(
             self, task: Task, needed: Mapping[str, Any], /
         ) -> AsyncIterator[Environment]:
             opening.set()
@@ -531,10 +533,10 @@ def test_both_agents_play_from_a_recording(tmp_path: Path) -> None:
 
     async def both(site: EnvironmentFactory) -> list[Any]:
         found = []
-        async with site.world(TASK, {}) as world:
+        async with site.open_environment(TASK, {}) as world:
             plain = await run_tool_loop(TASK, player(), NATIVE_FORMAT, world, Sampling())
             found += [plain.state, [r.parts for s in plain.steps for r in s.results]]
-        async with site.world(TASK, {}) as world:
+        async with site.open_environment(TASK, {}) as world:
             staged = await Executor()(TASK, PhasedModel(player()), NATIVE_FORMAT, world, Sampling())
             found += [staged.state, [r.parts for s in staged.steps for r in s.results]]
         read: list[Any] = json.loads(json.dumps(msgspec.to_builtins(found)))

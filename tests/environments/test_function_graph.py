@@ -53,7 +53,7 @@ TASK = Task(
 
 def ask(*calls: tuple[str, str], task: Task = TASK) -> list[Result]:
     async def every() -> list[Result]:
-        async with FunctionGraphFactory().world(task, {}) as world:
+        async with FunctionGraphFactory().open_environment(task, {}) as world:
             return [await world.call(Call(name=name, arguments=text)) for name, text in calls]
 
     return asyncio.run(every())

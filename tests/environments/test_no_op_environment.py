@@ -17,7 +17,7 @@ def test_any_call_returns_an_empty_result_and_leaves_no_state() -> None:
     async def play() -> None:
         async with (
             open_no_op_factory(MediaStore(Path())) as opened,
-            opened.world(task, {}) as world,
+            opened.open_environment(task, {}) as world,
         ):
             assert await world.tools() == task.tools
             assert await world.call(Call(name="nope", arguments="{")) == Result()
@@ -31,7 +31,10 @@ def test_what_calls_return_can_be_set() -> None:
 
     async def play() -> Result:
         opening = open_no_op_factory(MediaStore(Path()), result=noted)
-        async with opening as opened, opened.world(Task(id="t", suite="s", turns=()), {}) as world:
+        async with (
+            opening as opened,
+            opened.open_environment(Task(id="t", suite="s", turns=()), {}) as world,
+        ):
             return await world.call(Call(name="any"))
 
     assert asyncio.run(play()) == noted

@@ -26,7 +26,7 @@ from toolmark.models.model_resolver import resolve_model
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 MINE = """
 import functools
-from toolmark.core.model import adapt_function
+from toolmark.core.model import Model
 from toolmark.core.records import Reply
 def again(model):
     @functools.wraps(model)
@@ -46,6 +46,8 @@ class Mine:
 class Named(Mine):
     name = "mine-7b"
 class No:
+    pass
+class Silent(Model):
     pass
 class Seeing(Mine):
     def __init__(self, media):
@@ -132,6 +134,7 @@ def test_a_function_of_a_script_is_known_and_one_of_a_notebook_is_not(tmp_path: 
     [
         ("sync", "is not async"),
         ("No", "No makes no model"),
+        ("Silent", "Silent makes no model"),
         ("__name__", "expected a model, got str"),
     ],
 )
@@ -140,6 +143,22 @@ def test_what_cannot_be_asked_is_refused_before_it_is(
 ) -> None:
     with pytest.raises(UsageError, match=words):
         user_model.check_model(getattr(mine, attribute))
+
+
+def test_a_model_s_code_is_that_of_its_class_too(mine: ModuleType, tmp_path: Path) -> None:
+    door = tmp_path / "users_door.py"
+    door.write_text("from users_mine import thing\n")
+    found = user_model.identify_spec("users_door:thing", mine.thing)
+    assert found.code != user_model.identify_spec("users_door:thing", object()).code
+
+    def is_kept() -> bool:
+        model: Any = resolve_model("users_door:thing", cache=tmp_path / "cache")
+        reply: Reply = asyncio.run(model(HELLO))
+        return reply.kept
+
+    assert [is_kept(), is_kept()] == [False, True]
+    Path(str(mine.__file__)).write_text(MINE + "\n# edited\n")
+    assert not is_kept()
 
 
 @pytest.mark.parametrize("name", ["one", "two", "Mine", "thing"])

@@ -102,7 +102,9 @@ class Site(EnvironmentFactory):
         self.dead = dead
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[World]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[World]:
         yield World(needed, dead=task.id in self.dead)
 
 

@@ -58,7 +58,9 @@ class Site(EnvironmentFactory):
         self.open = 0
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[mini.World]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[mini.World]:
         how = self.hanging.get(task.id, "")
         if how == "opening":
             await asyncio.sleep(FOREVER_S)

@@ -29,6 +29,7 @@ from toolmark.core.errors import (
     ToolmarkError,
     TornReply,
     Unavailable,
+    UsageError,
     failure_of,
 )
 from toolmark.core.failure import NEVER_FITS, Failure, Kind, Stage, Subject
@@ -105,7 +106,9 @@ class Sites(EnvironmentFactory):
         self.how = how
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Around]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Around]:
         yield Around(self.how)
 
 
@@ -498,3 +501,29 @@ def test_every_kind_has_steps_that_can_be_printed(tmp_path: Path) -> None:
         told = list(failure_advice.next_steps(run, [Failure(stage="run", kind=kind)]))
         assert told and all("{" not in each for each in told)
         assert not about.steps or any(step.next for step in about.steps)
+
+
+def test_what_inherits_nothing_is_refused_before_a_model_is_asked(tmp_path: Path) -> None:
+    class Plain:
+        """A factory of environments, and an environment, that inherit nothing."""
+
+        @asynccontextmanager
+        async def open_environment(self, task: Task, needed: Any, /) -> AsyncIterator[Any]:
+            yield self
+
+    class Adapted(Plain, EnvironmentFactory):
+        pass
+
+    def suite(factory: Any) -> Any:
+        @asynccontextmanager
+        async def site(media: MediaStore) -> AsyncIterator[Any]:
+            yield factory
+
+        return dataclasses.replace(mini.load(n=2), site=site)
+
+    model = mini.Adder()
+    for factory, words in ((Plain(), "Plain is no factory: it must inherit toolmark.Env"),
+                           (Adapted(), "Adapted is no environment: it must inherit")):  # fmt: skip
+        with pytest.raises(UsageError, match=words):
+            tm.run(suite(factory), model, log_dir=tmp_path)
+    assert model.asked == []

@@ -432,7 +432,7 @@ def test_a_disk_without_room_for_media_ends_the_run_at_once(
             self.media = media
 
         @asynccontextmanager
-        async def world(self, task: Task, needed: Any, /) -> AsyncIterator[mini.World]:
+        async def open_environment(self, task: Task, needed: Any, /) -> AsyncIterator[mini.World]:
             world = mini.World(needed)
 
             async def final_state() -> dict[str, Any]:

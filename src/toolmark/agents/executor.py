@@ -73,8 +73,8 @@ class Executor(Agent):
         self,
         task: Task,
         model: Model,
-        dialect: ToolFormat,
-        world: Environment,
+        tool_format: ToolFormat,
+        environment: Environment,
         sampling: Sampling,
         repeat: int = 0,
         *,
@@ -87,8 +87,8 @@ class Executor(Agent):
         long for the model, ends the episode without a reply.
         """
         with IN_ENVIRONMENT:
-            task = await apply_opening(task, world)
-        episode = _Episode(self, task, model, world, [] if steps is None else steps)
+            task = await apply_opening(task, environment)
+        episode = _Episode(self, task, model, environment, [] if steps is None else steps)
         episode.sampling = merge_sampling(sampling, task.sampling)
         episode.repeat = repeat
         ending: Ending = "answered"
@@ -100,7 +100,7 @@ class Executor(Agent):
         final = last is not None and last.phase == "final"
         offered = tuple(episode.offered.values())
         with IN_ENVIRONMENT:
-            state = await read_final_state(world)
+            state = await read_final_state(environment)
         return Trajectory(
             task=task.id,
             repeat=repeat,

@@ -49,15 +49,15 @@ class ToolLoop(Agent):
         self,
         task: Task,
         model: Model,
-        dialect: ToolFormat,
-        world: Environment,
+        tool_format: ToolFormat,
+        environment: Environment,
         sampling: Sampling,
         repeat: int = 0,
         *,
         steps: list[Step] | None = None,
     ) -> Coroutine[Any, Any, Trajectory]:
         """Run every turn of the task with the model."""
-        return run_tool_loop(task, model, dialect, world, sampling, repeat, steps=steps)
+        return run_tool_loop(task, model, tool_format, environment, sampling, repeat, steps=steps)
 
 
 TOOL_LOOP = ToolLoop()
@@ -66,8 +66,8 @@ TOOL_LOOP = ToolLoop()
 async def run_tool_loop(
     task: Task,
     model: Model,
-    dialect: ToolFormat,
-    world: Environment,
+    tool_format: ToolFormat,
+    environment: Environment,
     sampling: Sampling,
     repeat: int = 0,
     *,
@@ -88,25 +88,27 @@ async def run_tool_loop(
     ToolEnvironmentError is raised.
     """
     with IN_ENVIRONMENT:
-        environment_tools = await world.tools()
-        task = await apply_opening(task, world)
-    conversation = _Conversation(task, dialect, environment_tools, [] if steps is None else steps)
-    conversation.max_parallel = world.max_parallel_calls
-    conversation.user = world.user
+        environment_tools = await environment.tools()
+        task = await apply_opening(task, environment)
+    conversation = _Conversation(
+        task, tool_format, environment_tools, [] if steps is None else steps
+    )
+    conversation.max_parallel = environment.max_parallel_calls
+    conversation.user = environment.user
     settings = merge_sampling(sampling, task.sampling)
     ending: Ending = "answered"
     for index in range(len(task.turns)):
         conversation.begin_turn(index)
-        ending = await _run_turn(conversation, model, world, settings, repeat)
+        ending = await _run_turn(conversation, model, environment, settings, repeat)
         if ending in _EPISODE_ENDINGS:
             break
     last = conversation.steps[-1] if conversation.steps else None
     with IN_ENVIRONMENT:
-        state = await read_final_state(world)
+        state = await read_final_state(environment)
     return Trajectory(
         task=task.id,
         repeat=repeat,
-        dialect=dialect.name,
+        dialect=tool_format.name,
         steps=tuple(conversation.steps),
         answer="" if last is None or last.calls else last.reply.text,
         state=state,

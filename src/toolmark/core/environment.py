@@ -84,11 +84,11 @@ async def read_final_state(environment: Environment) -> Any:
 class EnvironmentFactory:
     """Opened once per run; makes each episode's Environment."""
 
-    def world(
+    def open_environment(
         self, task: Task, needed: Mapping[str, Any], /
     ) -> AbstractAsyncContextManager[Environment]:
         """Return a new environment; `needed` has the final states of the tasks it needs, by id."""
-        raise NotImplementedError(f"{type(self).__name__} does not define world")
+        raise NotImplementedError(f"{type(self).__name__} does not define open_environment")
 
     def incident_notes(self) -> Mapping[str, Sequence[str]]:
         """Return what has happened to each part so far, such as a server, by name.
@@ -155,11 +155,11 @@ class DelegatingFactory(EnvironmentFactory):
     def __init__(self, *factories: EnvironmentFactory) -> None:
         self.factories = factories
 
-    def world(
+    def open_environment(
         self, task: Task, needed: Mapping[str, Any], /
     ) -> AbstractAsyncContextManager[Environment]:
         """Return an environment of the first factory."""
-        return self.factories[0].world(task, needed)
+        return self.factories[0].open_environment(task, needed)
 
     def incident_notes(self) -> Mapping[str, Sequence[str]]:
         """Return the incidents of all inner factories."""

@@ -29,7 +29,7 @@ class EnvironmentOwner:
         ready: asyncio.Future[Environment] = asyncio.get_running_loop().create_future()
 
         async def own_environment() -> None:
-            async with factory.world(task, needed) as environment:
+            async with factory.open_environment(task, needed) as environment:
                 self._is_open = True
                 ready.set_result(environment)
                 await self._closing.wait()

@@ -248,6 +248,8 @@ class FunctionGraphFactory(EnvironmentFactory):
     """The environment factory: a new environment per episode, nothing shared."""
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         """Yield the environment of a task."""
         yield FunctionGraphEnvironment(task)

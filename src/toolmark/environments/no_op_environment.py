@@ -36,7 +36,7 @@ class NoOpFactory(EnvironmentFactory):
         self._result = result
 
     @asynccontextmanager
-    async def world(
+    async def open_environment(
         self, task: Task, needed: Mapping[str, Any], /
     ) -> AsyncIterator[NoOpEnvironment]:
         """Yield the environment of a task."""

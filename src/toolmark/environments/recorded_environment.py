@@ -267,7 +267,10 @@ class RecordedEnvironment(DelegatingEnvironment):
 
     async def _call_live(self, call: Call) -> Result:
         """Execute a call in the live environment, with the path of its workspace."""
-        arguments, live = call_arguments(call), self.environment.workspace
+        live = self.environment.workspace
+        if live == self.workspace:
+            return await self.environment.call(call)
+        arguments = call_arguments(call)
         replaced = replace_texts(arguments, _path_replacements(self.workspace, str(live)))
         if replaced != arguments:
             text = (

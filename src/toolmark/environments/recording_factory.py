@@ -65,7 +65,9 @@ class RecordingFactory(DelegatingFactory):
         self._n_opened: Counter[str] = Counter()
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         """Open a live environment that is recorded, or one that replays.
 
         An episode that breaks off is not recorded. Raises ToolEnvironmentError where there is no
@@ -82,7 +84,7 @@ class RecordingFactory(DelegatingFactory):
                 finally:
                     await replay.close()
         elif episode.live_factory is not None:
-            async with episode.live_factory.world(task, needed) as live:
+            async with episode.live_factory.open_environment(task, needed) as live:
                 recorded = RecordedEnvironment(episode)
                 await recorded.use_live(live)
                 yield recorded
@@ -135,7 +137,7 @@ class RecordingFactory(DelegatingFactory):
             note = f" (it holds {headers})" if headers else ""
             return (
                 f"{path}: task {id} was recorded for another instance; "
-                f"give --seed and knobs of the recording{note}, or record it again"
+                f"give --seed and the suite parameters of the recording{note}, or record it again"
             )
         after = " after these states of the tasks it needs" if episode.needed else ""
         note = f"; it holds {headers}" if headers else ""

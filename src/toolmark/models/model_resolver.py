@@ -43,17 +43,18 @@ def resolve_model(
     baselines and controls: `toolmark.suites.model_registry.make_model` does. Raises UsageError.
     """
     audio_encoding.check_audio_format(audio)
-    model: Model
+    found: object
     if not isinstance(spec, str):
-        model, identity = user_model.prepare_model(spec, media), user_model.identify_object(spec)
+        found, identity = user_model.prepare_model(spec, media), user_model.identify_object(spec)
     elif user_modules.is_module_spec(spec):
-        model = user_model.load_model(spec, media)
-        identity = user_model.identify_spec(spec, model)
+        found = user_model.load_model(spec, media)
+        identity = user_model.identify_spec(spec, found)
     else:
-        model = wire_model = make_endpoint_model(
+        found = wire_model = make_endpoint_model(
             spec, base_url=base_url, headers=headers, timeout_s=timeout_s, media=media, audio=audio
         )
         identity = user_model.ModelIdentity(wire_model.identity)
+    model = user_model.adapt_object(found)
     if isinstance(model, Control):
         return model
     is_constructed = isinstance(spec, str | type)

@@ -105,8 +105,8 @@ def _may_wrap_async(model: object) -> bool:
 _NOT_ASYNC = "is not async: a model is `async def model(request) -> Reply`"
 
 
-def load_model(spec: str, media: MediaStore | None) -> Model:
-    """Return the model that `module:attribute` is, or that a class or factory of that name makes.
+def load_model(spec: str, media: MediaStore | None) -> object:
+    """Return the object `module:attribute`, or what a class or factory of that name makes.
 
     A class or factory that takes `media` gets the store of the run's pictures and recordings.
     """
@@ -116,15 +116,15 @@ def load_model(spec: str, media: MediaStore | None) -> Model:
         instance = construct_model(spec, found, media) if callable(found) else None
     if inspect.isclass(instance) or not is_model(instance):
         raise UsageError(f"{spec} is no model: a model is `async (request) -> reply`")
-    return adapt_object(instance)
+    return instance
 
 
-def prepare_model(model: object, media: MediaStore | None) -> Model:
-    """Return a model object as a Model, or the one that a class makes."""
+def prepare_model(model: object, media: MediaStore | None) -> object:
+    """Return a model object unchanged, or the one that a class makes."""
     check_model(model)
     if inspect.isclass(model):
         model = construct_model(model.__qualname__, model, media)
-    return adapt_object(model)
+    return model
 
 
 def adapt_object(model: object) -> Model:
@@ -173,17 +173,19 @@ class UserModel(DelegatingModel):
 
     def __init__(self, model: Model, *, owns_model: bool = False) -> None:
         super().__init__(model)
+        # the user's own object: asked directly, and named in messages
+        self._asked_object = model.function if isinstance(model, FunctionModel) else model
         self._replied = False
         self._owns_model = owns_model  # made for this run; the user closes a model given ready-made
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask once; raises UsageError if the first reply is none, ReplyError for later ones."""
-        awaitable: object = self.model(request)
+        awaitable: object = self._asked_object(request)
         if not inspect.isawaitable(awaitable):
-            raise UsageError(f"{_qualified_name(self._given_object())} {_NOT_ASYNC}")
+            raise UsageError(f"{_qualified_name(self._asked_object)} {_NOT_ASYNC}")
         reply: object = await awaitable
         if fault := _reply_fault(reply):
-            who = self.name or type(self._given_object()).__name__
+            who = self.name or type(self._asked_object).__name__
             raise ReplyError(fault) if self._replied else UsageError(f"{who}: {fault}")
         self._replied = True
         return cast(Reply, reply)
@@ -192,10 +194,6 @@ class UserModel(DelegatingModel):
         """Close the model if it was made for this run."""
         if self._owns_model:
             await self.model.close()
-
-    def _given_object(self) -> object:
-        """Return the user's own object, for messages."""
-        return self.model.function if isinstance(self.model, FunctionModel) else self.model
 
 
 def _reply_fault(reply: object) -> str:

@@ -195,7 +195,7 @@ class MultiTurnEnvironments(EnvironmentFactory):
     """Gives each episode its own instances of the simulators; nothing is shared."""
 
     @asynccontextmanager
-    async def world(
+    async def open_environment(
         self, task: Task, states: Mapping[str, Any], /
     ) -> AsyncIterator[object_environment.ObjectEnvironment]:
         """Return a fresh environment."""

@@ -64,7 +64,7 @@ async def play_episode(
         guarded_model = canary.GuardedModel(TrackedModel(model, limit), task.tools)
         async with (
             limit,
-            setting.environment_factory.world(task, setup_states or {}) as environment,
+            setting.environment_factory.open_environment(task, setup_states or {}) as environment,
         ):
             check_environment(environment)
             episode.stage = "agent"

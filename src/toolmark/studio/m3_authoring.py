@@ -308,7 +308,7 @@ class _AuthoringWork:
         asked_task = without_reference(_with_hint(task, reason))
         steps: list[Step] = []
         sampling = self.folder.run.info.plan.sampling
-        async with self.site.world(asked_task, {}) as environment:
+        async with self.site.open_environment(asked_task, {}) as environment:
             found = await self.suite.defaults.agent(
                 asked_task, self.model, self.dialect, environment, sampling, number, steps=steps
             )

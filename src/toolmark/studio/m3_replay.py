@@ -239,7 +239,7 @@ async def replay_trajectory(
         return _replayed_rows(recorded, results, reason, ())
     reason = _EARLIER_FAILED
     try:
-        async with environments.world(recorded.task, {}) as environment:
+        async with environments.open_environment(recorded.task, {}) as environment:
             for step in recorded.steps:
                 tools |= {tool.name: tool for tool in await environment.tools()}
                 results.append(await _execute_step(environment, step))

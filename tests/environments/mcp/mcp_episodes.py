@@ -64,7 +64,7 @@ def play(
         async with (
             asyncio.timeout(60),
             site(entries, folder, **more) as servers,
-            servers.world(task(), {}) as world,
+            servers.open_environment(task(), {}) as world,
         ):
             assert isinstance(world, McpEnvironment)
             await scene(world)

@@ -32,7 +32,7 @@ def test_a_stateful_server_is_one_per_episode_and_a_shared_one_is_one_per_run(
         async with site(entries, tmp_path) as servers:
             counts = []
             for _ in range(3):
-                async with servers.world(task(), {}) as world:
+                async with servers.open_environment(task(), {}) as world:
                     for name in ("own/count", "shared/count"):
                         counts.append((await ask(world, name)).text)
             assert counts == ["1", "1", "1", "2", "1", "3"]
@@ -45,12 +45,12 @@ def test_only_the_servers_a_task_needs_are_started(tmp_path: Path) -> None:
 
     async def scene() -> None:
         async with site({"a": fault(), "b": fault("--log", str(log))}, tmp_path) as servers:
-            async with servers.world(task("a"), {}) as world:
+            async with servers.open_environment(task("a"), {}) as world:
                 assert {tool.name.split("/")[0] for tool in await world.tools()} == {"a"}
                 assert (await ask(world, "b/echo")).text == "Unknown tool: b/echo"
             assert not log.exists()
             with pytest.raises(ToolEnvironmentError, match="nowhere: not configured"):
-                async with servers.world(task("a", "nowhere"), {}):
+                async with servers.open_environment(task("a", "nowhere"), {}):
                     pass
 
     asyncio.run(scene())
@@ -81,7 +81,7 @@ def test_what_is_missing_is_known_before_the_run_and_starts_nothing(tmp_path: Pa
             with pytest.raises(
                 ToolEnvironmentError, match=r"key: not set.*command: no such"
             ) as caught:
-                async with servers.world(task("good", "key", "command"), {}):
+                async with servers.open_environment(task("good", "key", "command"), {}):
                     pass
             assert "good" not in str(caught.value)
 
@@ -91,7 +91,10 @@ def test_what_is_missing_is_known_before_the_run_and_starts_nothing(tmp_path: Pa
 def test_episodes_do_not_see_each_other_and_leave_nothing(tmp_path: Path) -> None:
     async def scene() -> None:
         async with site({"a": fault()}, tmp_path) as servers:
-            async with servers.world(task(), {}) as one, servers.world(task(), {}) as two:
+            async with (
+                servers.open_environment(task(), {}) as one,
+                servers.open_environment(task(), {}) as two,
+            ):
                 assert isinstance(one, McpEnvironment) and isinstance(two, McpEnvironment)
                 await ask(one, "a/write", path="mine.txt", text="one")
                 assert (one.workspace / "mine.txt").read_text() == "one"
@@ -141,7 +144,9 @@ def test_pictures_of_a_task_lie_in_its_workspace(tmp_path: Path) -> None:
                 ({}, ["1.png", "2.png"]),
                 ({"images": ["q.png"]}, ["2.png", "q.png"]),
             ):
-                async with servers.world(with_images((image, image), **given), {}) as world:
+                async with servers.open_environment(
+                    with_images((image, image), **given), {}
+                ) as world:
                     assert isinstance(world, McpEnvironment)
                     folder = world.workspace / "images"
                     assert sorted(path.name for path in folder.iterdir()) == names
@@ -157,7 +162,7 @@ def test_a_picture_with_a_path_for_a_name_is_not_written(tmp_path: Path, name: A
         image = servers.media.add_image(PNG, "image/png")
         async with servers:
             with pytest.raises(ToolEnvironmentError, match="not a file name"):
-                async with servers.world(with_images((image,), images=[name]), {}):
+                async with servers.open_environment(with_images((image,), images=[name]), {}):
                     pass
 
     asyncio.run(scene())
@@ -168,9 +173,9 @@ def test_a_picture_that_is_missing_costs_its_task_only(tmp_path: Path) -> None:
         image = Image(sha256="0" * 64, mime="image/png", size_bytes=1)
         async with site({"a": fault()}, tmp_path) as servers:
             with pytest.raises(ToolEnvironmentError, match=r"task t: .*cannot read media"):
-                async with servers.world(with_images((image,)), {}):
+                async with servers.open_environment(with_images((image,)), {}):
                     pass
-            async with servers.world(task(), {}) as world:
+            async with servers.open_environment(task(), {}) as world:
                 assert (await ask(world, "a/echo", text="hi")).text == "hi"
 
     asyncio.run(scene())
@@ -254,7 +259,7 @@ def test_equal_tools_of_two_episodes_are_one_tuple(tmp_path: Path) -> None:
         async with site({"a": fault()}, tmp_path) as servers:
             kits = []
             for _ in range(2):
-                async with servers.world(task(), {}) as world:
+                async with servers.open_environment(task(), {}) as world:
                     kits.append(await world.tools())
             assert kits[0] is kits[1]
 
@@ -264,7 +269,7 @@ def test_equal_tools_of_two_episodes_are_one_tuple(tmp_path: Path) -> None:
 def test_an_environment_factory_must_be_opened_first(tmp_path: Path) -> None:
     async def scene() -> None:
         with pytest.raises(UsageError, match="async with"):
-            async with site({"a": fault()}, tmp_path).world(task(), {}):
+            async with site({"a": fault()}, tmp_path).open_environment(task(), {}):
                 pass
 
     asyncio.run(scene())

@@ -78,8 +78,8 @@ async def made(attack: Attack, folder: Path) -> str:
         async with (
             asyncio.timeout(60),
             site(shell(), folder) as servers,
-            servers.world(task(), {}) as other,
-            servers.world(task(), {}) as world,
+            servers.open_environment(task(), {}) as other,
+            servers.open_environment(task(), {}) as world,
         ):
             assert isinstance(other, McpEnvironment) and isinstance(world, McpEnvironment)
             (other.workspace / "own").write_text(KEY)
@@ -163,11 +163,11 @@ async def beside(
     async with (
         asyncio.timeout(90),
         site(shell(limits=SMALL), folder) as servers,
-        servers.world(task(), {}) as other,
+        servers.open_environment(task(), {}) as other,
     ):
         assert isinstance(other, McpEnvironment)
         try:
-            async with servers.world(task(), {}) as world:
+            async with servers.open_environment(task(), {}) as world:
                 assert isinstance(world, McpEnvironment)
                 code = f"HERE = {str(world.workspace)!r}\n{code}"
                 await ask(world, "shell/run", code=code)
@@ -224,7 +224,10 @@ print(n)
 """
 
     async def scene() -> None:
-        async with site(shell(), tmp_path) as servers, servers.world(task(), {}) as world:
+        async with (
+            site(shell(), tmp_path) as servers,
+            servers.open_environment(task(), {}) as world,
+        ):
             said, number = (await ask(world, "shell/run", code=code)).text.split("\n")[:2]
             assert said == "No space left on device" and int(number) <= mib * 2**20
         assert not Path(folder, "fill0").exists()
@@ -235,7 +238,10 @@ print(n)
 @needs_sandbox
 def test_memory_that_one_process_takes_is_refused(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with site(shell(limits=SMALL), tmp_path) as servers, servers.world(task(), {}) as one:
+        async with (
+            site(shell(limits=SMALL), tmp_path) as servers,
+            servers.open_environment(task(), {}) as one,
+        ):
             try:
                 assert "MemoryError" in (await ask(one, "shell/run", code=MEMORY)).text
             except SandboxError as error:
@@ -270,7 +276,7 @@ print("begun")
 
     async def scene() -> None:
         async with site(shell(), tmp_path) as servers:
-            async with servers.world(task(), {}) as world:
+            async with servers.open_environment(task(), {}) as world:
                 assert (await ask(world, "shell/run", code=code)).text == "begun\n"
                 assert await soon(lambda: len(left()) >= 2)
             assert await soon(lambda: all(map(gone, left())))
@@ -281,7 +287,10 @@ print("begun")
 @needs_sandbox
 def test_an_answer_without_end_is_refused(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with site(shell(), tmp_path) as servers, servers.world(task(), {}) as world:
+        async with (
+            site(shell(), tmp_path) as servers,
+            servers.open_environment(task(), {}) as world,
+        ):
             said = await ask(world, "shell/run", code="print('x' * 40_000_000)")
             assert said.is_error and "the limit is" in said.text
             assert (await ask(world, "shell/run", code="print('here')")).text == "here\n"
@@ -298,7 +307,10 @@ def test_what_lies_in_a_workspace_leads_the_scorer_nowhere(made_of: str, tmp_pat
 
     async def scene() -> Any:
         read = {"state": lambda _, workspace: state.take_snapshot(workspace)}
-        async with site(shell(), tmp_path, **read) as servers, servers.world(task(), {}) as world:
+        async with (
+            site(shell(), tmp_path, **read) as servers,
+            servers.open_environment(task(), {}) as world,
+        ):
             await ask(world, "shell/run", code=f"import os; {act[made_of]}")
             return await world.final_state()
 
@@ -348,7 +360,7 @@ def test_a_failed_server_says_what_it_was_not_let(tmp_path: Path) -> None:
     entry = {"own": {"command": sys.executable, "args": [str(script)]}}
 
     async def scene() -> None:
-        async with site(entry, tmp_path) as servers, servers.world(task(), {}):
+        async with site(entry, tmp_path) as servers, servers.open_environment(task(), {}):
             pass
 
     with pytest.raises(ToolEnvironmentError) as caught:

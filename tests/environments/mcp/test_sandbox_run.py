@@ -282,7 +282,7 @@ print(glob.glob({str(tmp_path)!r} + "/own/**/tasks.jsonl", recursive=True))
 """
 
     async def scene() -> str:
-        async with site(entry, tmp_path) as servers, servers.world(task(), {}) as world:
+        async with site(entry, tmp_path) as servers, servers.open_environment(task(), {}) as world:
             return (await ask(world, "shell/run", code=code)).text
 
     with sandbox.hide_paths(key.parent):

@@ -125,7 +125,10 @@ def test_the_kernel_bounds_processes_where_there_are_no_groups(
     most = sandbox_limits.ServerLimits().processes + 300
 
     async def scene() -> None:
-        async with site(shell(), tmp_path) as servers, servers.world(task(), {}) as world:
+        async with (
+            site(shell(), tmp_path) as servers,
+            servers.open_environment(task(), {}) as world,
+        ):
             assert isinstance(world, McpEnvironment)
             await ask(world, "shell/run", code=code)
             watched = world.supervisors["shell"].watched_sandbox

@@ -47,9 +47,9 @@ def test_a_server_that_does_not_start_costs_only_the_tasks_that_need_it(
     async def scene() -> None:
         async with site({"bad": entry, "good": fault()}, tmp_path) as servers:
             with pytest.raises(ToolEnvironmentError, match=said):
-                async with servers.world(task("good", "bad"), {}):
+                async with servers.open_environment(task("good", "bad"), {}):
                     pass
-            async with servers.world(task("good"), {}) as world:
+            async with servers.open_environment(task("good"), {}) as world:
                 assert (await ask(world, "good/echo", text="hi")).text == "hi"
         lacks = servers_that_cannot_run(
             parse_config({"mcpServers": {"bad": entry}}, "x"), [task("bad")]
@@ -68,7 +68,7 @@ def test_a_reason_tells_the_cause_in_its_first_line_for_every_server(tmp_path: P
     async def scene() -> None:
         async with site(broken, tmp_path) as servers:
             with pytest.raises(ToolEnvironmentError) as raised:
-                async with servers.world(task(*names), {}):
+                async with servers.open_environment(task(*names), {}):
                     pass
             head, *more = str(raised.value).splitlines()
             for name in names:
@@ -84,7 +84,7 @@ def test_servers_that_lack_the_same_are_reported_together(tmp_path: Path) -> Non
     async def scene() -> None:
         async with site(entries, tmp_path) as servers:
             with pytest.raises(ToolEnvironmentError) as raised:
-                async with servers.world(task(*entries), {}):
+                async with servers.open_environment(task(*entries), {}):
                     pass
         told = "not set in the environment: NO_SUCH_KEY (3: one, two, three)"
         assert str(raised.value).endswith(told)
@@ -100,7 +100,7 @@ def test_a_server_that_hangs_at_start_is_given_up_for_the_run(tmp_path: Path) ->
         async with site({"bad": bad}, tmp_path) as servers:
             for _ in range(5):
                 with pytest.raises(ToolEnvironmentError, match="did not start within"):
-                    async with servers.world(task("bad"), {}):
+                    async with servers.open_environment(task("bad"), {}):
                         pass
 
     asyncio.run(scene())
@@ -116,9 +116,9 @@ def test_a_key_that_a_server_prints_is_masked(
         entries = {"bad": fault("--refuse", needs=["THE_KEY"]), "good": fault(needs=["THE_KEY"])}
         async with site(entries, tmp_path) as servers:
             with pytest.raises(ToolEnvironmentError, match=r"no licence found for \[removed\]"):
-                async with servers.world(task("bad"), {}):
+                async with servers.open_environment(task("bad"), {}):
                     pass
-            async with servers.world(task("good"), {}) as world:
+            async with servers.open_environment(task("good"), {}) as world:
                 shown = await ask(world, "good/environ", name="THE_KEY")
                 assert shown.text == "[removed]"
             assert "sk-very" not in str(servers.incident_notes())
@@ -225,7 +225,10 @@ def test_a_call_that_kills_a_shared_server_does_not_take_other_episodes_along(
     async def scene() -> None:
         entry = fault(stateful=False)
         async with site({"a": entry}, tmp_path) as servers, AsyncExitStack() as stack:
-            worlds = [await stack.enter_async_context(servers.world(task(), {})) for _ in range(6)]
+            worlds = [
+                await stack.enter_async_context(servers.open_environment(task(), {}))
+                for _ in range(6)
+            ]
             calls = [ask(world, "a/slow", seconds=0.1) for world in worlds[:3]]
             calls += [ask(world, "a/die") for world in worlds[3:4]]
             calls += [ask(world, "a/echo", text="hi") for world in worlds[4:]]
@@ -378,7 +381,7 @@ def test_no_process_outlives_its_episode(tmp_path: Path, flags: tuple[str, ...])
         entry = fault("--child", str(note), *flags, start_timeout_s=1)
         async with site({"a": entry}, tmp_path) as servers:
             try:
-                async with servers.world(task(), {}):
+                async with servers.open_environment(task(), {}):
                     pass
             except ToolEnvironmentError:
                 assert flags == ("--hang",)
@@ -398,7 +401,10 @@ def test_no_process_outlives_a_cancelled_run(tmp_path: Path, moment: str) -> Non
         async def episode() -> None:
             flags = ("--hang",) if moment == "starting" else ()
             entries = {"a": fault("--child", str(note), *flags), "b": fault(stateful=False)}
-            async with site(entries, tmp_path) as servers, servers.world(task(), {}) as world:
+            async with (
+                site(entries, tmp_path) as servers,
+                servers.open_environment(task(), {}) as world,
+            ):
                 begun.set()
                 await (ask(world, "a/hang") if moment == "calling" else asyncio.sleep(600))
 
@@ -437,7 +443,10 @@ def test_no_process_outlives_a_start_that_is_cancelled(
 
         async def episode() -> None:
             entry = fault("--hang", "--child", str(note))
-            async with site({"a": entry}, tmp_path) as servers, servers.world(task(), {}):
+            async with (
+                site({"a": entry}, tmp_path) as servers,
+                servers.open_environment(task(), {}),
+            ):
                 pass
 
         monkeypatch.setattr(sandbox, moment, never)

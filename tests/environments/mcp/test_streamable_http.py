@@ -63,7 +63,7 @@ def play(
             asyncio.timeout(240),
             serving(port, *flags),
             site({"h": entry}, folder) as servers,
-            servers.world(task(), {}) as world,
+            servers.open_environment(task(), {}) as world,
         ):
             assert isinstance(world, McpEnvironment)
             await scene(world, port)
@@ -102,9 +102,9 @@ def test_a_server_that_is_started_anew_is_greeted_anew(tmp_path: Path) -> None:
     async def scene() -> None:
         port = free()
         async with site({"h": {"url": f"http://127.0.0.1:{port}/mcp"}}, tmp_path) as servers:
-            async with serving(port), servers.world(task(), {}) as world:
+            async with serving(port), servers.open_environment(task(), {}) as world:
                 await ask(world, "h/put", key="a", value=1)
-            async with serving(port), servers.world(task(), {}) as world:
+            async with serving(port), servers.open_environment(task(), {}) as world:
                 held = await ask(world, "h/put", key="b", value=2)
                 assert held.structured == {"b": 2}
 
@@ -144,10 +144,10 @@ def test_a_server_that_refuses_is_reported_with_its_status_and_without_the_key(
                 with pytest.raises(
                     ToolEnvironmentError, match=f"'bad' did not start.*{status}"
                 ) as caught:
-                    async with servers.world(task(), {}):
+                    async with servers.open_environment(task(), {}):
                         pass
                 assert "sk-very" not in str(caught.value)
-                async with servers.world(task("good"), {}) as world:
+                async with servers.open_environment(task("good"), {}) as world:
                     assert (await ask(world, "good/echo", text="hi")).text == "hi"
 
     asyncio.run(scene())
@@ -163,7 +163,7 @@ def test_a_server_that_never_answers_is_given_up(tmp_path: Path) -> None:
             entry = {"url": server.url, "start_timeout_s": 0.5}
             async with site({"bad": entry}, tmp_path) as servers:
                 with pytest.raises(ToolEnvironmentError, match=r"did not start within 0\.5 s"):
-                    async with servers.world(task(), {}):
+                    async with servers.open_environment(task(), {}):
                         pass
 
     asyncio.run(scene())

@@ -315,7 +315,7 @@ class _Spoken(mini.World):
 async def _spoken(media: Any) -> AsyncIterator[Any]:
     class Site(EnvironmentFactory):
         @asynccontextmanager
-        async def world(self, task: Task, needed: Any, /) -> AsyncIterator[mini.World]:
+        async def open_environment(self, task: Task, needed: Any, /) -> AsyncIterator[mini.World]:
             yield _Spoken(needed)
 
     yield Site()

@@ -182,7 +182,7 @@ def test_the_web_is_played_from_a_folder(tmp_path: Path) -> None:
         call = Call(name="search_engine_query", arguments='{"keywords": "tea"}')
         async with (
             suite.environment.open(MediaStore(Path())) as site,
-            site.world(task, {}) as world,
+            site.open_environment(task, {}) as world,
         ):
             return (await world.call(call)).text
 
@@ -285,10 +285,10 @@ def test_an_environment_continues_from_the_last_session_and_shows_it(
         site = agentic_tasks.AgenticEnvironments(None, letters)
         task = tasks["memory_vector_0-customer-0"]
         needed: dict[str, Any] = dict.fromkeys(task.needs)
-        async with site.world(tasks[task.needs[0]], {}) as world:
+        async with site.open_environment(tasks[task.needs[0]], {}) as world:
             await world.call(Call(name="core_memory_add", arguments='{"text": "Name: Ann"}'))
             needed[task.needs[-1]] = await world.final_state()
-        async with site.world(task, needed) as world:
+        async with site.open_environment(task, needed) as world:
             opening = await world.opening(task.turns[0].messages)
             found = await world.call(
                 Call(name="core_memory_retrieve", arguments='{"query": "name"}')

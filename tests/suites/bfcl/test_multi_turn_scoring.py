@@ -186,7 +186,7 @@ def played(task: Task, calls: list[Call]) -> list[Result]:
     async def run() -> list[Result]:
         async with (
             multi_turn_tasks.open_environments(MediaStore(Path())) as site,
-            site.world(task, {}) as world,
+            site.open_environment(task, {}) as world,
         ):
             results = [await world.call(made) for made in calls]
             msgspec.json.encode(await world.final_state())

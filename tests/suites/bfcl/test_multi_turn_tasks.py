@@ -93,7 +93,7 @@ def test_a_truth_that_is_no_literal_call_is_a_data_error() -> None:
 async def play(task: Task, replies: list[Reply]) -> Trajectory:
     async with (
         multi_turn_tasks.open_environments(MediaStore(Path())) as site,
-        site.world(task, {}) as world,
+        site.open_environment(task, {}) as world,
     ):
         return await run_tool_loop(
             task, multi_turn_tasks.ScriptedModel(replies), NATIVE_FORMAT, world, Sampling()
@@ -159,7 +159,10 @@ def test_episodes_share_nothing() -> None:
 
     async def both() -> tuple[Any, Any]:
         opened = multi_turn_tasks.MultiTurnEnvironments()
-        async with opened.world(task, {}) as one, opened.world(task, {}) as two:
+        async with (
+            opened.open_environment(task, {}) as one,
+            opened.open_environment(task, {}) as two,
+        ):
             before = await two.final_state()
             spent = call("purchase_insurance", **pay, insurance_cost=5, card_id=card)
             assert not (await one.call(spent)).is_error
@@ -232,7 +235,7 @@ def test_one_environment_factory_serves_several_families() -> None:
         async with suite.environment.open(MediaStore(Path())) as site:
             said = {}
             for category, task in first_of.items():
-                async with site.world(task, {}) as world:
+                async with site.open_environment(task, {}) as world:
                     said[category] = (await world.call(call("pwd"))).text
             return said
 
@@ -253,7 +256,7 @@ def test_the_test_models_know_multi_turn(tasks: dict[str, Task], options: dict[s
 async def _asked(task: Task, model: Model) -> Trajectory:
     async with (
         multi_turn_tasks.open_environments(MediaStore(Path())) as site,
-        site.world(task, {}) as world,
+        site.open_environment(task, {}) as world,
     ):
         return await run_tool_loop(task, model, NATIVE_FORMAT, world, Sampling())
 

@@ -48,7 +48,7 @@ async def play(
 
     async def work() -> None:
         for task in queue:
-            async with site.world(task, {}) as world:
+            async with site.open_environment(task, {}) as world:
                 found[task.id] = await run_tool_loop(
                     task, make(task), NATIVE_FORMAT, world, Sampling()
                 )

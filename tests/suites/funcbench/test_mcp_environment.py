@@ -92,7 +92,7 @@ def test_any_call_has_the_result_it_has_in_the_process(stage: Stage, calls: list
 
     async def scene() -> tuple[list[Result], list[Result]]:
         dag = FunctionGraphEnvironment(task)
-        async with stage.site.world(task, {}) as world:
+        async with stage.site.open_environment(task, {}) as world:
             return (
                 [await dag.call(call) for call in calls],
                 [await world.call(call) for call in calls],
@@ -112,7 +112,7 @@ def test_episodes_of_one_task_do_not_know_each_others_values(stage: Stage) -> No
 
 def test_calls_of_a_reply_run_at_once_unless_their_order_shows(stage: Stage) -> None:
     async def at_once(task: Task) -> int:
-        async with stage.site.world(task, {}) as world:
+        async with stage.site.open_environment(task, {}) as world:
             return world.max_parallel_calls
 
     assert stage.run(at_once(some()[0])) > 1
@@ -176,7 +176,7 @@ def test_a_server_that_dies_costs_the_episodes_under_way_and_is_started_once_mor
         site: EnvironmentFactory, started: list[asyncio.subprocess.Process], n: int
     ) -> None:
         with pytest.raises(ToolEnvironmentError, match="'funcbench'"):
-            async with site.world(task, {}) as world:
+            async with site.open_environment(task, {}) as world:
                 assert len(started) == n
                 started[-1].kill()
                 await started[-1].wait()
@@ -191,7 +191,7 @@ def test_a_server_that_dies_costs_the_episodes_under_way_and_is_started_once_mor
             assert len(started) == 2
             await lose(site, started, 2)
             with pytest.raises(ToolEnvironmentError, match="'funcbench' did not start"):
-                async with site.world(task, {}):
+                async with site.open_environment(task, {}):
                     pass
             assert len(started) == 2
 
@@ -206,7 +206,7 @@ def test_a_server_that_cannot_start_says_why(
     async def scene() -> None:
         async with watched(tmp_path, monkeypatch) as (site, started):
             with pytest.raises(ToolEnvironmentError, match=r"stderr: .*no_such_module"):
-                async with site.world(some()[0], {}):
+                async with site.open_environment(some()[0], {}):
                     pass
             assert await soon(lambda: len(started) == 2)
 

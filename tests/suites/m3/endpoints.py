@@ -197,7 +197,9 @@ class Street(EnvironmentFactory):
         self.lost = lost
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Shop]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Shop]:
         yield Shop(task.id in self.lost)
 
 

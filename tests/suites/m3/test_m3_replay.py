@@ -271,7 +271,9 @@ class Hall(EnvironmentFactory):
         self.held = world
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         if self.held is None:
             raise ToolEnvironmentError("closed")
         yield self.held

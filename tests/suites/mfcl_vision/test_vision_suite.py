@@ -200,7 +200,7 @@ def test_outages_are_seen_by_the_model_and_the_same_for_a_seed(made: Path) -> No
     async def asked() -> list[str]:
         async with (
             suite.environment.open(MediaStore(Path())) as opened,
-            opened.world(task, {}) as world,
+            opened.open_environment(task, {}) as world,
         ):
             calls = [Call(name=SEARCH_TOOL, arguments=json.dumps({"keywords": f"q {n}"})) for n in
                      range(40)]  # fmt: skip
@@ -217,7 +217,7 @@ def test_variations_of_an_item_meet_the_same_outages(made: Path) -> None:
     async def asked(task: Task) -> list[bool]:
         async with (
             suite.environment.open(MediaStore(Path())) as opened,
-            opened.world(task, {}) as world,
+            opened.open_environment(task, {}) as world,
         ):
             calls = [Call(name=SEARCH_TOOL, arguments=json.dumps({"keywords": f"q {n}"})) for n in
                      range(40)]  # fmt: skip

@@ -110,7 +110,9 @@ class McpServersFactory(EnvironmentFactory):
                 self._folder = None
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         """Give the task a workspace and its servers.
 
         Raises ToolEnvironmentError naming the servers that fail.

@@ -236,7 +236,9 @@ class AgenticEnvironments(EnvironmentFactory):
         self.unavailable = unavailable
 
     @asynccontextmanager
-    async def world(self, task: Task, states: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, states: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         """Yield the task's environment; a memory continues from the session before.
 
         Raises ToolEnvironmentError for a category that cannot run here: its tasks are not run.

@@ -19,11 +19,11 @@ class CategoryEnvironments(DelegatingFactory):
         super().__init__(*factories.values())
         self._factories = factories
 
-    def world(
+    def open_environment(
         self, task: Task, states: Mapping[str, Any], /
     ) -> AbstractAsyncContextManager[Environment]:
         """Return the environment of the task's category."""
-        return self._factories[task.category].world(task, states)
+        return self._factories[task.category].open_environment(task, states)
 
 
 @asynccontextmanager

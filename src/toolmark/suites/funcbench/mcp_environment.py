@@ -104,10 +104,12 @@ class FuncbenchMcpEnvironments(DelegatingFactory):
         self.task_folder = task_folder
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         """Open a session for the task. Raises ToolEnvironmentError with the server's last text."""
         try:
-            async with self.servers.world(task, needed) as hosted:
+            async with self.servers.open_environment(task, needed) as hosted:
                 assert hosted.workspace is not None
                 try:
                     yield FuncbenchMcpEnvironment(task, hosted)

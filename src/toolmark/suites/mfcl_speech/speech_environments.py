@@ -62,7 +62,7 @@ class SpeechEnvironments(DelegatingFactory):
         self.made_media = made_media
 
     @asynccontextmanager
-    async def world(
+    async def open_environment(
         self, task: Task, states: Mapping[str, Any], /
     ) -> AsyncIterator[EnvironmentWithUser]:
         """Return a fresh environment."""
@@ -79,7 +79,7 @@ class SpeechEnvironments(DelegatingFactory):
                     multi_turn_tasks.open_environments(self.media)
                 )
             environment = await stack.enter_async_context(
-                factory.world(original_task(task), states)
+                factory.open_environment(original_task(task), states)
             )
             yield EnvironmentWithUser(environment, self.user)
 

@@ -75,7 +75,7 @@ class WebEnvironmentFactory(EnvironmentFactory):
         self._corpus_lock = asyncio.Lock()
 
     @asynccontextmanager
-    async def world(
+    async def open_environment(
         self, task: Task, needed: Mapping[str, Any], /
     ) -> AsyncIterator[WebEnvironment]:
         """Yield a fresh environment, with simulated outages if the suite asks for them."""

@@ -75,7 +75,7 @@ async def play(
     task: Task, held: McpServersFactory, without: tuple[int, int] | None = None
 ) -> Played:
     """Follow the reference step by step, but for one call, named by its step and place."""
-    async with held.world(task, {}) as world:
+    async with held.open_environment(task, {}) as world:
         before = await world.final_state()
         results = [
             await asyncio.gather(

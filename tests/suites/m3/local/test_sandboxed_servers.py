@@ -52,7 +52,7 @@ def play(scene: Any, folder: Path, *names: str) -> None:
             McpServersFactory(
                 known, MediaStore(folder / "media"), prepare=m3_local_suite.prepare_workspace
             ) as site,
-            site.world(task(*names), {}) as world,
+            site.open_environment(task(*names), {}) as world,
         ):
             assert isinstance(world, McpEnvironment)
             await scene(world)
