@@ -20,7 +20,7 @@ from toolmark.suites.multinet import multinet_families
 from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES, OWN_MORPHOLOGY
 
 ROOT = Path(__file__).parents[1]
-PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
 LEVELS = {"morphology": {*MORPHOLOGIES, OWN_MORPHOLOGY, "all"}}
 ANY = re.compile(r"[A-Z_.\d]+|\.\.\.|…|RUN.*|<.*>")  # stands for something of the reader's
 COMMANDS: Any = typer.main.get_command(cli.app)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.servers.mind import Command
 
-PAGE = Path(__file__).parents[2] / "docs" / "own-servers.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/own-servers.md"
 BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 
 

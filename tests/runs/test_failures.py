@@ -472,7 +472,7 @@ def test_the_innermost_mark_says_whose_turn_it_was() -> None:
 
 
 def test_the_page_of_failures_says_what_the_table_says() -> None:
-    page = (SOURCE.parents[1] / "docs" / "failures.md").read_text()
+    page = (SOURCE.parents[1] / "docs/reference/failures.md").read_text()
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     for kind, about in failure_advice.advice_table().items():
         assert f"| `{kind}` | {about.means} | {about.retried} | {about.todo} |" in rows

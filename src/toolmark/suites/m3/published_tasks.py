@@ -235,7 +235,7 @@ def reference_notes(tasks: Iterable[Task]) -> list[str]:
         lines.append(
             f"{single} of {len(sizes)} references have one step: the official reading gives their "
             f"order 0, and so nobody more than {100 * best_possible:.1f} % alignment; fair does "
-            "not (docs/m3-metrics.md)"
+            "not (docs/suites/m3-metrics.md)"
         )
     return lines
 

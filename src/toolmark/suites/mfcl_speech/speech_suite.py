@@ -35,7 +35,7 @@ def load(
         category: Categories or groups: all, expert, community, multi_turn, relevance, irrelevance.
         items: How many entries of each category are drawn; 0 asks all.
         conditions: text (as written, the control), clean, noisy, mild, medium, harsh, or any
-            condition of docs/acoustics.md, such as snr=20, loss@3, talkers.
+            condition of docs/suites/acoustics.md, such as snr=20, loss@3, talkers.
         recognisers: Who writes it down for the record; the model does not see it. As for
             mfcl-transcripts; none, if empty.
         rewrite: Say it as a person would, numbers and addresses spoken.

@@ -34,7 +34,7 @@ def load(
         category: Categories or groups: all, expert, community, multi_turn, relevance, irrelevance.
         items: How many entries of each category are drawn; 0 asks all.
         conditions: text (as written, the control), clean, noisy, mild, medium, harsh, or any
-            condition of docs/acoustics.md, such as snr=20, loss@3, talkers.
+            condition of docs/suites/acoustics.md, such as snr=20, loss@3, talkers.
         recognisers: Who writes it down: simulated:a, simulated:b, simulated:c, pocketsphinx,
             whisper:PATH, openai:MODEL, deepgram:MODEL.
         rewrite: Say it as a person would, numbers and addresses spoken.
