@@ -4,9 +4,10 @@
 # make test   set up, then the test suite (under 13 minutes on two cores)
 # make long   set up, then what takes longer: kills, fuzzing, attacks (under 45 minutes)
 # make golden set up, then run the golden cases and show what differs (GOLDEN=NAME for some)
+# make docs   set up, then the documentation site in docs/_build/html; a warning is an error
 # make bench  set up, then the benchmarks (minutes; prints ratios)
 
-.PHONY: demo quick check test long golden bench clean
+.PHONY: demo quick check test long golden docs bench clean
 PY := .venv/bin/python
 # the tests start many processes: what is compiled once is kept
 unexport PYTHONDONTWRITEBYTECODE
@@ -39,6 +40,11 @@ long: .venv/ready-dev
 golden: .venv/ready-dev
 	$(PY) -m tests.golden $(GOLDEN)
 
+docs: .venv/ready-docs
+	$(PY) -m sphinx --builder html --fail-on-warning --quiet \
+	  --doctree-dir docs/_build/doctrees docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 bench: .venv/ready-bench
 	$(PY) -m benchmarks
 
@@ -47,4 +53,4 @@ bench: .venv/ready-bench
 	touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv docs/_build

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sets up .venv in the checkout: `sh setup.sh base|dev|bench`. System packages that are lacking are
+# Sets up .venv in the checkout: `sh setup.sh base|dev|docs|bench`. System packages that are lacking are
 # installed where that is allowed (root and apt), else named in one line to copy.
 set -eu
 kind=${1:-base}
@@ -45,6 +45,7 @@ fi
 case $kind in
 base) what='.[bfcl,m3]' ;;
 dev) what='.[dev]' ;;
+docs) what='.[docs]' ;;
 bench) what='.[dev,bench]' ;;
 *) say "unknown set-up: $kind"; exit 2 ;;
 esac
