@@ -41,7 +41,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": []}
+html_sidebars: dict[str, list[str]] = {"index": []}
 html_theme_options = {
     "logo": {"text": "toolmark"},
     "navbar_align": "left",

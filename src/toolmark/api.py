@@ -21,8 +21,11 @@ from toolmark.core.records import Control, Model, Task
 from toolmark.environments.mcp import sandbox as boxes
 from toolmark.models import endpoint_probes
 from toolmark.models.audio_encoding import AudioFormat
-from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
-from toolmark.models.wires.chat_completions import TIMEOUT_S
+from toolmark.models.connection_defaults import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_RETRIES,
+    TIMEOUT_S,
+)
 from toolmark.runs import (
     code_hashes,
     run_creation,

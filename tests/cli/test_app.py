@@ -18,7 +18,8 @@ import typer
 from PIL import Image
 from tests.servers.mind import Command, Mind
 
-from toolmark.cli.app import _gate_failure, app
+from toolmark.cli.app import app
+from toolmark.cli.run_command import _gate_failure
 from toolmark.core import json_codec, user_modules
 from toolmark.core.records import Image as Picture
 from toolmark.runs.run_store import Run
@@ -485,7 +486,7 @@ def test_a_model_that_refuses_the_suites_temperature_is_still_run(
 
 
 def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
-    start = "import sys; sys.modules['anyio'] = None; sys.argv[0] = 'toolmark'\n"
+    start = "import sys; sys.modules['mcp'] = None; sys.argv[0] = 'toolmark'\n"
     start += "from toolmark.cli.app import main; main()"
 
     def said(*words: str) -> str:

@@ -17,7 +17,7 @@ from tests.runs import mini
 
 import toolmark as tm
 from toolmark.cli import exit_codes, failure_advice
-from toolmark.cli.app import _exit_code
+from toolmark.cli.run_command import _exit_code
 from toolmark.core import errors, json_codec
 from toolmark.core.errors import (
     RateLimited,

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from toolmark.statistics.confidence_intervals import (
-    FEWEST_GROUPS,
     bootstrap_interval,
     moments_interval,
     ratio_interval,
     wilson,
 )
+from toolmark.statistics.interval_limits import FEWEST_GROUPS
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

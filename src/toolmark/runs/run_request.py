@@ -15,9 +15,12 @@ from toolmark.core import secrets
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Record, Sampling
 from toolmark.models import audio_encoding, user_model
+from toolmark.models.connection_defaults import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_RETRIES,
+    TIMEOUT_S,
+)
 from toolmark.models.model_resolver import public_model_address
-from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
-from toolmark.models.wires.chat_completions import TIMEOUT_S
 from toolmark.models.wires.chat_request import check_sampling
 from toolmark.runs import code_hashes
 from toolmark.runs.run_plan import Plan

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
+from toolmark.statistics.interval_limits import FEWEST_GROUPS
+
 Vector: TypeAlias = NDArray[Any] | Sequence[float]
 Groups: TypeAlias = NDArray[Any] | Sequence[object]
 
-FEWEST_GROUPS = 20
-"""The least number of groups for a bootstrap: with fewer, its intervals are far too narrow."""
 _CHUNK_CELLS = 2**21  # cells of one block of bootstrap draws: limits memory to 16 MB
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Estimate, Record
-from toolmark.statistics import number_format, weighted_means
+from toolmark.statistics import weighted_means
 from toolmark.statistics.confidence_intervals import bootstrap_interval, ratio_interval
 from toolmark.statistics.estimates import (
     estimate_mean,
@@ -27,6 +27,7 @@ from toolmark.statistics.estimates import (
     estimate_pass_rate,
     estimate_pooled_share,
 )
+from toolmark.statistics.interval_limits import FEWEST_ANSWERS
 from toolmark.statistics.score_columns import Columns, Mask, Names, Numbers, with_values
 from toolmark.statistics.weighted_means import Group
 
@@ -321,7 +322,7 @@ class RelativeError(Record, frozen=True, kw_only=True, tag="relative_error"):
         own, base = rows.part(self.part), rows.part(f"base_{self.part}")
         if not len(rows) or not base.sum() > 0:
             return Estimate(name="", share=False)
-        few = len(rows) < number_format.FEWEST_ANSWERS
+        few = len(rows) < FEWEST_ANSWERS
         low, high = (np.nan, np.nan) if few else bootstrap_interval(own, rows.cluster, over=base)
         ends = (None, None) if np.isnan(low) else (low, high)
         return Estimate(name="", value=float(own.sum() / base.sum()), low=ends[0], high=ends[1],

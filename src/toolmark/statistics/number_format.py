@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from toolmark.core.records import Estimate
-from toolmark.statistics.confidence_intervals import FEWEST_GROUPS
+from toolmark.statistics.interval_limits import FEWEST_ANSWERS, FEWEST_GROUPS
 
 DASH = "–"
 NO_BREAK_SPACE = "\u00a0"
@@ -13,8 +13,6 @@ NO_BREAK_SPACE = "\u00a0"
 _LARGEST_PLAIN = 1e6
 _SMALLEST_PLAIN = 1e-4
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-FEWEST_ANSWERS = 100
-"""The least number of answers for which a relative error has an interval."""
 NO_INTERVAL_NOTE = (
     f"No interval where a plain number rests on fewer than {FEWEST_GROUPS} items or groups, a "
     f"relative error on fewer than {FEWEST_ANSWERS} answers (in each part of a mean), or where all "

@@ -13,30 +13,20 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from toolmark.core import user_modules
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Chart, Table
-from toolmark.runs.suite import Scorer, Suite
 from toolmark.suites.multinet import multinet_families
-from toolmark.suites.multinet.multinet_families import FAMILIES
+from toolmark.suites.suite_names import EXTRA_BY_SUITE, LIBRARY_BY_EXTRA
+from toolmark.suites.suite_names import SUITES as SUITES
 
-SUITES = {
-    "bfcl": "toolmark.suites.bfcl.bfcl_suite:load",
-    "funcbench": "toolmark.suites.funcbench.funcbench_suite:load",
-    "m3": "toolmark.suites.m3.m3_suite:load",
-    "m3-local": "toolmark.suites.m3.local.m3_local_suite:load",
-    "mfcl-speech": "toolmark.suites.mfcl_speech.speech_suite:load",
-    "mfcl-transcripts": "toolmark.suites.mfcl_speech.transcripts_suite:load",
-    "mfcl-vision": "toolmark.suites.mfcl_vision.suite:load",
-    **{
-        multinet_families.suite_name(name): f"toolmark.suites.multinet.multinet_suites:{name}"
-        for name in FAMILIES
-    },
-}
+if TYPE_CHECKING:
+    from toolmark.runs.suite import Scorer, Suite
 
 # what shows several runs of a suite side by side; a run folder gives only the name, so nothing else
 # is imported because of what a folder says
@@ -70,6 +60,8 @@ def load_suite(name: str, **parameters: Any) -> Suite:
 
     Raises UsageError for an unknown suite or parameter, and for values out of bounds.
     """
+    from toolmark.runs.suite import Suite
+
     make = _suite_factory(name)
     values = _convert_parameters(name, make, parameters)
     result: Any = make(**values)  # a third-party function: it may return anything
@@ -133,6 +125,8 @@ def load_profile(name: str) -> Callable[..., Sequence[Table | Chart]]:
 
 def load_scorer(name: str) -> Scorer:
     """Return the scorer of a suite; only for built-in names, or names that the user gave."""
+    from toolmark.runs.suite import Scorer
+
     module = _suite_spec(name).rpartition(":")[0]
     found = user_modules.import_attribute(f"{module}:SCORER")
     if not isinstance(found, Scorer):
@@ -151,14 +145,14 @@ def suite_summary(name: str) -> str:
 
 
 def missing_requirement(name: str) -> str:
-    """Return what to install before a suite can be loaded, "" where nothing is missing."""
-    try:
-        _suite_factory(name)
-    except UsageError as error:
-        return user_modules.module_install_command(_suite_spec(name).rpartition(":")[0]) or str(
-            error
-        )
-    return ""
+    """Return what to install before a built-in suite can be loaded, "" where nothing is missing.
+
+    The suite is not loaded for it: a library of its extra is looked for.
+    """
+    extra = EXTRA_BY_SUITE.get(name, "")
+    if not extra or find_spec(LIBRARY_BY_EXTRA[extra]) is not None:
+        return ""
+    return user_modules.install_command(extra)
 
 
 def tool_format_note(name: str) -> str:

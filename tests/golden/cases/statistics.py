@@ -15,6 +15,7 @@ from toolmark.core import seeds
 from toolmark.core.failure import Failure
 from toolmark.core.records import Estimate, Label, Score, Verdict
 from toolmark.statistics import confidence_intervals, estimates, number_format, rater_agreement
+from toolmark.statistics.interval_limits import FEWEST_ANSWERS
 from toolmark.statistics.paired_comparison import compare_paired, holm_adjusted, mcnemar
 from toolmark.statistics.score_columns import (
     Columns,
@@ -200,7 +201,7 @@ def _figures() -> dict[str, Any]:
         "words": [
             number_format.NO_INTERVAL_NOTE,
             number_format.DASH,
-            number_format.FEWEST_ANSWERS,
+            FEWEST_ANSWERS,
             number_format.SYMMETRY_TOLERANCE,
         ],
     }

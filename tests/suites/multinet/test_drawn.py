@@ -21,6 +21,7 @@ from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Chart, Estimate, Reply, Score, Table
 from toolmark.reports import html_report
 from toolmark.statistics import number_format
+from toolmark.statistics.interval_limits import FEWEST_ANSWERS
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet import multinet_suites, report_tables
 from toolmark.suites.multinet.multinet_suites import SCORER
@@ -81,7 +82,7 @@ def test_answers_that_are_all_invalid_have_no_interval_of_no_width() -> None:
 def test_a_relative_error_asks_for_rows_beside_groups() -> None:
     found = hand.rows(ran("openx", 280))["paper"]
     part = found.where(found.category == "wheeled")
-    some = part.where(np.arange(len(part)) < number_format.FEWEST_ANSWERS - 1)
+    some = part.where(np.arange(len(part)) < FEWEST_ANSWERS - 1)
     own = {name: np.arange(len(some)).astype(str).astype(object) for name in ("group",)}
     single = Columns(**{x: getattr(some, x) for x in Columns.__slots__} | {"axes": some.axes | own})
     assert numbers(single)["mae"].low is not None

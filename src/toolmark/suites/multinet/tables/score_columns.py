@@ -16,8 +16,8 @@ import numpy as np
 from toolmark.core.records import Estimate
 from toolmark.scoring.error_statistics import GRADING_RULES, GradingRule
 from toolmark.statistics import metric_formulas, number_format
-from toolmark.statistics.confidence_intervals import FEWEST_GROUPS
 from toolmark.statistics.estimates import estimate_mean
+from toolmark.statistics.interval_limits import FEWEST_GROUPS
 from toolmark.statistics.score_columns import Columns, Mask, Names, Numbers, with_values
 from toolmark.suites.multinet.frame_records import ACTIONS
 from toolmark.suites.multinet.multinet_families import FAMILIES_BY_BASELINE
