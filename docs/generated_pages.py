@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import typer
@@ -24,14 +25,12 @@ RECORDS = (
     "Usage", "Result", "Step", "Trajectory", "Attempt", "Verdict", "Label", "Score", "Estimate",
 )  # fmt: skip
 EXTENSION_POINTS = (
-    "toolmark.runs.suite:Suite",
-    "toolmark.runs.suite:Scorer",
     "toolmark.core.records:Environment",
     "toolmark.core.records:EnvironmentFactory",
     "toolmark.core.records:Model",
     "toolmark.core.records:Control",
     "toolmark.core.records:ToolFormat",
-    "toolmark.runs.suite:Agent",
+    "toolmark.runs.suite_parameters:SuiteParameters",
     "toolmark.statistics.metric_formulas:Metric",
 )
 
@@ -115,9 +114,9 @@ def _suite_lines(name: str) -> Iterator[str]:
     yield "| parameter | value | default | meaning |"
     yield "|---|---|---|---|"
     for each in suite_registry.list_parameters(name):
-        kind = _cell(suite_registry.describe_type(each.kind))
+        kind = _cell(each.kind)
         default = _parameter_default(each.default)
-        yield f"| {_code(each.name)} | {kind} | {default} | {_cell(each.help)} |"
+        yield f"| {_code(each.name)} | {kind} | {default} | {_cell(each.description)} |"
     yield ""
     if note := suite_registry.tool_format_note(name):
         yield f"Tool formats: {note}\n"
@@ -161,6 +160,17 @@ def run_folder() -> str:
     return _directives(["toolmark.runs.run_store.Run"])
 
 
+def settings() -> str:
+    """Return the directives for the groups of settings of `toolmark.run`."""
+    groups = ("Selection", "Sampling", "Connection", "Storage")
+    return _directives(f"toolmark.{name}" for name in groups)
+
+
+def suite_parts() -> str:
+    """Return the directives for a suite and the parts of which it consists."""
+    return _directives(_public_classes("toolmark.runs.suite"))
+
+
 def extension_points() -> str:
     """Return the directives for what a user's own code implements or fills."""
     return _directives(spec.replace(":", ".") for spec in EXTENSION_POINTS)
@@ -173,35 +183,34 @@ def record_types() -> str:
 
 def metric_formulas() -> str:
     """Return the directives for the formulas of which a metric is made."""
-    module = inspect.getmodule(import_attribute("toolmark.statistics.metric_formulas:Metric"))
-    names = [
-        name
-        for name, value in vars(module).items()
-        if inspect.isclass(value)
-        and value.__module__ == module.__name__  # type: ignore[union-attr]
-        and not name.startswith("_")
-        and name != "Metric"
-    ]
-    return _directives(f"toolmark.statistics.metric_formulas.{name}" for name in names)
+    names = _public_classes("toolmark.statistics.metric_formulas")
+    return _directives(name for name in names if not name.endswith(".Metric"))
 
 
 def error_types() -> str:
     """Return the directives for the errors that a caller can catch."""
     base = import_attribute("toolmark.core.errors:ToolmarkError")
-    module = inspect.getmodule(base)
-    names = [
-        name
-        for name, value in vars(module).items()
-        if inspect.isclass(value) and issubclass(value, base)
+    names = _public_classes("toolmark.core.errors")
+    return _directives(name for name in names if issubclass(_imported(name), base))
+
+
+def _public_classes(module: str) -> list[str]:
+    """Return the names of the classes that a module defines, in its order."""
+    return [
+        f"{module}.{name}"
+        for name, value in vars(import_module(module)).items()
+        if inspect.isclass(value) and value.__module__ == module and not name.startswith("_")
     ]
-    return _directives(f"toolmark.core.errors.{name}" for name in names)
 
 
-def _directives(names: Iterator[str] | Sequence[str]) -> str:
+def _imported(name: str) -> Any:
+    return import_attribute(":".join(name.rpartition(".")[::2]))
+
+
+def _directives(names: Iterable[str]) -> str:
     blocks = []
     for name in names:
-        target = import_attribute(":".join(name.rpartition(".")[::2]))
-        kind = "autoclass" if inspect.isclass(target) else "autofunction"
+        kind = "autoclass" if inspect.isclass(_imported(name)) else "autofunction"
         options = "\n   :members:" if kind == "autoclass" else ""
         blocks.append(f"```{{eval-rst}}\n.. {kind}:: {name}{options}\n```\n")
     return "\n".join(blocks)
@@ -212,6 +221,8 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "suites": suite_reference,
     "public names": public_names,
     "run folder": run_folder,
+    "settings": settings,
+    "suite parts": suite_parts,
     "extension points": extension_points,
     "records": record_types,
     "metric formulas": metric_formulas,

@@ -405,12 +405,17 @@ def test_a_suite_says_which_agent_plays_and_a_recording_takes_the_worlds_place(
 
         @asynccontextmanager
         async def site(media: MediaStore) -> AsyncIterator[RecordingFactory]:
-            async with plain.site(media) as live:
+            async with plain.environment.open(media) as live:
                 tape = Cassette(tmp_path / "tape.jsonl")
                 yield RecordingFactory(live, tape, mode=mode, media=media)
 
         dialects = {"executor": EXECUTOR_JSON_FORMAT}
-        return dataclasses.replace(plain, site=site, dialects=dialects, agent=Executor())
+        return dataclasses.replace(
+            plain,
+            environment=dataclasses.replace(plain.environment, open=site),
+            tool_formats=dialects,
+            defaults=dataclasses.replace(plain.defaults, agent=Executor()),
+        )
 
     played: tuple[tuple[ReplayMode, tuple[str, ...]], ...] = (
         ("record", ()),
@@ -444,7 +449,9 @@ class Told:
 def test_an_instrument_plays_in_rounds_too(tmp_path: Path) -> None:
     plain = mini.load(n=3)
     suite = dataclasses.replace(
-        plain, dialects={"executor": EXECUTOR_JSON_FORMAT}, agent=Executor()
+        plain,
+        tool_formats={"executor": EXECUTOR_JSON_FORMAT},
+        defaults=dataclasses.replace(plain.defaults, agent=Executor()),
     )
     found = tm.run(suite, Told(), log_dir=tmp_path)
     assert found.summary()["score"]["value"] == 1.0

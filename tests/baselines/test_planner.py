@@ -8,13 +8,14 @@ import json
 import msgspec
 import pytest
 
+import toolmark as tm
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.baselines.backward_planner import BackwardPlanner
 from toolmark.baselines.eager_caller import EagerCaller
 from toolmark.core.records import Message, Model, Reply, Request, Sampling, Task, Text, Tool
 from toolmark.environments.function_graph import FunctionGraphEnvironment
 from toolmark.formats.native_format import NATIVE_FORMAT
-from toolmark.suites.funcbench.funcbench_suite import SCORER, load
+from toolmark.suites.funcbench.funcbench_suite import SCORER
 
 
 def outcome(task: Task, model: Model) -> tuple[bool, float]:
@@ -29,16 +30,33 @@ def outcome(task: Task, model: Model) -> tuple[bool, float]:
 
 @pytest.mark.parametrize("restate", [False, True])
 def test_the_planner_needs_exactly_the_core(restate: bool) -> None:
-    tasks = load(core=12, depth=4, connected=7, disconnected=7, graphs=20, restate=restate, seed=1)
+    tasks = tm.load(
+        "funcbench",
+        core=12,
+        depth=4,
+        connected=7,
+        disconnected=7,
+        graphs=20,
+        restate=restate,
+        seed=1,
+    )
     assert {outcome(task, BackwardPlanner()) for task in tasks} == {(True, 12.0)}
 
 
 def test_the_eager_one_calls_what_it_can() -> None:
-    bare = load(core=12, depth=4, graphs=10, seed=1)
+    bare = tm.load("funcbench", core=12, depth=4, graphs=10, seed=1)
     assert {outcome(task, EagerCaller()) for task in bare} == {(True, 12.0)}
-    crowd = load(core=5, depth=4, disconnected=40, graphs=10, seed=1)
+    crowd = tm.load("funcbench", core=5, depth=4, disconnected=40, graphs=10, seed=1)
     assert {outcome(task, EagerCaller()) for task in crowd} == {(False, 10.0)}
-    apart = load(core=5, depth=4, disconnected=40, graphs=10, known_distractor_inputs=False, seed=1)
+    apart = tm.load(
+        "funcbench",
+        core=5,
+        depth=4,
+        disconnected=40,
+        graphs=10,
+        known_distractor_inputs=False,
+        seed=1,
+    )
     assert {outcome(task, EagerCaller()) for task in apart} == {(True, 5.0)}
 
 
@@ -53,7 +71,7 @@ def test_requests_that_are_not_understood_are_answered_in_words(model: Model) ->
 
 @pytest.mark.parametrize("text", ["[", "[1]", '{"x": 1}', "{}", "null", '"abc"'])
 def test_results_that_are_not_understood_are_not_believed(text: str) -> None:
-    (task,) = load(core=2, depth=1, graphs=1, seed=1)
+    (task,) = tm.load("funcbench", core=2, depth=1, graphs=1, seed=1)
     history = task.turns[0].messages
     model = BackwardPlanner()
 

@@ -151,10 +151,10 @@ def test_the_cache_asks_nothing_twice(toolmark: Command, mind: Mind) -> None:
         (("run", "funcbench", "-m", "opnai/gpt-5"), "did you mean: openai/"),
         (("run", "funcbench", "-m", "test/null", "-T", "cor=3"), "did you mean: core"),
         (("run", "m3-local", "-m", "test/null", "-T", "temperatur=1"),
-         "known: family, instances, agent, similarity, cassette, mode, seed"),
+         "known: agent, cassette, family, instances, mode, seed, similarity"),
         (("run", "funcbench", "-m", "test/null", "--tasks", "/dev/null"), "not a file"),
         (("run", "funcbench", "-m", "test/null", "-T", "core"), "expected KNOB=VALUE"),
-        (("run", "funcbench", "-m", "test/null", "-T", "core=x"), "knob core: expected int"),
+        (("run", "funcbench", "-m", "test/null", "-T", "core=x"), "parameter core: expected int"),
         (("run", "funcbench", "-m", "test/null", "-T", "core=5", "-T", "depth=5"),
          "depth must be at most core - 1 = 4; got 5"),
         (("run", "bfcl", "-m", "test/null", "-T", "category=simple_pyton"), "simple_python"),
@@ -269,7 +269,10 @@ from toolmark.core.errors import ToolEnvironmentError
 def load(*, every: bool = False) -> tm.Suite:
     suite = tm.load("funcbench", core=4, depth=2, graphs=2, seed=3)
     first = next(iter(suite)).id
-    return replace(suite, broken=lambda task: "no voice" if every or task.id == first else "")
+    def failure(task):
+        return "no voice" if every or task.id == first else ""
+
+    return replace(suite, maker=replace(suite.maker, failure=failure))
 """
 
 
@@ -322,7 +325,7 @@ def test_a_dry_run_makes_the_first_task_and_shows_its_question_and_picture(
     said = toolmark("run", *words, "-m", "test/null", "--repeats", "2", "--dry-run")
     assert said.code == 0, said.err
     suite = suite_registry.load_suite("mfcl-vision", items=1, variations="base,gray", seed=7)
-    asked = next(iter(suite.make(list(suite))))
+    asked = next(iter(suite.maker.make(list(suite))))
     for message in asked.turns[0].messages:
         assert said.out.count(message.text) == 1
         for part in message.parts:
@@ -509,7 +512,7 @@ def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
         shown = said("list", name)
         assert f"needs: {user_modules.install_command('m3')}" in shown
         for knob in suite_registry.list_parameters(name):
-            assert f"-T {knob.name}=" in shown and knob.help in " ".join(shown.split())
+            assert f"-T {knob.name}=" in shown and knob.description in " ".join(shown.split())
 
 
 SOUND = ("soundfile", "soxr", "pyroomacoustics", "pystoi", "pocketsphinx", "espeakng_loader")

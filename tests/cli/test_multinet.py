@@ -108,4 +108,4 @@ def test_a_number_of_frames_that_cannot_be_asked_is_called_by_its_knob(n: str) -
     done = said("run", "multinet-overcooked", "-m", "test/null", "-T", f"frames={n}",
                 "-T", "data=synthetic")  # fmt: skip
     assert isinstance(done.exception, UsageError)
-    assert str(done.exception) == f"frames must be from 1 to 100; got {n}"
+    assert str(done.exception) == f"parameter frames: expected int >= 1 and <= 100, got {n!r}"

@@ -32,14 +32,13 @@ def test_what_is_told_of_a_suite_is_enough_to_ask_it(toolmark: Command) -> None:
     )
 
 
-def test_a_suite_of_others_tells_its_dialects(toolmark: Command, tmp_path: Path) -> None:
+def test_a_suite_of_others_shows_its_parameters(toolmark: Command, tmp_path: Path) -> None:
     (tmp_path / "mine_told.py").write_text(
-        '"""Mine."""\nDIALECTS = "my own"\n\n\ndef load(*, n: int = 3):\n    """My suite."""\n'
+        '"""Mine."""\n\n\ndef load(*, n: int = 3):\n    """My suite."""\n'
     )
     found = json.loads(toolmark("list", "mine_told:load", "--json").out)
-    assert (found["dialects"], found["needs"]) == ("my own", "")
+    assert found["needs"] == ""
     assert [knob["default"] for knob in found["knobs"]] == [3]
-    assert "--dialect: my own" in toolmark("list", "mine_told:load").out
 
 
 def test_what_was_made_is_told_as_it_lies_there(toolmark: Command, tmp_path: Path) -> None:

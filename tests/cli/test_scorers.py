@@ -17,7 +17,7 @@ from tests.servers.mind import Command
 ROOT = Path(__file__).parents[2]
 OTHER = (
     "from dataclasses import replace\nimport shop\n"
-    "SCORER = replace(shop.SCORER, readings=('official',))\n"
+    "SCORER = replace(shop.SCORER, rules=('official',))\n"
     "def load(*, n: int = 3):\n    return replace(shop.load(n=n), name='other', scorer=SCORER)\n"
 )
 

@@ -20,11 +20,11 @@ from tests.environments.mcp.stage import ask, play, site, task
 from tests.servers.mind import Command
 
 import toolmark
+import toolmark as tm
 from toolmark.core.errors import ToolEnvironmentError
 from toolmark.core.records import Call, Task, Text
 from toolmark.environments.function_graph import FunctionGraphEnvironment
 from toolmark.environments.mcp.mcp_environment import McpEnvironment
-from toolmark.suites.funcbench.funcbench_suite import load
 
 SIZE: dict[str, Any] = {"core": 4, "depth": 2, "connected": 2, "seed": 7}
 WORDS = ("-T", "core=4", "-T", "depth=2", "-T", "connected=2", "--seed", "7")
@@ -86,13 +86,13 @@ async def same(where: Any, mode: Any, played: Task) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_task_is_served_on_standard_input_and_output(mode: str) -> None:
-    second = list(load(**SIZE))[1]
+    second = list(tm.load("funcbench", **SIZE))[1]
     where = StdioServerParameters(command=sys.executable, args=[*PROGRAM, "--task", second.id])
     asyncio.run(same(where, mode, second))
 
 
 def test_the_first_task_is_served_unless_one_is_named(tmp_path: Path) -> None:
-    first = next(iter(load(**SIZE)))
+    first = next(iter(tm.load("funcbench", **SIZE)))
 
     async def scene(world: McpEnvironment) -> None:
         assert [tool.name for tool in await world.tools()] == [f"f/{x.name}" for x in first.tools]
@@ -105,7 +105,7 @@ def test_the_first_task_is_served_unless_one_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_over_http_the_address_names_the_task(mode: str) -> None:
-    tasks = list(load(**SIZE, restate=True))
+    tasks = list(tm.load("funcbench", **SIZE, restate=True))
 
     async def scene(url: str) -> None:
         await same(url, mode, tasks[0])
@@ -118,7 +118,7 @@ def test_over_http_the_address_names_the_task(mode: str) -> None:
 
 
 def test_every_session_knows_only_what_it_has_been_told() -> None:
-    played = next(iter(load(**SIZE, restate=True)))
+    played = next(iter(tm.load("funcbench", **SIZE, restate=True)))
     (right, *_) = calls(played)
 
     async def scene(url: str) -> None:
@@ -142,7 +142,7 @@ def test_a_task_that_does_not_exist_opens_no_session(tmp_path: Path) -> None:
 
 
 def test_the_question_is_shown_beside_the_protocol() -> None:
-    first = next(iter(load(**SIZE)))
+    first = next(iter(tm.load("funcbench", **SIZE)))
     done = subprocess.run(
         [sys.executable, *PROGRAM, "--show"], stdin=subprocess.DEVNULL, capture_output=True,
         text=True, timeout=60, check=True,
@@ -172,7 +172,7 @@ def test_ctrl_c_ends_the_server() -> None:
     [
         (("bfcl",), "no server for 'bfcl'"),
         (("funcbench", *WORDS, "--task", "funcbench-c4-d2-k2-m0-g99"), "did you mean: funcbench"),
-        (("funcbench", "-T", "core=x"), "knob core: expected"),
+        (("funcbench", "-T", "core=x"), "parameter core: expected"),
         (("funcbench", "-T", "core"), "expected KNOB=VALUE"),
     ],
 )

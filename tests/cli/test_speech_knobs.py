@@ -133,12 +133,12 @@ def test_a_run_tells_what_it_drew_from_and_what_it_did_not_use(
     knobs = {"conditions": "snr=15,room", "recognisers": "simulated:a", "engines": "flite"}
     moved = tm.load("mfcl-transcripts", noises=str(tmp_path / "moved"), seed=5, **knobs)
     tasks = [task for task in moved if task.item == "simple_python_0"]
-    assert [*map(encode_record, moved.make(tasks))] == [*map(encode_record, run.tasks())]
-    assert moved.hashes["noises"] == run.info.hashes["noises"]
+    assert [*map(encode_record, moved.maker.make(tasks))] == [*map(encode_record, run.tasks())]
+    assert moved.provenance.hashes["noises"] == run.info.hashes["noises"]
     # another content is another set
     (tmp_path / "moved" / "n1.wav").unlink()
     other = tm.load("mfcl-transcripts", noises=str(tmp_path / "moved"), seed=5, **knobs)
-    assert other.hashes["noises"] != moved.hashes["noises"]
+    assert other.provenance.hashes["noises"] != moved.provenance.hashes["noises"]
     assert sorted((home / "utterances").rglob("*.json")) == before
 
 

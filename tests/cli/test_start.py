@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from toolmark.suites import suite_registry
-from toolmark.suites.suite_names import EXTRA_BY_SUITE, LIBRARY_BY_EXTRA, SUITES
+from toolmark.suites.suite_names import LIBRARY_BY_EXTRA, SUITES
 
 HEAVY = {
     "aiohttp", "asyncio", "cv2", "datasets", "jinja2", "lxml", "mcp", "multiprocessing", "numpy",
@@ -39,7 +39,8 @@ def test_no_heavy_library_is_loaded(words: tuple[str, ...]) -> None:
 
 
 def test_what_is_looked_for_is_seen() -> None:
-    assert {"numpy", "scipy"} <= loaded_modules("list", "funcbench") & HEAVY
+    words = ("run", "funcbench", "-m", "baseline/planner", "--dry-run")
+    assert {"numpy", "scipy"} <= loaded_modules(*words) & HEAVY
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -51,7 +52,7 @@ def test_the_list_looks_for_a_library_that_the_suite_loads(name: str) -> None:
         f"print(*{{*sys.modules}} & {{*{[*LIBRARY_BY_EXTRA.values()]!r}}})\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    extra = EXTRA_BY_SUITE.get(name)
+    extra = SUITES[name].extra
     assert (LIBRARY_BY_EXTRA[extra] in done.stdout.split()) if extra else not done.stdout.strip()
 
 
@@ -60,6 +61,6 @@ def test_a_library_that_is_not_there_is_named_by_its_extra(
 ) -> None:
     monkeypatch.setattr(suite_registry, "find_spec", lambda name: None)
     missing = {name: suite_registry.missing_requirement(name) for name in SUITES}
-    assert {name for name, command in missing.items() if command} == EXTRA_BY_SUITE.keys()
-    for name, extra in EXTRA_BY_SUITE.items():
-        assert missing[name].endswith(f"[{extra}]'")
+    for name, entry in SUITES.items():
+        assert missing[name].endswith(f"[{entry.extra}]'") if entry.extra else not missing[name]
+    assert {entry.extra for entry in SUITES.values()} - {""} == LIBRARY_BY_EXTRA.keys()

@@ -16,6 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import toolmark as tm
 from toolmark.agents.executor import Executor
 from toolmark.agents.phased_model import PhasedModel
 from toolmark.agents.tool_loop import execute_parallel, run_tool_loop
@@ -47,7 +48,6 @@ from toolmark.environments.function_graph import FunctionGraphFactory
 from toolmark.environments.recording_environment import WORKSPACE_PLACEHOLDER
 from toolmark.environments.replay_environment import RecordingFactory, ReplayMode
 from toolmark.formats.native_format import NATIVE_FORMAT
-from toolmark.suites.funcbench.funcbench_suite import load
 
 TASK = Task(
     id="t", suite="s", turns=(Turn(messages=(Message(role="user", parts=(Text("Draw"),)),)),)
@@ -259,7 +259,7 @@ def test_going_on_live_is_as_if_it_had_always_been_live(
 @given(data=st.data())
 @settings(max_examples=20, deadline=None)
 def test_any_call_of_funcbench_is_replayed(data: st.DataObject) -> None:
-    suite = load(core=3, depth=2, graphs=1, seed=data.draw(st.integers(0, 50)))
+    suite = tm.load("funcbench", core=3, depth=2, graphs=1, seed=data.draw(st.integers(0, 50)))
     (task,) = suite
     names = [tool.name for tool in task.tools] + ["nil"]
     words = st.dictionaries(

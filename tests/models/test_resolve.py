@@ -25,7 +25,7 @@ class Suite:
     name = "bench"
 
     def __init__(self) -> None:
-        self.instruments = {"oracle": self.make, "faulty": self.make}
+        self.controls = {"oracle": self.make, "faulty": self.make}
 
     def make(self, task: Task, repeat: int, options: Mapping[str, str]) -> Model:
         async def model(request: Request, /) -> Reply:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.parity.process import Ask
 
+import toolmark as tm
 from toolmark.core import json_codec, seeds
 from toolmark.core.records import Call, Task
 from toolmark.formats.parse import python_calls
@@ -19,7 +20,6 @@ from toolmark.official_bfcl import bfcl_controls, fair_rule, official_data, tool
 from toolmark.scoring import call_matching, java_values, javascript_values
 from toolmark.scoring.value_conversion import PYTHON_CONVERTER
 from toolmark.scoring.value_matching import OfficialCheckerError
-from toolmark.suites.bfcl import bfcl_suite
 
 spec = importlib.util.spec_from_file_location("mutate", Path(__file__).with_name("mutate.py"))
 assert spec is not None and spec.loader is not None
@@ -45,7 +45,7 @@ TYPES: dict[str, tuple[Any, tuple[str, ...], Any]] = {
 
 @pytest.fixture(scope="module")
 def tasks() -> list[Task]:
-    return list(bfcl_suite.load(category=("single_turn",)))
+    return list(tm.load("bfcl", category=("single_turn",)))
 
 
 def answered(tasks: list[Task]) -> list[tuple[Task, int]]:
@@ -140,7 +140,7 @@ def test_conversions_agree_with_the_official_converters(official: Ask) -> None:
 
 
 def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Task]) -> None:
-    prompt = bfcl_suite.load(category=("single_turn",)).dialects["prompt"]
+    prompt = tm.load("bfcl", category=("single_turn",)).tool_formats["prompt"]
     texts = ["", "[]", "hello", "[f(a=1)], [g(b=2)]", "f(a=1), g(b=2)", "[{}]", "f(x)(y=2)"]
     texts += [f"f(k={piece})" for piece in mutate.PIECES]
     texts += [wrapper.format("f(a=1)") for wrapper in mutate.WRAPPERS]
@@ -175,7 +175,7 @@ def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Tas
 
 
 def test_prompts_and_tools_equal_the_official_ones(official: Ask, tasks: list[Task]) -> None:
-    prompt = bfcl_suite.load(category=("single_turn",)).dialects["prompt"]
+    prompt = tm.load("bfcl", category=("single_turn",)).tool_formats["prompt"]
     theirs = official([("asked", category) for category in official_data.CATEGORIES])
     expected = {row[0]: (row[1], row[2]) for rows in theirs for row in rows}
     assert len(expected) == len(tasks) == 3641
@@ -203,7 +203,9 @@ def digest(value: Any) -> str:
 
 def test_published_prompt_vector(tasks: list[Task]) -> None:
     task = next(task for task in tasks if task.id == "simple_python_19")
-    messages, _ = bfcl_suite.load(category=("single_turn",)).dialects["prompt"].open((), task.tools)
+    messages, _ = (
+        tm.load("bfcl", category=("single_turn",)).tool_formats["prompt"].open((), task.tools)
+    )
     text = json_codec.restore_surrogates(messages[0].text)
     assert len(text) == 1692
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "2d6b2171b016adab"

@@ -35,7 +35,7 @@ from toolmark.runs import run_finalization, run_folders, run_scoring
 from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
-from toolmark.runs.suite import Scorer
+from toolmark.runs.suite import Presentation, Scorer
 from toolmark.statistics.confidence_intervals import wilson
 from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
 from toolmark.statistics.score_columns import Columns
@@ -208,7 +208,10 @@ def views(task: Task, trajectory: Trajectory) -> Sequence[Table | Drawing]:
 
 
 SCORER = Scorer(
-    readings=("official", "fair"), score=score, metrics=metrics, tables=tables, views=views
+    rules=("official", "fair"),
+    score=score,
+    metrics=metrics,
+    presentation=Presentation(tables=tables, views=views),
 )
 
 

@@ -169,7 +169,10 @@ def test_the_axes_of_a_suite_are_compared_level_by_level(make_run: Maker, scorer
     a, b = (_spoken(make_run(model=name, luck=luck)) for name, luck in (("a", 90), ("b", 20)))
     assert compare_runs(a, b).levels == {}
     axes = {name: lambda level, _: level for name in ("condition", "recogniser", "none")}
-    found = compare_runs(presented(a, replace(scorer, axes=axes)), b)
+    found = compare_runs(
+        presented(a, replace(scorer, presentation=replace(scorer.presentation, level_names=axes))),
+        b,
+    )
     assert list(found.levels) == ["condition"], "an axis of one level tells nothing"
     assert [each.difference.name for each in found.levels["condition"]] == ["text", "noisy"]
     assert sum(each.n_pairs for each in found.levels["condition"]) == found.paired.n_pairs
@@ -195,7 +198,10 @@ def test_a_headline_of_some_rows_is_compared_on_these(make_run: Maker, scorer: S
 def test_levels_come_as_the_tasks_do_and_not_as_episodes_end(
     make_run: Maker, scorer: Scorer
 ) -> None:
-    judged = replace(scorer, axes={"core": lambda name, _: name})
+    judged = replace(
+        scorer,
+        presentation=replace(scorer.presentation, level_names={"core": lambda name, _: name}),
+    )
     a, b = presented(make_run(model="a"), judged), make_run(model="b", luck=20)
     before = [each.difference.name for each in compare_runs(a, b).levels["core"]]
     scores = a.path / "scores.jsonl"

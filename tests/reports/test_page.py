@@ -164,7 +164,7 @@ def test_a_table_that_repeats_the_scores_is_left_out(
             Table(title="Other numbers", head=head, rows=other),
         ]
 
-    own = replace(scorer, tables=doubled)
+    own = replace(scorer, presentation=replace(scorer.presentation, tables=doubled))
     text = read(html_report.write_report([presented(make_run(), own)], tmp_path / "r.html")).text
     assert "Said again" not in text
     assert "Weighted so." in text
@@ -179,7 +179,7 @@ def test_readings_that_fail_alike_share_a_table(
         return dict.fromkeys(("official", "fair"), found) | {"kind": right}
 
     right = Verdict(outcome="correct", value=1.0)
-    own = replace(scorer, score=alike, readings=("official", "fair", "kind"))
+    own = replace(scorer, score=alike, rules=("official", "fair", "kind"))
     run = make_run()
     run_finalization.rescore_run(run, own)
     text = (html_report.write_report([run], tmp_path / "r.html")).read_text(encoding="utf-8")
@@ -190,7 +190,7 @@ def test_readings_that_fail_alike_share_a_table(
 
 def test_the_headline_reading_is_stored_first(make_run: Maker, scorer: Scorer) -> None:
     run = make_run(n=3)
-    run_finalization.rescore_run(run, replace(scorer, readings=("fair", "official")))
+    run_finalization.rescore_run(run, replace(scorer, rules=("fair", "official")))
     assert all([*score.readings] == ["fair", "official"] for score in run.scores())
 
 
@@ -212,7 +212,7 @@ def test_evidence_of_the_suite_is_on_the_page(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
     told = Table(title="Who judged", head=("judge", "n"), rows=(("one/judge", 3),))
-    own = replace(scorer, evidence=lambda run: [told])
+    own = replace(scorer, presentation=replace(scorer.presentation, evidence=lambda run: [told]))
     text = read(html_report.write_report([presented(make_run(n=3), own)], tmp_path / "r.html")).text
     assert "Who judged" in text
 
@@ -270,7 +270,7 @@ def beside(readings: Mapping[str, Mapping[str, Columns]]) -> Sequence[Table | Ch
 def overseen(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> Scorer:
     """A scorer whose runs are shown side by side by what toolmark has under a name."""
     monkeypatch.setitem(suite_registry.OVERVIEWS, "lab", "tests.reports.test_page:beside")
-    return replace(scorer, across="lab")
+    return replace(scorer, presentation=replace(scorer.presentation, overview="lab"))
 
 
 def test_a_suite_can_show_its_runs_together(
@@ -302,7 +302,7 @@ def test_a_note_is_told_once_with_the_runs_that_it_is_about(
         note = "Many of them." if len(by["official"]) > 20 else "95 % intervals."
         return [Table(title="", head=("", "x", "low", "high", "n"), rows=rows, note=note)]
 
-    own = replace(scorer, tables=noted)
+    own = replace(scorer, presentation=replace(scorer.presentation, tables=noted))
     runs = [make_run(model="a"), make_run(model="b"), make_run(model="c", n=9)]
     text = read(
         html_report.write_report([presented(run, own) for run in runs], tmp_path / "r.html")
@@ -354,7 +354,8 @@ def test_a_giant_episode_does_not_crowd_out_the_others(
     make_run: Maker, scorer: Scorer, tmp_path: Path
 ) -> None:
     wide = Table(title="wide", head=("x",), rows=tuple(("y" * 900,) for _ in range(3000)))
-    heavy = Scorer(scorer.readings, scorer.score, scorer.metrics, scorer.tables, lambda *_: [wide])
+    presentation = replace(scorer.presentation, views=lambda *_: [wide])
+    heavy = replace(scorer, presentation=presentation)
     found = read(html_report.write_report([presented(make_run(n=4), heavy)], tmp_path / "r.html"))
     assert len(found.blocks["index"]) == 4
     assert "long" in found.blocks["e0"]["cut"]

@@ -338,4 +338,6 @@ def test_a_browser_shows_players_and_waveforms_and_plays(
 
 
 def _with(scorer: Scorer, views: Any) -> Scorer:
-    return dataclasses.replace(scorer, views=views)
+    return dataclasses.replace(
+        scorer, presentation=dataclasses.replace(scorer.presentation, views=views)
+    )

@@ -144,7 +144,9 @@ def test_the_list_names_everyone_who_can_play() -> None:
 
 def test_the_dialects_that_are_listed_exist() -> None:
     assert all(map(known.tool_format_note, known.SUITES))
-    assert known.tool_format_note("funcbench").split(", ") == list(api.load("funcbench").dialects)
+    assert known.tool_format_note("funcbench").split(", ") == list(
+        api.load("funcbench").tool_formats
+    )
 
 
 def test_what_is_asked_again_is_told_with_the_reason() -> None:

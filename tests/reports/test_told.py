@@ -74,7 +74,7 @@ def test_a_summary_names_its_reading_and_says_what_it_counts(
     assert not any("sim_cov" in line for line in lines)
     only = replace(
         scorer,
-        readings=("official",),
+        rules=("official",),
         score=lambda task, played: {"official": scorer.score(task, played)["official"]},
     )
     alone = run_finalization.rescore_run(run, only)
@@ -109,7 +109,11 @@ def test_a_class_of_failure_is_told_with_the_suites_words(make_run: Maker, score
     common = written(lambda to: console_output.print_failures(to, run, words))
     assert "  2 failures: wrong_value  type_error:nested within" in common
     assert len(common) == console_output.MAX_REASONS
-    shown = read_presentation(presented(run, replace(scorer, natives=words)))
+    shown = read_presentation(
+        presented(
+            run, replace(scorer, presentation=replace(scorer.presentation, failure_names=words))
+        )
+    )
     assert shown is not None
     made, _ = run_facts.gather_run_facts(0, run, shown, "a")
     rows = {row.native: row for causes in made.causes for row in causes.rows}
@@ -150,7 +154,7 @@ def test_repeats_of_a_score_that_is_no_right_or_wrong_pass_nothing(
     half = replace(
         scorer,
         score=lambda task, _: {
-            name: Verdict(outcome="correct", value=0.5) for name in scorer.readings
+            name: Verdict(outcome="correct", value=0.5) for name in scorer.rules
         },
     )
     assert not any(

@@ -30,7 +30,7 @@ from toolmark.core.records import (
     Verdict,
 )
 from toolmark.formats.native_format import NativeFormat
-from toolmark.runs.suite import Scorer, Suite
+from toolmark.runs.suite import EnvironmentSource, Presentation, Scorer, Suite
 from toolmark.statistics.metric_formulas import Metric
 
 ADD = Tool(name="add", description="Add two integers.", parameters={"type": "object"})
@@ -116,10 +116,10 @@ def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
 
 
 SCORER = Scorer(
-    readings=("exact",),
+    rules=("exact",),
     score=score,
     metrics=lambda columns: (Metric("accuracy"),),
-    tables=lambda by_reading: (),
+    presentation=Presentation(tables=lambda by_reading: ()),
 )
 
 
@@ -137,9 +137,13 @@ def load(*, n: int = 20, dead: tuple[str, ...] = (), chain: bool = False) -> Sui
         yield Site(dead)
 
     return Suite(
-        name="mini", tasks=Chain(n) if chain else Sums(n), scorer=SCORER, site=site,
-        dialects={"native": NativeFormat()}, knobs={"n": n, "dead": list(dead), "chain": chain},
-    )  # fmt: skip
+        name="mini",
+        tasks=Chain(n) if chain else Sums(n),
+        scorer=SCORER,
+        environment=EnvironmentSource(open=site),
+        tool_formats={"native": NativeFormat()},
+        parameters={"n": n, "dead": list(dead), "chain": chain},
+    )
 
 
 Trouble = Callable[[int, int], ToolmarkError | str | None]

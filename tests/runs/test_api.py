@@ -142,7 +142,8 @@ def test_what_is_no_model_is_refused_before_a_folder_is_made(
         ({"log_dir": None}, "log_dir: expected a path, got NoneType"),
         ({"cache": 1}, "cache: expected a path, got int"),
         ({"audio_format": "ogg"}, "no audio format 'ogg'"),
-        ({"dialect": "promt"}, "no dialect 'promt'"),
+        ({"tool_format": "promt"}, "no tool format 'promt'"),
+        ({"limti": 3}, "run has no setting 'limti'; did you mean: limit"),
     ],
 )
 def test_a_wrong_setting_is_named_before_a_folder_is_made(

@@ -23,7 +23,7 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Audio, Part, Table, Task
 from toolmark.runs import data_card, dataset_folder
-from toolmark.runs.suite import DatasetPublisher
+from toolmark.runs.suite import SetExport
 
 
 def suite(graphs: int = 3) -> tm.Suite:
@@ -47,7 +47,10 @@ def more(folder: Path) -> list[Table]:
 
 def richer(graphs: int = 3, **known: Any) -> tm.Suite:
     return dataclasses.replace(
-        suite(graphs), publisher=DatasetPublisher(write_extra_files=more, **known)
+        suite(graphs),
+        provenance=dataclasses.replace(
+            suite(graphs).provenance, export=SetExport(write_extra_files=more, **known)
+        ),
     )
 
 
@@ -94,7 +97,12 @@ def test_what_fails_on_the_way_changes_nothing(tmp_path: Path, old: bool) -> Non
         yield from list(suite(4))[:3]
         raise DataError("the fourth cannot be made")
 
-    breaking = dataclasses.replace(suite(4), publisher=DatasetPublisher(write_extra_files=_breaks))
+    breaking = dataclasses.replace(
+        suite(4),
+        provenance=dataclasses.replace(
+            suite(4).provenance, export=SetExport(write_extra_files=_breaks)
+        ),
+    )
     for failing, tasks in ((suite(4), torn()), (breaking, None)):
         with pytest.raises(DataError):
             dataset_folder.write_dataset(folder, failing, tasks)
@@ -181,7 +189,10 @@ def test_media_that_only_a_reference_names_come_along(tmp_path: Path) -> None:
     def refers(task: Task) -> list[Part]:
         return [kept]
 
-    loud = dataclasses.replace(suite(), media=source, refers=refers)
+    loud = dataclasses.replace(
+        suite(),
+        provenance=dataclasses.replace(suite().provenance, media=source, referenced_media=refers),
+    )
     dataset_folder.write_dataset(tmp_path / "made", loud)
     assert MediaStore(tmp_path / "made" / "media").read(kept) == b"sound"
     run = tm.run(loud, "test/null", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
@@ -305,7 +316,12 @@ def test_a_set_that_was_being_replaced_by_a_killed_process_is_whole_again(
     with pytest.raises(DataError):
         dataset_folder.write_dataset(
             folder,
-            dataclasses.replace(suite(), publisher=DatasetPublisher(write_extra_files=_breaks)),
+            dataclasses.replace(
+                suite(),
+                provenance=dataclasses.replace(
+                    suite().provenance, export=SetExport(write_extra_files=_breaks)
+                ),
+            ),
         )
     assert before.items() <= held(folder).items()
 
@@ -368,7 +384,12 @@ def test_who_asks_a_set_whose_make_was_interrupted_is_told_so(
 
 
 def test_what_fails_leaves_no_empty_folder(tmp_path: Path) -> None:
-    breaking = dataclasses.replace(suite(), publisher=DatasetPublisher(write_extra_files=_breaks))
+    breaking = dataclasses.replace(
+        suite(),
+        provenance=dataclasses.replace(
+            suite().provenance, export=SetExport(write_extra_files=_breaks)
+        ),
+    )
     (tmp_path / "there").mkdir()
     for folder in (tmp_path / "new" / "deeper", tmp_path / "there"):
         with pytest.raises(DataError):
@@ -416,7 +437,10 @@ def test_a_hostile_manifest_is_told_at_once(tmp_path: Path, how: str) -> None:
 
 def lacking(*ids: str) -> tm.Suite:
     return dataclasses.replace(
-        suite(), broken=lambda task: "no voice | today" if task.id in ids else ""
+        suite(),
+        maker=dataclasses.replace(
+            suite().maker, failure=lambda task: "no voice | today" if task.id in ids else ""
+        ),
     )
 
 
@@ -439,7 +463,7 @@ def test_a_run_of_a_set_is_on_record_with_the_knobs_of_the_set(tmp_path: Path) -
     bare = tm.load("funcbench", core=4, depth=2)
     done = tm.run(bare, "test/oracle", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
     assert done.info.seed == 3 and done.info.hashes == manifest.hashes
-    wanted = msgspec.json.decode(msgspec.json.encode(made.knobs))
+    wanted = msgspec.json.decode(msgspec.json.encode(made.parameters))
     assert tm.open_run(done.path).info.plan.knobs == wanted
     again = tm.run(made, "test/oracle", tasks=tmp_path / "made", log_dir=tmp_path / "runs")
     assert again.info.plan.hash == done.info.plan.hash
@@ -494,7 +518,7 @@ def test_backticks_do_not_end_the_block() -> None:
         seed=1,
         parameters={"a": "x\n```\n# y"},
         hashes={},
-        publisher=DatasetPublisher(),
+        publisher=SetExport(),
         files={},
         tables=(),
     )

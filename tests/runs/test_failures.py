@@ -113,12 +113,17 @@ def around(how: str) -> Callable[[Path], Run]:
     async def site(media: MediaStore) -> AsyncIterator[Sites]:
         yield Sites(how)
 
-    suite = dataclasses.replace(mini.load(n=1), site=site)
+    suite = dataclasses.replace(
+        mini.load(n=1), environment=dataclasses.replace(mini.load(n=1).environment, open=site)
+    )
     return lambda tmp_path: tm.run(suite, mini.Adder(), log_dir=tmp_path)
 
 
 def broken(tmp_path: Path) -> Run:
-    suite = dataclasses.replace(mini.load(n=1), broken=lambda task: "no voice")
+    suite = dataclasses.replace(
+        mini.load(n=1),
+        maker=dataclasses.replace(mini.load(n=1).maker, failure=lambda task: "no voice"),
+    )
     return tm.run(suite, mini.Adder(), log_dir=tmp_path)
 
 

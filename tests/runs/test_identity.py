@@ -28,7 +28,8 @@ def load(*, n: int = 3):
     import dataclasses
 
     made = mini.load(n=n)
-    return dataclasses.replace(made, name="shop", scorer=SCORER, missing=missing)
+    environment = dataclasses.replace(made.environment, missing_parts=missing)
+    return dataclasses.replace(made, name="shop", scorer=SCORER, environment=environment)
 
 
 def missing(tasks):
@@ -76,7 +77,7 @@ def test_any_edit_changes_the_hash_of_its_file_alone(shop: Path) -> None:
 
 def test_what_only_the_scorer_imports_is_no_part_of_what_is_asked(shop: Path) -> None:
     suite = suite_registry.load_suite("shop:load")
-    assert suite.spec == "shop:load"
+    assert suite.provenance.spec == "shop:load"
     asked = code_hashes.suite_hashes(suite)
     assert {name for name in asked if name.startswith("shop")} == {
         "shop", "shop_rows", "shop_more", "shop_late",
@@ -91,7 +92,7 @@ def test_what_only_the_scorer_imports_is_no_part_of_what_is_asked(shop: Path) ->
 def test_a_scorer_is_known_by_its_modules_and_by_what_it_reads(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("1")
-    scorer = dataclasses.replace(mini.SCORER, reads=(table,))
+    scorer = dataclasses.replace(mini.SCORER, files=(table,))
     plain, first = code_hashes.scorer_id(mini.SCORER), code_hashes.scorer_id(scorer)
     table.write_text("2")
     assert len({plain.sha256, first.sha256, code_hashes.scorer_id(scorer).sha256}) == 3

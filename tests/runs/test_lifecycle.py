@@ -52,7 +52,7 @@ class Judge:
 
 
 def judged_by(judge: Judge, *reads: Path, **shape: Any) -> Suite:
-    scorer = dataclasses.replace(mini.SCORER, score=judge, reads=reads)
+    scorer = dataclasses.replace(mini.SCORER, score=judge, files=reads)
     return dataclasses.replace(mini.load(**{"n": 6} | shape), scorer=scorer)
 
 
@@ -448,7 +448,9 @@ def test_a_disk_without_room_for_media_ends_the_run_at_once(
         yield Site(media)
 
     model = mini.Adder()
-    suite = dataclasses.replace(mini.load(n=20), site=site)
+    suite = dataclasses.replace(
+        mini.load(n=20), environment=dataclasses.replace(mini.load(n=20).environment, open=site)
+    )
     with pytest.raises(DataError, match="cannot write media"):
         play(tmp_path, model, suite, max_connections=2)
     assert len(model.asked) <= 2
@@ -483,8 +485,9 @@ from tests.runs import mini
 def load(*, n: int = 6, word: str = ""):
     \"\"\"A shop.\"\"\"
     made = mini.load(n=n)
-    return dataclasses.replace(made, name="shop", scorer=SCORER, missing=missing,
-                               knobs={{"n": n, "word": word}})
+    source = dataclasses.replace(made.environment, missing_parts=missing)
+    return dataclasses.replace(made, name="shop", scorer=SCORER, environment=source,
+                               parameters={{"n": n, "word": word}})
 
 
 def missing(tasks):
@@ -579,7 +582,9 @@ def test_a_notebook_s_edited_tasks_are_never_mixed_with_those_before(tmp_path: P
             each.__module__ = "a_notebook"
         scorer = dataclasses.replace(mini.SCORER, score=score)
         made = dataclasses.replace(mini.load(n=6), tasks=Rows(6), scorer=scorer)
-        return dataclasses.replace(made, site=asynccontextmanager(site))
+        return dataclasses.replace(
+            made, environment=dataclasses.replace(made.environment, open=asynccontextmanager(site))
+        )
 
     assert code_hashes.suite_hashes(suite(1)) == {}
     assert begun(tmp_path, broken, suite(1)) == []
@@ -645,7 +650,7 @@ def test_one_file_is_one_suite_however_its_place_is_written(
     place = next(tmp_path.rglob("shop.py"))
     monkeypatch.chdir(place.parent)
     ways = ("shop.py", "./shop.py", f"../{place.parent.name}/shop.py", str(place))
-    assert {tm.load(f"{way}:load").spec for way in ways} == {"shop.py:load"}
+    assert {tm.load(f"{way}:load").provenance.spec for way in ways} == {"shop.py:load"}
     monkeypatch.chdir(tmp_path.parent)
     assert (
         user_modules.normalize_spec(f"{place}:load") == f"{place.relative_to(tmp_path.parent)}:load"

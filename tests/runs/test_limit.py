@@ -22,7 +22,7 @@ from toolmark.formats.native_format import NativeFormat
 from toolmark.runs import episode_time_limit
 from toolmark.runs.circuit_breaker import MAX_CONSECUTIVE_FAILURES
 from toolmark.runs.run_store import Run
-from toolmark.runs.suite import Suite
+from toolmark.runs.suite import EnvironmentSource, Suite
 
 FOREVER_S = 3600.0
 
@@ -76,8 +76,8 @@ def suite(site: Any, tasks: Any) -> Suite:
         name="mini",
         tasks=tasks,
         scorer=mini.SCORER,
-        site=opened,
-        dialects={"native": NativeFormat()},
+        environment=EnvironmentSource(open=opened),
+        tool_formats={"native": NativeFormat()},
     )
 
 
@@ -192,7 +192,11 @@ def test_a_server_that_hangs_ends_with_its_episode(tmp_path: Path) -> None:
             yield opened
 
     played = Suite(
-        name="mini", tasks=tasks, scorer=mini.SCORER, site=site, dialects={"native": NativeFormat()}
+        name="mini",
+        tasks=tasks,
+        scorer=mini.SCORER,
+        environment=EnvironmentSource(open=site),
+        tool_formats={"native": NativeFormat()},
     )
     found = tm.run(
         played, Caller(), log_dir=tmp_path / "runs", time_limit_s=5, max_connections=1,

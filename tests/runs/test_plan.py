@@ -21,7 +21,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Task
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.runner import Progress
-from toolmark.runs.suite import Scorer, Suite
+from toolmark.runs.suite import EnvironmentSource, Scorer, Suite
 from toolmark.runs.task_selection import select_tasks
 
 PLAN = Plan(suite="s", model="m", dialect="native")
@@ -48,8 +48,8 @@ async def nowhere(media: MediaStore) -> Any:
 
 
 def suite(sizes: dict[str, int]) -> Suite:
-    scorer = Scorer(("r",), lambda t, j: {}, lambda c: (), lambda c: ())
-    return Suite("s", Tasks(sizes), scorer, nowhere, {})
+    scorer = Scorer(("r",), lambda t, j: {}, lambda c: ())
+    return Suite("s", Tasks(sizes), EnvironmentSource(nowhere), scorer, {})
 
 
 def test_limit_takes_the_first() -> None:
@@ -117,7 +117,7 @@ def test_only_the_chosen_tasks_are_finished_and_in_their_order(tmp_path: Path) -
             finished.append(task.id)
             yield msgspec.structs.replace(task, seed=7)
 
-    suite = replace(mini.load(n=9), make=make)
+    suite = replace(mini.load(n=9), maker=replace(mini.load(n=9).maker, make=make))
     run = tm.run(suite, "test/null", sample=3, log_dir=tmp_path)
     assert [task.id for task in run.tasks()] == finished and len(finished) == 3
     assert {task.seed for task in run.tasks()} == {7}
@@ -134,8 +134,14 @@ def test_a_watcher_is_told_of_tasks_that_are_made(tmp_path: Path) -> None:
         seen.append((progress.n_made, progress.n_planned))
         told.add((progress.n_to_make, progress.effort))
 
-    suite = replace(mini.load(n=9), make=lambda tasks: iter(list(tasks)),
-                    effort=lambda tasks: f"{len(list(tasks))} clips")  # fmt: skip
+    suite = replace(
+        mini.load(n=9),
+        maker=replace(
+            mini.load(n=9).maker,
+            make=lambda tasks: iter(list(tasks)),
+            describe_work=lambda tasks: f"{len(list(tasks))} clips",
+        ),
+    )
     tm.run(suite, "test/null", log_dir=tmp_path, watch=watch, limit=3)
     assert seen[:4] == [(0, 0), (1, 0), (2, 0), (3, 0)] and set(seen[4:]) == {(0, 3)}
     assert told == {(3, "3 clips"), (0, "")}

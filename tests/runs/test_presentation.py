@@ -32,7 +32,7 @@ from toolmark.suites import suite_registry
 from toolmark.suites.multinet.multinet_suites import SCORER as MULTINET
 
 
-def stored(run: Run) -> stored_presentation.Presentation:
+def stored(run: Run) -> stored_presentation.StoredPresentation:
     found = read_presentation(run)
     assert found is not None
     return found
@@ -54,13 +54,13 @@ def changed(run: Run, change: Callable[[Any], None]) -> Run:
 def test_numbers_and_tables_are_read_as_the_suite_gave_them(family: str, tmp_path: Path) -> None:
     run = shown.make(tmp_path, family, 40)
     found = stored(run)
-    by_reading = {name: gather_columns(run.scores(), name) for name in MULTINET.readings}
-    assert found.readings == MULTINET.readings
+    by_reading = {name: gather_columns(run.scores(), name) for name in MULTINET.rules}
+    assert found.readings == MULTINET.rules
     for name, table in by_reading.items():
         own = run_scoring.summary_metrics(MULTINET, table)
         assert found.metrics[name] == tuple(own)
         assert [m.measure(table) for m in found.metrics[name]] == [m.measure(table) for m in own]
-    made = MULTINET.tables(by_reading)
+    made = MULTINET.presentation.tables(by_reading)
     assert [each.title for each in found.tables] == [each.title for each in made]
     assert [each.note for each in found.tables] == [each.note for each in made]
     for one, other in zip(found.tables, made, strict=True):
@@ -77,9 +77,9 @@ def test_numbers_and_tables_are_read_as_the_suite_gave_them(family: str, tmp_pat
 def test_views_are_read_as_the_suite_gave_them(tmp_path: Path) -> None:
     run = shown.make(tmp_path, "openx", 8)
     views = StoredViews(run)
-    assert MULTINET.views is not None
+    assert MULTINET.presentation.views is not None
     for trajectory in run.trajectories():
-        own = MULTINET.views(run.task(trajectory.task), trajectory)
+        own = MULTINET.presentation.views(run.task(trajectory.task), trajectory)
         found = views[trajectory.task, trajectory.repeat]
         assert [each.title for each in found if not hasattr(each, "sha256")] == [
             each.title for each in own if not hasattr(each, "sha256")
@@ -98,7 +98,10 @@ def odd_tables(by_reading: Mapping[str, Columns]) -> Sequence[Table | Chart]:
 
 
 def test_cells_of_every_kind_are_stored(tmp_path: Path) -> None:
-    run = presented(make(tmp_path, n=4), replace(SCORER, tables=odd_tables))
+    run = presented(
+        make(tmp_path, n=4),
+        replace(SCORER, presentation=replace(SCORER.presentation, tables=odd_tables)),
+    )
     table, chart = stored(run).tables
     assert isinstance(table, Table) and isinstance(chart, Chart)
     assert table.rows == ((0.25, 7, None, None, True, None, "a"),)
@@ -111,7 +114,10 @@ def failing(*given: object) -> Any:
 
 
 def test_a_fault_in_tables_or_views_ends_no_run_and_is_shown(tmp_path: Path) -> None:
-    run = presented(make(tmp_path, n=4), replace(SCORER, tables=failing, views=failing))
+    run = presented(
+        make(tmp_path, n=4),
+        replace(SCORER, presentation=replace(SCORER.presentation, tables=failing, views=failing)),
+    )
     assert run.summary()["n_run"] == 4
     text = html_report.write_report([run], tmp_path / "r.html").read_text()
     assert text.count("no table today") >= 2
@@ -125,10 +131,14 @@ def test_views_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        presentation_writer.write_views(run, replace(SCORER, views=interrupted))
+        presentation_writer.write_views(
+            run, replace(SCORER, presentation=replace(SCORER.presentation, views=interrupted))
+        )
     assert (run.path / VIEWS_FILE).read_bytes() == before
     assert not [each for each in run.path.iterdir() if each.name.startswith(f".{VIEWS_FILE}")]
-    presentation_writer.write_views(run, replace(SCORER, views=None))
+    presentation_writer.write_views(
+        run, replace(SCORER, presentation=replace(SCORER.presentation, views=None))
+    )
     assert not (run.path / VIEWS_FILE).exists()
 
 
@@ -139,7 +149,12 @@ def large(task: Task, trajectory: Trajectory) -> list[Drawing]:
 def test_what_is_too_large_is_left_out_and_said(tmp_path: Path) -> None:
     rows = tuple(("y" * 1000,) for _ in range(stored_presentation.MAX_PRESENTATION_BYTES // 1000))
     wide = Table(title="wide", head=("x",), rows=rows)
-    run = presented(make(tmp_path, n=4), replace(SCORER, tables=lambda _: [wide], views=large))
+    run = presented(
+        make(tmp_path, n=4),
+        replace(
+            SCORER, presentation=replace(SCORER.presentation, tables=lambda _: [wide], views=large)
+        ),
+    )
     (left,) = stored(run).tables
     assert left.note.startswith("Left out: they take ")
     key = next((each.task, each.repeat) for each in run.trajectories())

@@ -371,7 +371,7 @@ def test_evidence_is_gathered_once_over_the_whole_run(tmp_path: Path) -> None:
         right = Verdict(outcome="correct", value=1.0)
         return lambda task, trajectory: {"exact": right if answers[task.id] else mini.WRONG}
 
-    scorer = dataclasses.replace(mini.SCORER, gather=gather)
+    scorer = dataclasses.replace(mini.SCORER, prepare=gather)
     suite = dataclasses.replace(mini.load(n=6), scorer=scorer)
     found = tm.run(suite, mini.Adder(lambda i, r: "no idea"), log_dir=tmp_path)
     assert seen == [6]
@@ -391,11 +391,17 @@ def test_a_run_keeps_copies_of_what_its_tasks_show(tmp_path: Path) -> None:
         )
         for task in small
     ]
-    suite = dataclasses.replace(small, tasks=tasks, media=store)
+    suite = dataclasses.replace(
+        small, tasks=tasks, provenance=dataclasses.replace(small.provenance, media=store)
+    )
     found = tm.run(suite, mini.Adder(), log_dir=tmp_path / "runs")
     assert MediaStore(found.path / "media").read(shown) == b"not really a picture"
     with pytest.raises(DataError, match="cannot read media"):
         tm.run(
-            dataclasses.replace(suite, media=MediaStore(tmp_path)), mini.Adder(), log_dir=tmp_path
+            dataclasses.replace(
+                suite, provenance=dataclasses.replace(suite.provenance, media=MediaStore(tmp_path))
+            ),
+            mini.Adder(),
+            log_dir=tmp_path,
         )
     assert not list(tmp_path.glob("mini-*"))

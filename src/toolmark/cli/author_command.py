@@ -80,10 +80,10 @@ def author(
             suite=loaded.name,
             # what is kept is condensed: it is no run of the model alone
             model=f"{secrets.mask_model_spec(model)} with {secrets.mask_model_spec(judge)}",
-            dialect=next(iter(loaded.dialects)),
-            knobs=dict(loaded.knobs),
+            dialect=next(iter(loaded.tool_formats)),
+            knobs=dict(loaded.parameters),
             base_url=o.stored_base_url((model, judge), base_url),
-            sampling=loaded.sampling,
+            sampling=loaded.defaults.sampling,
             limit=limit,
             ids=chosen,
             sample=sample,
@@ -128,10 +128,10 @@ def _prepare_folder(path: Path, plan: Plan, suite: Suite) -> None:
         path,
         plan,
         _independent_tasks(suite, plan),
-        media=suite.media,
-        seed=suite.seed,
+        media=suite.provenance.media,
+        seed=suite.provenance.seed,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        hashes=dict(suite.hashes),
+        hashes=dict(suite.provenance.hashes),
         versions={"toolmark": __version__},
     )
 
@@ -139,7 +139,7 @@ def _prepare_folder(path: Path, plan: Plan, suite: Suite) -> None:
 def _independent_tasks(suite: Suite, plan: Plan) -> Iterator[Task]:
     from toolmark.runs.task_selection import select_tasks
 
-    for task in select_tasks(suite, plan, suite.seed):
+    for task in select_tasks(suite, plan, suite.provenance.seed):
         if task.needs or task.kind == "setup":
             raise UsageError(f"{suite.name}: its tasks need each other; references are made apart")
         yield task
@@ -154,14 +154,14 @@ async def _make_references(
     see: bool,
     settings: Mapping[str, Any],
 ) -> AuthoringCounts:
-    from toolmark import api
     from toolmark.cli import progress_display
+    from toolmark.runs import run_preparation
     from toolmark.runs.run_store import RunWriter
     from toolmark.studio import m3_authoring
 
     async with AsyncExitStack() as stack:
         model, judge = [await open_model(stack, name, settings) for name in names]
-        api.check_runnable(suite, plan)
+        run_preparation.check_runnable(suite, plan)
         _prepare_folder(path, plan, suite)
         folder = stack.enter_context(RunWriter(path))
         watch = stack.enter_context(progress_display.show_progress(err, f"author {names[0]}"))

@@ -97,8 +97,8 @@ def create_scored_run(source: ModelFiles, log_dir: Path, *, lenient: bool) -> Im
     )
     suite = suite_registry.load_suite("bfcl", category=rows.categories)
     mangled = official_model.underscores_for_dots if official_model else None
-    reader = stored_rows.RowReader(suite.dialects, handler, underscores_for_dots=mangled)
-    parameters = {**suite.knobs, "imported": source.name}
+    reader = stored_rows.RowReader(suite.tool_formats, handler, underscores_for_dots=mangled)
+    parameters = {**suite.parameters, "imported": source.name}
     plan = Plan(suite="bfcl", model=name, dialect=handler.reply_form, knobs=parameters)
     path = run_folders.claim_folder(log_dir, plan)
     imported = result_files.read_episodes(rows, suite, reader, lenient=lenient)
@@ -109,10 +109,10 @@ def create_scored_run(source: ModelFiles, log_dir: Path, *, lenient: bool) -> Im
             path,
             plan,
             (_store_episode(episodes, *each) for each in imported),
-            seed=suite.seed,
+            seed=suite.provenance.seed,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             hashes={
-                **suite.hashes,
+                **suite.provenance.hashes,
                 **{file.name: file_sha256(file) for file in rows.file_of_category.values()},
             },
             versions={"toolmark": __version__},

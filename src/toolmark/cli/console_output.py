@@ -17,9 +17,9 @@ from toolmark.core.records import Attempt, Check, Estimate, Score
 from toolmark.reports import run_names, table_format, usage_text
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.run_store import Run
+from toolmark.runs.suite_parameters import ParameterField
 from toolmark.statistics import number_format
 from toolmark.suites.multinet import multinet_families
-from toolmark.suites.suite_registry import SuiteParameter, describe_type
 from toolmark.suites.suite_registry import baseline_names as baselines
 from toolmark.suites.suite_registry import tool_format_note as known
 
@@ -328,8 +328,8 @@ def _first_sentence(text: str) -> str:
     return head + "." if stop else text
 
 
-def print_parameters(console: Console, about: str, found: Sequence[SuiteParameter]) -> None:
-    """Print the knobs of a suite as a table."""
+def print_parameters(console: Console, about: str, found: Sequence[ParameterField]) -> None:
+    """Print the parameters of a suite as a table."""
     console.print(about, highlight=False, markup=False)
     table = Table.grid(padding=(0, 2))
     for parameter in found:
@@ -337,8 +337,8 @@ def print_parameters(console: Console, about: str, found: Sequence[SuiteParamete
         default = ",".join(parameter.default) if is_list else parameter.default
         table.add_row(
             f"[bold]-T {parameter.name}=[/]{escape('' if default is None else str(default))}",
-            f"[dim]{escape(describe_type(parameter.kind))}[/]",
-            escape(parameter.help),
+            f"[dim]{escape(parameter.kind)}[/]",
+            escape(parameter.description),
         )
     console.print(table, highlight=False)
 

@@ -34,7 +34,9 @@ def run_demo(out: Console, err: Console, log_dir: Path) -> None:
         "read only the schemas\n"
     )
     fresh = api.load("funcbench", **FUNCBENCH_PARAMETERS)
-    out.print(f"  seed {fresh.seed}: nobody has seen these tasks before\n", highlight=False)
+    out.print(
+        f"  seed {fresh.provenance.seed}: nobody has seen these tasks before\n", highlight=False
+    )
     runs = [_run_suite(err, fresh, f"baseline/{name}", log_dir) for name in ("planner", "eager")]
     for run in runs:
         console_output.print_summary(out, run.summary())

@@ -10,13 +10,13 @@ import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
-from toolmark import api
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.cli import console_output, episode_output
 from toolmark.core import json_codec
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Message, Task, Tool
 from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.runs import run_preparation
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.suite import Suite
 from toolmark.runs.task_selection import select_tasks, task_file_path
@@ -27,33 +27,37 @@ def print_preview(out: Console, loaded: Suite, chosen: dict[str, Any]) -> None:
 
     An item that is asked by tools and without is shown in both ways.
     """
-    dialect = api.tool_format_of(loaded, chosen["dialect"])
-    settings = chosen | {"dialect": dialect, "tasks": str(chosen["tasks"])}
-    plan = Plan(suite=loaded.name, model="", **settings)
+    selection = {**chosen, "tasks": str(chosen["tasks"])}
+    tool_format = run_preparation.tool_format_of(loaded, selection.pop("tool_format"))
+    plan = Plan(suite=loaded.name, model="", dialect=tool_format, **selection)
     counts: Counter[str] = Counter()
     firsts: dict[bool, Task] = {}  # of the first item: one that offers tools, one that does not
     max_requests = 0
-    for task in select_tasks(loaded, plan, loaded.seed):
+    for task in select_tasks(loaded, plan, loaded.provenance.seed):
         if task.item == next(iter(firsts.values()), task).item:
             firsts.setdefault(_offers_tools(task), task)
         counts[task.category] += 1
         steps = 1 if task.limits.single else task.limits.steps
         max_requests += plan.repeats * max(1, len(task.turns)) * steps
-    missing = loaded.missing(select_tasks(loaded, plan, loaded.seed))
-    out.print(f"{pluralize(counts.total(), 'task')} of {loaded.name}, seed {loaded.seed}",
-              highlight=False)  # fmt: skip
+    missing = loaded.environment.missing_parts(select_tasks(loaded, plan, loaded.provenance.seed))
+    size = pluralize(counts.total(), "task")
+    out.print(f"{size} of {loaded.name}, seed {loaded.provenance.seed}", highlight=False)
     for category, n in counts.items():
         out.print(f"  {category or '-':32} {n}", highlight=False, markup=False)
-    effort_note = "" if plan.tasks else loaded.effort(select_tasks(loaded, plan, loaded.seed))
+    effort_note = (
+        ""
+        if plan.tasks
+        else loaded.maker.describe_work(select_tasks(loaded, plan, loaded.provenance.seed))
+    )
     if effort_note:
         out.print(f"  {effort_note}", highlight=False)
-    if loaded.agent is run_tool_loop:  # others ask as they go
+    if loaded.defaults.agent is run_tool_loop:  # others ask as they go
         out.print(f"  at most {pluralize(max_requests, 'request')}", highlight=False)
     console_output.print_missing_parts(out, missing)
     for heading, task in zip(
         ("The first one", "The same otherwise"), firsts.values(), strict=False
     ):
-        _print_task(out, loaded, plan, task if plan.tasks else loaded.draft(task), heading)
+        _print_task(out, loaded, plan, task if plan.tasks else loaded.maker.draft(task), heading)
 
 
 def _offers_tools(task: Task) -> bool:
@@ -66,11 +70,11 @@ def _print_task(out: Console, loaded: Suite, plan: Plan, task: Task, heading: st
     media = (
         MediaStore(task_file_path(Path(plan.tasks)).with_name("media"))
         if plan.tasks
-        else loaded.media
+        else loaded.provenance.media
     )
     lines = [episode_output.message_text(each, media) for each in messages if each.role != "system"]
     blocks = [f"The system prompt as sent:\n{m.text}" for m in messages if m.role == "system"]
-    why = loaded.broken(task) if loaded.broken else ""
+    why = loaded.maker.failure(task) if loaded.maker.failure else ""
     blocks.append(
         "\n".join([f"{heading}, {task.id}:", *([f"cannot be made: {why}"] * bool(why)), *lines])
     )
@@ -92,8 +96,8 @@ def _prompt_and_tools(
     """Return the messages and tools of all turns, in the dialect in which they are asked."""
     messages, tools = task.turns[0].messages if task.turns else (), task.tools
     tools += task.turns[0].tools if task.turns else ()
-    if tools and loaded.agent is run_tool_loop:  # others write their prompts as they go
-        messages, tools = loaded.dialects[task.dialect or plan.dialect].open(messages, tools)
+    if tools and loaded.defaults.agent is run_tool_loop:  # others write their prompts as they go
+        messages, tools = loaded.tool_formats[task.dialect or plan.dialect].open(messages, tools)
     later = task.turns[1:]
     return (
         messages + tuple(message for turn in later for message in turn.messages),

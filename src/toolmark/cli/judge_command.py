@@ -60,6 +60,7 @@ def judge(
     from toolmark.runs.damaged_files import check_files
     from toolmark.runs.record_files import lock_folder
     from toolmark.runs.run_store import RUN_FILES
+    from toolmark.suites import run_scorers
     from toolmark.suites.m3 import judge_panel
     from toolmark.suites.m3 import judge_questions as judging_m3
 
@@ -78,7 +79,7 @@ def judge(
         run.verify()
         check_files(run.path, RUN_FILES)
         uvloop.run(_collect_judgements(run, names, forms, judging_m3.make_asker(see=see), settings))
-        summary = run_finalization.rescore_locked_run(run, api.scorer_for_run(run))
+        summary = run_finalization.rescore_locked_run(run, run_scorers.scorer_for_run(run))
     found = judge_panel.panel_findings(run, kinds)
     if as_json:
         o.print_json({"judged": found, "summary": summary})

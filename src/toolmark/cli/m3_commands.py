@@ -40,6 +40,7 @@ from toolmark.suites.m3 import (
 )
 from toolmark.suites.m3.local import m3_local_suite as local
 from toolmark.suites.m3.local import server_configuration as local_servers
+from toolmark.suites.m3.parameters import DEFAULT_ENCODER
 from toolmark.suites.m3.prediction_files import PredictionRows
 
 M3_SUITES = (published_tasks.SUITE_NAME, local.SUITE_NAME)
@@ -97,7 +98,7 @@ def _import_plan(
     parameters: dict[str, Any] = {
         "truths": str(truths),
         "images": str(images or ""),
-        "similarity": similarity or m3_suite.DEFAULT_ENCODER,
+        "similarity": similarity or DEFAULT_ENCODER,
         "imported": source.name,
     }
     return Plan(
@@ -264,7 +265,7 @@ def replay_trajectories(
 
 def _replay_environments(
     run: Run | None, servers: Path | None, cassette: Path | None
-) -> episode_environments.EnvironmentSource:
+) -> episode_environments.McpEnvironments:
     """Return where the calls are executed: among servers, or on tape alone."""
     is_local = run is not None and run.info.plan.suite == local.SUITE_NAME
     if servers is not None:
@@ -276,16 +277,14 @@ def _replay_environments(
     else:
         raise UsageError("say who is to answer: --servers mcp.json, or --cassette FILE")
     if run is None and cassette is not None:  # a file tells too little to know its recording by
-        return episode_environments.EnvironmentSource(known_servers, str(cassette), instance=None)
+        return episode_environments.McpEnvironments(known_servers, str(cassette), instance=None)
     prepare = local.prepare_workspace if is_local else None
-    return episode_environments.EnvironmentSource(
-        known_servers, str(cassette or ""), prepare=prepare
-    )
+    return episode_environments.McpEnvironments(known_servers, str(cassette or ""), prepare=prepare)
 
 
 def _replay_all(
     pasts: Iterable[RecordedTrajectory],
-    stage: episode_environments.EnvironmentSource,
+    stage: episode_environments.McpEnvironments,
     media: MediaStore,
     at_once: int,
     output: Path,

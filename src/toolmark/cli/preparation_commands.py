@@ -86,9 +86,9 @@ def _suite_details(suite: str) -> dict[str, Any]:
     parameters = [
         {
             "name": parameter.name,
-            "kind": suite_registry.describe_type(parameter.kind),
+            "kind": parameter.kind,
             "default": json_codec.to_plain_json(parameter.default),
-            "help": parameter.help,
+            "help": parameter.description,
         }
         for parameter in suite_registry.list_parameters(suite)
     ]
@@ -155,16 +155,15 @@ def make(
 
     Exit code 3 if some could not be made; where none could, nothing is written.
     """
-    from toolmark import api
     from toolmark.cli import progress_display
-    from toolmark.runs import dataset_folder
+    from toolmark.runs import dataset_folder, run_preparation
     from toolmark.runs.run_plan import Plan
     from toolmark.suites import suite_registry
 
     loaded = o.load_suite(suite, knob, seed)
     plan = Plan(suite=loaded.name, model="", dialect="")
     with progress_display.show_progress(err, loaded.name) as watch:
-        tasks = api.finish_tasks(loaded, plan, watch)
+        tasks = run_preparation.finish_tasks(loaded, plan, watch)
         manifest = dataset_folder.write_dataset(
             output, loaded, tasks, description=suite_registry.suite_summary(suite)
         )
@@ -174,7 +173,7 @@ def make(
             {
                 "tasks": str(output / "tasks.jsonl"),
                 "suite": loaded.name,
-                "seed": loaded.seed,
+                "seed": loaded.provenance.seed,
                 "sha256": manifest.files["tasks.jsonl"].sha256,
                 "n_tasks": manifest.n_tasks,
                 "n_broken": broken,
@@ -182,7 +181,7 @@ def make(
             }
         )
     else:
-        _print_made_set(output, manifest, suite, loaded.seed)
+        _print_made_set(output, manifest, suite, loaded.provenance.seed)
     raise typer.Exit(exit_codes.NOT_RUN if broken else 0)
 
 

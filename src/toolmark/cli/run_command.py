@@ -69,12 +69,12 @@ def run(
     suite_registry.check_baseline(suite, model)
     loaded = o.load_suite(suite, knob, seed, tasks)
     chosen: dict[str, Any] = {
-        "dialect": dialect, "limit": limit, "ids": o.split_list(ids), "sample": sample,
+        "tool_format": dialect, "limit": limit, "ids": o.split_list(ids), "sample": sample,
         "repeats": repeats, "tasks": tasks or "",
     }  # fmt: skip
     if dry_run:
         with boxes.use_setting(sandbox.value):
-            if loaded.sandboxed:
+            if loaded.environment.starts_processes:
                 boxes.require_sandbox()
             dry_run_preview.print_preview(out, loaded, chosen)
         return
@@ -103,7 +103,7 @@ def run(
         o.print_json(found)
     else:
         console_output.print_summary(out, found)
-        console_output.print_failures(out, done, loaded.scorer.natives)
+        console_output.print_failures(out, done, loaded.scorer.presentation.failure_names)
         _print_after_run(done, found)
     if rejected is not None:
         consoles.print_error(err, rejected)

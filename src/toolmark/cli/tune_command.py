@@ -125,7 +125,7 @@ def _new_request(
     rounds: int,
 ) -> tuple[Suite, TuningRequest]:
     """Return the suite and what is asked for; the seed is that of the folder, if it is there."""
-    from toolmark import api
+    from toolmark.runs import run_preparation
     from toolmark.runs.run_plan import Plan
     from toolmark.studio.vision_tuning import tuning_folder, tuning_records
 
@@ -140,19 +140,20 @@ def _new_request(
     if duplicate is not None:
         raise UsageError(f"-m {duplicate} is given twice; a model has one voice")
     loaded = o.load_suite(name, [*(assignments or ()), BASE_VARIATION], seed)
+    tool_format = run_preparation.tool_format_of(loaded, dialect)
     plan = Plan(
-        suite=loaded.name, model=", ".join(models), dialect=api.tool_format_of(loaded, dialect),
-        knobs=dict(loaded.knobs), sampling=loaded.sampling, **chosen,
+        suite=loaded.name, model=", ".join(models), dialect=tool_format,
+        knobs=dict(loaded.parameters), sampling=loaded.defaults.sampling, **chosen,
     )  # fmt: skip
-    api.check_runnable(loaded, plan)
+    run_preparation.check_runnable(loaded, plan)
     folder_seed = (
         tuning_folder.TuningFolder(output).request.seed
         if tuning_folder.is_tuning_folder(output)
-        else loaded.seed
+        else loaded.provenance.seed
     )
     request = tuning_records.TuningRequest(
         plan=plan, models=models, edits=_parse_edits(edits), rounds=rounds, seed=folder_seed,
-        hashes=dict(loaded.hashes),
+        hashes=dict(loaded.provenance.hashes),
     )  # fmt: skip
     return _reseed_suite(loaded, folder_seed), request
 
@@ -172,9 +173,9 @@ def _stored_request(output: Path, name: str) -> tuple[Suite, TuningRequest]:
 def _reseed_suite(loaded: Suite, seed: int) -> Suite:
     from toolmark.suites import suite_registry
 
-    if loaded.seed == seed:
+    if loaded.provenance.seed == seed:
         return loaded
-    return suite_registry.load_suite(loaded.name, **{**loaded.knobs, "seed": seed})
+    return suite_registry.load_suite(loaded.name, **{**loaded.parameters, "seed": seed})
 
 
 def _parse_edits(text_of_edits: str | None) -> tuple[str, ...]:
@@ -200,7 +201,7 @@ async def _tune_items(
     from toolmark.studio.vision_tuning import author_edits, tuning_folder, tuning_loop
     from toolmark.suites.mfcl_vision import generation_parameters
 
-    source = generation_parameters.source_folder(loaded.knobs["source"])
+    source = generation_parameters.source_folder(loaded.parameters["source"])
     own_items = (
         author_edits.read_author_edits(source, {task.item for task in loaded.tasks})
         if source

@@ -14,7 +14,7 @@ from toolmark.reports import run_differences, run_names, table_format, usage_tex
 from toolmark.runs.run_store import Run
 from toolmark.runs.run_usage import RunUsage, run_usage
 from toolmark.runs.stored_presentation import (
-    Presentation,
+    StoredPresentation,
     finishing_command_of,
     missing_files_message,
     read_presentation,
@@ -125,7 +125,7 @@ def compare_runs(
 
 def _comparison_fields(
     run: Run,
-    presentation: Presentation,
+    presentation: StoredPresentation,
     rule: str,
     a: Columns,
     b: Columns,
@@ -476,7 +476,7 @@ def _group_table(
     )
 
 
-def _stored_presentation(run: Run) -> Presentation:
+def _stored_presentation(run: Run) -> StoredPresentation:
     found = read_presentation(run)
     if found is None:
         raise UsageError(
@@ -485,7 +485,7 @@ def _stored_presentation(run: Run) -> Presentation:
     return found
 
 
-def _check_rule(run: Run, presentation: Presentation, rule: str | None) -> str:
+def _check_rule(run: Run, presentation: StoredPresentation, rule: str | None) -> str:
     if rule is None:
         return presentation.readings[0]
     if rule not in presentation.readings:

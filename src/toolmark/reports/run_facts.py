@@ -21,7 +21,7 @@ from toolmark.runs.run_store import Run
 from toolmark.runs.run_usage import run_usage
 from toolmark.runs.stored_presentation import (
     PRESENTATION_FILE,
-    Presentation,
+    StoredPresentation,
     report_mismatch_as_damage,
 )
 from toolmark.runs.suite import ComparedRun
@@ -93,7 +93,7 @@ class RunFacts:
 
 
 def gather_run_facts(
-    index: int, run: Run, presentation: Presentation, name: str
+    index: int, run: Run, presentation: StoredPresentation, name: str
 ) -> tuple[RunFacts, dict[str, Columns]]:
     """Compute a run's facts, and the columns of each grading rule.
 
@@ -105,7 +105,11 @@ def gather_run_facts(
 
 
 def _run_facts(
-    index: int, run: Run, presentation: Presentation, name: str, by_rule: Mapping[str, Columns]
+    index: int,
+    run: Run,
+    presentation: StoredPresentation,
+    name: str,
+    by_rule: Mapping[str, Columns],
 ) -> RunFacts:
     first = by_rule[presentation.readings[0]]
     plan = run.info.plan
@@ -168,7 +172,7 @@ def _measure_rule(rule: str, table: Columns, metrics: Sequence[Metric]) -> RuleN
 def suite_overviews(
     runs: Sequence[Run],
     sides: Sequence[RunFacts],
-    presentations: Sequence[Presentation],
+    presentations: Sequence[StoredPresentation],
     tables: Sequence[Mapping[str, Columns]],
 ) -> dict[str, list[PageSection]]:
     """Return the joint sections of each suite's runs; none for a suite with a single run.
@@ -210,7 +214,7 @@ def _check_overview_name(run: Run, name: str, known_names: Iterable[str]) -> Non
 def suite_profiles(
     runs: Sequence[Run],
     sides: Sequence[RunFacts],
-    presentations: Sequence[Presentation],
+    presentations: Sequence[StoredPresentation],
     tables: Sequence[Mapping[str, Columns]],
 ) -> dict[str, list[PageSection]]:
     """Return the joint sections of suites with one profile; none for a single suite.

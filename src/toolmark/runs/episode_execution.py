@@ -60,14 +60,16 @@ async def play_episode(
     task = episode.task
     limit = TimeLimit(setting.time_limit_s)
     try:
-        if setting.suite.broken and (reason := setting.suite.broken(task)):
+        if setting.suite.maker.failure and (reason := setting.suite.maker.failure(task)):
             episode.failure = Failure(stage="preparation", kind="preparation", message=reason)
             return False
-        tool_format = setting.suite.dialects[task.dialect] if task.dialect else setting.tool_format
+        tool_format = (
+            setting.suite.tool_formats[task.dialect] if task.dialect else setting.tool_format
+        )
         model = setting.model
         if hasattr(model, "bind"):  # a Control; checking a protocol costs more
             model = adapt_control(
-                model.bind(task, episode.repeat), tool_format, setting.suite.agent
+                model.bind(task, episode.repeat), tool_format, setting.suite.defaults.agent
             )
         guarded_model = canary.guard_model(limit.track_model(model), task.tools)
         async with (
@@ -75,7 +77,7 @@ async def play_episode(
             setting.environment_factory.world(task, setup_states or {}) as environment,
         ):
             episode.stage = "agent"
-            trajectory = await setting.suite.agent(
+            trajectory = await setting.suite.defaults.agent(
                 task,
                 guarded_model,
                 tool_format,

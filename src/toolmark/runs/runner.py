@@ -139,7 +139,7 @@ async def _run_missing_episodes(
     context.environment_waits = provider_circuit_breaker.watch_waits()
     n_workers = context.breaker.n_concurrent = min(max_connections, progress.n_planned)
     progress.missing = dict(
-        context.suite.missing(task for task, _ in run.missing_episodes(completed))
+        context.suite.environment.missing_parts(task for task, _ in run.missing_episodes(completed))
     )
     context.folder.update_info(missing=progress.missing)
     await _run_in_environment(context, n_workers, stop)
@@ -150,7 +150,9 @@ async def _run_in_environment(
 ) -> None:
     """Open the environment factory, run the workers, and record in `run.json` what became known."""
     folder = context.folder
-    async with context.suite.site(MediaStore(folder.path / "media")) as environment_factory:
+    async with context.suite.environment.open(
+        MediaStore(folder.path / "media")
+    ) as environment_factory:
         context.notify_watcher()
         try:
             await _run_workers(context, environment_factory, n_workers, stop)
@@ -221,7 +223,7 @@ class _RunContext:
         """Count the value of an episode in the headline grading rule."""
         if score.failure is not None:
             return
-        value = score.readings[self.suite.scorer.readings[0]].value
+        value = score.readings[self.suite.scorer.rules[0]].value
         self.progress.n_scored += 1
         self.progress.value_sum += value
         self.progress.square_sum += value * value

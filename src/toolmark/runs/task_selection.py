@@ -24,8 +24,12 @@ def environment_hashes(suite: Suite) -> dict[str, str]:
 
     Includes a mark where the suite's servers are not sandboxed.
     """
-    found = {name: sha256 for name, sha256 in suite.hashes.items() if name not in CODE_HASH_NAMES}
-    if suite.sandboxed and not sandbox.is_wanted():
+    found = {
+        name: sha256
+        for name, sha256 in suite.provenance.hashes.items()
+        if name not in CODE_HASH_NAMES
+    }
+    if suite.environment.starts_processes and not sandbox.is_wanted():
         found[sandbox.RECORD_KEY] = "off"
     return found
 

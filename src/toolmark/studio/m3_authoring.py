@@ -125,13 +125,13 @@ async def author_references(
     A task that was rejected `rounds` times is given up. A task that was not run is tried again by
     the next call. `truths.json` is always written at the end, also after an error.
     """
-    dialect = suite.dialects[folder.run.info.plan.dialect]
+    dialect = suite.tool_formats[folder.run.info.plan.dialect]
     decisions = read_decisions(folder.path)
     lines = RecordAppender(folder.path / DECISIONS_FILE)
     try:
         for task_decisions in decisions.values():
             _append_missing_trajectory(folder, task_decisions[-1])
-        async with suite.site(MediaStore(folder.path / "media")) as environments:
+        async with suite.environment.open(MediaStore(folder.path / "media")) as environments:
             authoring = _AuthoringWork(
                 folder, suite, dialect, environments, model, judge_model, lines, rounds, see
             )
@@ -244,7 +244,7 @@ class _AuthoringWork:
     ) -> Decision:
         """Play and judge once; condense an accepted attempt."""
         part = Decision(task=task.id, round=number, outcome="not_run", stage="play")
-        if self.suite.broken and (why := self.suite.broken(without_reference(task))):
+        if self.suite.maker.failure and (why := self.suite.maker.failure(without_reference(task))):
             failure_before = Failure(stage="preparation", kind="preparation", message=why)
             return replace(part, failure=failure_before)
         try:
@@ -307,7 +307,7 @@ class _AuthoringWork:
         steps: list[Step] = []
         sampling = self.folder.run.info.plan.sampling
         async with self.site.world(asked_task, {}) as environment:
-            found = await self.suite.agent(
+            found = await self.suite.defaults.agent(
                 asked_task, self.model, self.dialect, environment, sampling, number, steps=steps
             )
         self.playing.record_success()

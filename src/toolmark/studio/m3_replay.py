@@ -41,7 +41,8 @@ from toolmark.runs.suite import EnvironmentOpener
 from toolmark.studio import m3_prediction_layout
 from toolmark.suites.m3 import call_outcomes, prediction_files, published_tasks
 from toolmark.suites.m3.call_outcomes import Outcome
-from toolmark.suites.m3.m3_scoring import EXACT_SIMILARITY, parse_arguments
+from toolmark.suites.m3.m3_scoring import parse_arguments
+from toolmark.suites.m3.parameters import EXACT_SIMILARITY
 
 Agreement: TypeAlias = Literal["equal", "different", "no record", "not replayed"]
 AGREEMENTS: tuple[Agreement, ...] = ("equal", "different", "no record", "not replayed")

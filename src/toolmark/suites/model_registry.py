@@ -43,7 +43,7 @@ class HasControls(Protocol):
         ...
 
     @property
-    def instruments(self) -> Mapping[str, ControlMaker]:
+    def controls(self) -> Mapping[str, ControlMaker]:
         """Return the makers of its controls."""
         ...
 
@@ -96,7 +96,7 @@ def _make_baseline(name: str, media: MediaStore | None) -> Model | Control:
 def _make_control(spec: str, suite: HasControls | None) -> Model | Control:
     name, _, query = spec.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
-    suite_controls: Mapping[str, ControlMaker] = suite.instruments if suite else {}
+    suite_controls: Mapping[str, ControlMaker] = suite.controls if suite else {}
     if name in suite_controls:
         return BoundControl(f"test/{spec}", suite_controls[name], options)
     control_spec = _look_up(

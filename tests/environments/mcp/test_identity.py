@@ -20,7 +20,7 @@ from toolmark.environments.mcp.mcp_environment import McpServersFactory
 from toolmark.environments.mcp.server_config import ServerConfig, parse_config, read_config
 from toolmark.environments.mcp.server_identity import describe_server, servers_digest
 from toolmark.formats.native_format import NativeFormat
-from toolmark.runs.suite import Suite
+from toolmark.runs.suite import EnvironmentSource, Provenance, Suite
 
 KEY = "sk-very-private-1234"
 BASE: dict[str, Any] = {
@@ -115,9 +115,9 @@ def _suite(servers: tuple[ServerConfig, ...]) -> Suite:
         name="shop",
         tasks=tasks,
         scorer=mini.SCORER,
-        site=site,
-        dialects={"native": NativeFormat()},
-        hashes={"servers": servers_digest(servers)},
+        environment=EnvironmentSource(open=site),
+        tool_formats={"native": NativeFormat()},
+        provenance=Provenance(hashes={"servers": servers_digest(servers)}),
     )
 
 

@@ -18,7 +18,7 @@ from toolmark.environments.mcp.mcp_environment import McpServersFactory, servers
 from toolmark.environments.mcp.server_config import parse_config
 from toolmark.formats.native_format import NativeFormat
 from toolmark.runs.runner import Progress
-from toolmark.runs.suite import Suite
+from toolmark.runs.suite import EnvironmentSource, Suite
 
 LATE = {"call_timeout_s": 0.5}
 # server, its entry, the call, and what becomes of the task: an answer, or why it is not run
@@ -83,9 +83,10 @@ def faults() -> Suite:
         name="faults",
         tasks=[ask(name) for name in CASES],
         scorer=mini.SCORER,
-        site=site,
-        dialects={"native": NativeFormat()},
-        missing=lambda tasks: servers_that_cannot_run(servers, tasks),
+        environment=EnvironmentSource(
+            open=site, missing_parts=lambda tasks: servers_that_cannot_run(servers, tasks)
+        ),
+        tool_formats={"native": NativeFormat()},
     )
 
 

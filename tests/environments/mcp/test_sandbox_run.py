@@ -37,7 +37,6 @@ from toolmark.environments.mcp import (
     server_launch,
 )
 from toolmark.suites import suite_registry
-from toolmark.suites.m3.m3_suite import load
 
 ATTACKS = {"forks": FORKS, "file": FILE, "loop": LOOP}
 QUIET = ("first", "second")
@@ -58,7 +57,7 @@ def laid_out(folder: Path, **more: Any) -> tm.Suite:
         for id in (*ATTACKS, *QUIET, "leak")
     ]
     (folder / "tasks.json").write_text(json.dumps(tasks))
-    return load(
+    return tm.load("m3", 
         truths=str(folder / "tasks.json"), servers=str(folder / "mcp.json"), agent="loop",
         similarity="exact",
     )  # fmt: skip

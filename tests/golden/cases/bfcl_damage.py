@@ -22,6 +22,7 @@ from tests.parity import mutate, text
 from tests.parity import test_agentic as agentic_answers
 from tests.parity import test_multi_turn as turned
 
+import toolmark as tm
 from toolmark.core import json_codec, seeds
 from toolmark.core.records import (
     Call,
@@ -36,7 +37,7 @@ from toolmark.core.records import (
 )
 from toolmark.formats.render.call_text import render_calls
 from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_data, prompt_formats
-from toolmark.suites.bfcl import agentic_tasks, bfcl_suite, official_handlers
+from toolmark.suites.bfcl import agentic_tasks, official_handlers
 from toolmark.suites.bfcl.stored_rows import ResultRow, RowReader
 from toolmark.suites.bfcl.stored_rows import score_episode as graded
 
@@ -80,7 +81,7 @@ def record(folder: Path) -> dict[str, Any]:
 
 
 def _lines() -> Iterator[tuple[str, Line]]:
-    tasks = list(bfcl_suite.load(category=("single_turn",)))
+    tasks = list(tm.load("bfcl", category=("single_turn",)))
     for task in tasks:
         if task.reference is None:
             n = RELEVANCE.get(task.category, 1)
@@ -286,7 +287,7 @@ def _agentic(task: Task, rng: Random) -> Drawn:
 
 def _imported(tasks: list[Task]) -> Iterator[tuple[str, Line]]:
     """Go through replies as stored files hold them, errors in the place of a reply included."""
-    dialects = bfcl_suite.load(category=("simple_python",)).dialects
+    dialects = tm.load("bfcl", category=("simple_python",)).tool_formats
     way = official_handlers.HandlerFormat("prompt", official_handlers.read_text_reply, "text", True)
     reader = RowReader(dialects, way)
     for task in tasks[::60]:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from PIL import Image as Picture
 
+import toolmark as tm
 from toolmark.core import seeds
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Task, Trajectory
@@ -16,7 +17,6 @@ from toolmark.perturb.image import box_geometry, picture_file, picture_variation
 from toolmark.suites.m3.local import m3_local_suite
 from toolmark.suites.m3.local.families import FAMILIES
 from toolmark.suites.mfcl_vision import episode_scoring, task_maker
-from toolmark.suites.mfcl_vision import suite as vision
 from toolmark.suites.mfcl_vision.item_records import ItemTruth, QuestionParts
 
 
@@ -45,7 +45,7 @@ def test_pictures_of_m3_local_take_every_variation(family: str, tmp_path: Path) 
 
 def test_a_suite_asks_what_is_the_same_once() -> None:
     asked = ("occlusion=0.50", "edges", "occlusion=0.5", "edges=100/200")
-    made = vision.load(items=1, seed=7, variations=asked)
+    made = tm.load("mfcl-vision", items=1, seed=7, variations=asked)
     assert [task.axes["variation"] for task in made.tasks] == ["occlusion=0.5", "edges"]
 
 

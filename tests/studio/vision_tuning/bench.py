@@ -95,13 +95,13 @@ def suite(source: Path, **knobs: Any) -> Suite:
 
 def request(source: Suite, models: Mapping[str, Model], **more: Any) -> TuningRequest:
     attempts = more.pop("attempts", 2)
-    plan = Plan(suite=source.name, model="", dialect="native", knobs=dict(source.knobs),
+    plan = Plan(suite=source.name, model="", dialect="native", knobs=dict(source.parameters),
                 repeats=attempts)  # fmt: skip
     asked: dict[str, Any] = {
         "edits": HARDER_EDITS,
         "rounds": 4,
-        "seed": source.seed,
-        "hashes": dict(source.hashes),
+        "seed": source.provenance.seed,
+        "hashes": dict(source.provenance.hashes),
     }
     return TuningRequest(plan=plan, models=tuple(models), **(asked | more))
 

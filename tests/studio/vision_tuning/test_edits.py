@@ -33,9 +33,9 @@ def media(tmp_path_factory: pytest.TempPathFactory) -> MediaStore:
 def task(tmp_path_factory: pytest.TempPathFactory, media: MediaStore) -> Task:
     hinted = {0: {"hint": "Begin with the sign.", "request": bench.row(0)["question"]}}
     loaded = bench.suite(bench.items(tmp_path_factory.mktemp("items"), 1, hinted))
-    (made,) = loaded.make(iter(loaded.tasks))
-    assert loaded.media is not None
-    media.copy_from(loaded.media, [item_edits.task_picture(made)])
+    (made,) = loaded.maker.make(iter(loaded.tasks))
+    assert loaded.provenance.media is not None
+    media.copy_from(loaded.provenance.media, [item_edits.task_picture(made)])
     return made
 
 

@@ -78,7 +78,7 @@ def test_a_further_hop_is_another_question_and_edits_begin_anew(
 ) -> None:
     def further(suite: Any, item: str, hops: int) -> Task | None:
         drafts = (task for task in suite.tasks if task.item == item)
-        (task,) = suite.make(drafts)
+        (task,) = suite.maker.make(drafts)
         if hops > 3:
             return None
         way = tuple(Hop(query="q", href="https://www.guide.example/inn-0", finds="x")
@@ -132,7 +132,7 @@ def test_a_set_is_in_the_published_layout_with_pages_card_and_the_history_of_eve
     bench.mark(tuning, "inn-0", "unsolvable")
     made = tuned_set_export.publish_set(TuningFolder(tmp_path / "t"), bench.suite(source))
     assert made is not None
-    (task,) = bench.suite(made).make(iter(bench.suite(made).tasks))
+    (task,) = bench.suite(made).maker.make(iter(bench.suite(made).tasks))
     assert task_truth(task).answers == (bench.CITIES[2],)
     assert task_truth(task).asked == task_truth(tuning.items["inn-2"].latest_version.task).asked
     assert (made / "pages" / "www.guide.example" / "inn-2.html").is_file()

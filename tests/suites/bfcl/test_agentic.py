@@ -32,7 +32,6 @@ from toolmark.core.records import (
 from toolmark.environments.memory_environment import MEMORY_PLACEHOLDER
 from toolmark.official_bfcl import agentic_scoring, bfcl_controls, multi_turn_tasks, official_data
 from toolmark.suites.bfcl import agentic_tasks
-from toolmark.suites.bfcl import bfcl_suite as bfcl
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +54,7 @@ def test_every_category_has_its_entries_and_sessions(tasks: dict[str, Task]) -> 
 
     assert [count(name, "scored") for name in agentic_tasks.CATEGORIES] == [100, 100, 155, 155, 155]
     assert [count(name, "setup") for name in agentic_tasks.CATEGORIES] == [0, 0, 37, 37, 37]
-    assert len(bfcl.load(category=("agentic",))) == len(tasks) == 665 + 3 * 37
+    assert len(tm.load("bfcl", category=("agentic",))) == len(tasks) == 665 + 3 * 37
 
 
 def test_a_test_needs_all_sessions_of_its_scenario_in_order(tasks: dict[str, Task]) -> None:
@@ -181,7 +180,10 @@ def test_the_web_is_played_from_a_folder(tmp_path: Path) -> None:
     async def asked(id: str) -> str:
         task = next(task for task in suite if task.id == id)
         call = Call(name="search_engine_query", arguments='{"keywords": "tea"}')
-        async with suite.site(MediaStore(Path())) as site, site.world(task, {}) as world:
+        async with (
+            suite.environment.open(MediaStore(Path())) as site,
+            site.world(task, {}) as world,
+        ):
             return (await world.call(call)).text
 
     assert "likes tea" in asyncio.run(asked("web_search_base_0"))

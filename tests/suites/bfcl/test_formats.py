@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import toolmark as tm
 from toolmark.core.errors import UsageError
 from toolmark.core.records import (
     Call,
@@ -36,7 +37,6 @@ from toolmark.official_bfcl import (
 )
 from toolmark.runs.suite import Suite
 from toolmark.statistics.score_columns import Columns, gather_columns
-from toolmark.suites.bfcl import bfcl_suite as bfcl
 from toolmark.suites.bfcl import format_sensitivity_tables
 
 Judge = Callable[[Task, str], Verdict]
@@ -45,7 +45,7 @@ ITEM = "simple_python_58"  # text, text and a truth value
 
 @pytest.fixture(scope="module")
 def asked() -> Suite:
-    return bfcl.load(category=("format_sensitivity",))
+    return tm.load("bfcl", category=("format_sensitivity",))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def calls(task: Task) -> list[Call]:
 
 
 def right(asked: Suite, task: Task) -> str:
-    return asked.dialects[task.dialect].write(calls(task)).text
+    return asked.tool_formats[task.dialect].write(calls(task)).text
 
 
 def name(**axes: object) -> str:
@@ -132,15 +132,15 @@ def test_all_entries_are_those_with_calls_in_python_as_truth() -> None:
 
 
 def test_formats_wording_and_entries_are_knobs() -> None:
-    one = bfcl.load(category=("format_sensitivity",), formats=(name(layout="markdown"),))
+    one = tm.load("bfcl", category=("format_sensitivity",), formats=(name(layout="markdown"),))
     assert len(one) == 200
-    assert list(one.dialects) == ["native", "prompt", name(layout="markdown")]
-    own = bfcl.load(category=("multiple",), wording="own")
-    (message,), _ = own.dialects["prompt"].open((), ())
+    assert list(one.tool_formats) == ["native", "prompt", name(layout="markdown")]
+    own = tm.load("bfcl", category=("multiple",), wording="own")
+    (message,), _ = own.tool_formats["prompt"].open((), ())
     assert message.text.startswith(DEFAULT_WORDING.styles["classic"]["persona"])
     for wrong in ({"wording": "loud"}, {"entries": "20"}, {"formats": ()}):
         with pytest.raises(UsageError):
-            bfcl.load(category=("format_sensitivity",), **wrong)
+            tm.load("bfcl", category=("format_sensitivity",), **wrong)
 
 
 def test_entries_are_judged_as_their_own_category_judges_them(asked: Suite, judge: Judge) -> None:
@@ -154,14 +154,14 @@ def test_entries_are_judged_as_their_own_category_judges_them(asked: Suite, judg
 
 
 def test_what_cannot_be_executed_ends_the_turn(asked: Suite) -> None:
-    prompt = asked.dialects["prompt"]
+    prompt = asked.tool_formats["prompt"]
     reading = prompt.read(Reply(text="[f(a={})]"), ())
     assert reading.fault and not reading.calls
     assert prompt.read(Reply(text="[f(a={'b': 1})]"), ()).calls
 
 
 def test_results_are_one_message_in_python(asked: Suite) -> None:
-    prompt = asked.dialects["prompt"]
+    prompt = asked.tool_formats["prompt"]
     said = Reply(text="[f(a='x'), g()]")
     found = prompt.read(said, ()).calls
     _, heard = prompt.answer(said, found, (Result(parts=(Text("it's"),)), Result()))
@@ -175,10 +175,10 @@ def test_results_are_one_message_in_python(asked: Suite) -> None:
 def test_late_tools_are_one_message_in_python(asked: Suite) -> None:
     tool = Tool(name="f", description="Does it.", source={"name": "f", "x": True})
     said = Message(role="user", parts=(Text("Go on."),))
-    (message,), offered = asked.dialects["prompt"].more((said,), (tool,))
+    (message,), offered = asked.tool_formats["prompt"].more((said,), (tool,))
     assert offered == ()
     assert message.text == "[{'name': 'f', 'x': True, 'description': 'Does it.'}]\nGo on."
-    assert asked.dialects["prompt"].more((said,), ()) == ((said,), ())
+    assert asked.tool_formats["prompt"].more((said,), ()) == ((said,), ())
 
 
 # --- modes ------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_each_mode_is_found_with_its_evidence(
 
 def test_calls_in_tags_of_their_own_are_told(asked: Suite, judge: Judge) -> None:
     task = next(t for t in asked if t.item.startswith("parallel_") and t.dialect == name(tag=True))
-    prompt = asked.dialects[task.dialect]
+    prompt = asked.tool_formats[task.dialect]
     verdict = judge(task, "\n".join(prompt.write([call]).text for call in calls(task)))
     assert verdict.parts == {"format:tag_per_call": 1.0}
     assert (verdict.labels[0].cause, verdict.outcome) == ("format", "incorrect")

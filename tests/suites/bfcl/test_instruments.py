@@ -20,7 +20,7 @@ ASKED = Request(messages=())
 
 
 def play(suite: Suite, name: str, task: Task, options: Mapping[str, str]) -> Reply:
-    model = suite.instruments[name](task, 0, options)
+    model = suite.controls[name](task, 0, options)
     return asyncio.run(model(ASKED)) if options.get("loop") else _reply(model)
 
 
@@ -111,7 +111,7 @@ def test_unknown_faults_and_rates_are_refused(
     suite: Suite, tasks: dict[str, Task], options: dict[str, str]
 ) -> None:
     with pytest.raises(UsageError):
-        suite.instruments["faulty"](tasks["simple_python_0"], 0, options)
+        suite.controls["faulty"](tasks["simple_python_0"], 0, options)
 
 
 def test_an_instrument_is_a_model(suite: Suite, tasks: dict[str, Task]) -> None:

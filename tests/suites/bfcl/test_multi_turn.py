@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.suites.bfcl.plays import call, first, judge, own
 
+import toolmark as tm
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
@@ -26,7 +27,6 @@ from toolmark.official_bfcl import (
     truth_replay,
 )
 from toolmark.statistics.score_columns import gather_columns
-from toolmark.suites.bfcl import bfcl_suite as bfcl
 from toolmark.suites.bfcl import multi_turn_tables
 
 LONG = "multi_turn_long_context"
@@ -221,14 +221,14 @@ def test_every_reply_has_a_place_in_its_turn(tasks: dict[str, Task]) -> None:
 
 
 def test_one_site_serves_families_side_by_side() -> None:
-    suite = bfcl.load(category=("multi_turn_base", "simple_python"))
+    suite = tm.load("bfcl", category=("multi_turn_base", "simple_python"))
     assert len(suite) == 600
     first_of: dict[str, Task] = {}
     for task in suite:
         first_of.setdefault(task.category, task)
 
     async def results() -> dict[str, str]:
-        async with suite.site(MediaStore(Path())) as site:
+        async with suite.environment.open(MediaStore(Path())) as site:
             said = {}
             for category, task in first_of.items():
                 async with site.world(task, {}) as world:

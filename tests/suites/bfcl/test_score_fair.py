@@ -316,7 +316,7 @@ def test_the_tables_list_every_item_that_differs_with_its_reason(
         scored(suite.scorer, tasks[id_], played(tasks[id_], Reply(text=text), "prompt"))
         for id_, text in texts.items()
     ]
-    held = {name: gather_columns(rows, name) for name in suite.scorer.readings}
+    held = {name: gather_columns(rows, name) for name in suite.scorer.rules}
     why, items = rule_differences.difference_tables(held)
     assert items.rows == (
         ("simple_python_0", 0, "simple_function_checker:missing_required", "correct",
@@ -327,5 +327,7 @@ def test_the_tables_list_every_item_that_differs_with_its_reason(
          errata.SET_ASIDE["live_simple_106-63-0"]),
     )  # fmt: skip
     assert sum(int(row[-1] or 0) for row in why.rows) == len(items.rows)
-    assert [why.title, items.title] == [x.title for x in suite.scorer.tables(held)][-2:]
+    assert [why.title, items.title] == [x.title for x in suite.scorer.presentation.tables(held)][
+        -2:
+    ]
     assert rule_differences.difference_tables({"official": held["official"]}) == []

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import toolmark as tm
 from toolmark.core import json_codec
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.records import Task
@@ -52,7 +53,7 @@ def test_loading_all_reads_every_file_once_and_makes_every_task_once(
 
     monkeypatch.setattr(official_data, "read_lines", lines)
     monkeypatch.setattr(official_data, "_make_task", task)
-    loaded = bfcl.load(category=("single_turn",))
+    loaded = tm.load("bfcl", category=("single_turn",))
     assert len(loaded) == 3641 and not made, "to count them makes none"
     assert sum(1 for _ in loaded) == 3641
     assert Counter(made) == COUNTS
@@ -76,7 +77,7 @@ def test_groups_and_names_select_in_published_order() -> None:
 @pytest.mark.parametrize("asked", [("simple_pyton",), ("parallel", "nope"), ()])
 def test_an_unknown_category_names_the_nearest(asked: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match=r"did you mean: (simple_python|non_live)|known: "):
-        bfcl.load(category=asked)
+        tm.load("bfcl", category=asked)
 
 
 def test_a_task_survives_storage(suite: Suite) -> None:
@@ -97,10 +98,10 @@ def test_published_types_become_schema_types_and_the_doc_is_kept(suite: Suite) -
 
 
 def test_hashes_name_every_file_that_was_read(suite: Suite) -> None:
-    assert suite.hashes[official_data.PACKAGE.file] == official_data.PACKAGE.sha256
-    assert len(suite.hashes) == 1 + 13 + 10
-    one = bfcl.load(category=("parallel",))
-    assert set(one.hashes) == {
+    assert suite.provenance.hashes[official_data.PACKAGE.file] == official_data.PACKAGE.sha256
+    assert len(suite.provenance.hashes) == 1 + 13 + 10
+    one = tm.load("bfcl", category=("parallel",))
+    assert set(one.provenance.hashes) == {
         official_data.PACKAGE.file,
         "data/BFCL_v4_parallel.json",
         "possible_answer/BFCL_v4_parallel.json",
@@ -110,8 +111,8 @@ def test_hashes_name_every_file_that_was_read(suite: Suite) -> None:
 def test_the_pages_that_answer_searches_belong_to_a_run(tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text("# A page")
     search = f"corpus:{tmp_path}"
-    assert "corpus" in bfcl.load(category=("web_search",), search=search).hashes
-    assert "corpus" not in bfcl.load(category=("parallel",), search=search).hashes
+    assert "corpus" in tm.load("bfcl", category=("web_search",), search=search).provenance.hashes
+    assert "corpus" not in tm.load("bfcl", category=("parallel",), search=search).provenance.hashes
 
 
 def folder(root: Path, entries: str, answers: str) -> Path:

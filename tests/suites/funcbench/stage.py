@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import toolmark as tm
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.baselines.backward_planner import BackwardPlanner
 from toolmark.baselines.eager_caller import EagerCaller
@@ -16,7 +17,6 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import EnvironmentFactory, Model, Sampling, Task, Trajectory
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.suites.funcbench import funcbench_controls, mcp_environment
-from toolmark.suites.funcbench.funcbench_suite import load
 
 Make = Callable[[Task], Model]
 
@@ -36,7 +36,7 @@ MODELS: dict[str, Make] = {
 
 def some(**knobs: Any) -> list[Task]:
     sizes = {"core": 6, "depth": 3, "connected": 3, "disconnected": 2, "graphs": 3, "seed": 4}
-    return list(load(**(sizes | knobs)))
+    return list(tm.load("funcbench", **(sizes | knobs)))
 
 
 async def play(

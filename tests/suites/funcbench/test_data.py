@@ -10,11 +10,11 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+import toolmark as tm
 from toolmark.core import json_codec
 from toolmark.core.records import Task
 from toolmark.environments.function_graph import read_graph
 from toolmark.suites.funcbench import task_generation
-from toolmark.suites.funcbench.funcbench_suite import load
 from toolmark.suites.funcbench.graph_shape import GraphSize
 from toolmark.suites.funcbench.task_generation import Variant
 
@@ -183,6 +183,6 @@ HASHES = {
 def test_tasks_are_the_same_bytes_on_every_machine(name: str) -> None:
     knobs, count = GOLDEN[name]
     digest = hashlib.sha256()
-    for task in islice(load(**knobs), count):
+    for task in islice(tm.load("funcbench", **knobs), count):
         digest.update(json_codec.encode_record(task) + b"\n")
     assert digest.hexdigest() == HASHES[name]

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import toolmark as tm
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Model, Reply, Request, Score, Task, Trajectory
 from toolmark.models.scripted_model import ScriptedModel
 from toolmark.statistics.confidence_intervals import ratio_interval
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.funcbench import funcbench_controls
-from toolmark.suites.funcbench.funcbench_suite import SCORER, load
+from toolmark.suites.funcbench.funcbench_suite import SCORER
 
 Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
 
@@ -31,7 +32,7 @@ def judged(played: Sequence[tuple[Task, Trajectory]]) -> Columns:
 
 @pytest.fixture(scope="module")
 def mixed() -> list[Task]:
-    return list(load(preset="main-caption", graphs=1, seed=11))
+    return list(tm.load("funcbench", preset="main-caption", graphs=1, seed=11))
 
 
 @pytest.mark.parametrize("order", ["level", "call"])
@@ -61,7 +62,7 @@ def test_an_agent_that_does_nothing_scores_zero(mixed: list[Task], play: Play) -
 
 @pytest.fixture(scope="module")
 def open_ended() -> list[Task]:
-    return list(load(core=6, depth=3, connected=2, graphs=1000, cap=False, seed=21))
+    return list(tm.load("funcbench", core=6, depth=3, connected=2, graphs=1000, cap=False, seed=21))
 
 
 @pytest.mark.parametrize("fault", funcbench_controls.FAULT_CLASSES)

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from tests.environments.mcp.stage import gone, soon
 from tests.suites.funcbench.stage import MODELS, Make, Stage, play, some
 
+import toolmark as tm
 from toolmark import api
 from toolmark.core import json_codec
 from toolmark.core.errors import ToolEnvironmentError, UsageError
@@ -32,7 +33,7 @@ from toolmark.environments.function_graph import (
     read_graph,
 )
 from toolmark.suites.funcbench import funcbench_controls, mcp_environment, workflow_alignment
-from toolmark.suites.funcbench.funcbench_suite import SCORER, load
+from toolmark.suites.funcbench.funcbench_suite import SCORER
 from toolmark.suites.funcbench.mcp_task_server import find_in_folder
 
 
@@ -242,9 +243,9 @@ def test_without_the_extra_the_command_says_what_to_install(
     find = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name: None if name == "mcp" else find(name))
     with pytest.raises(UsageError, match=r"-m pip install .*\[m3\]'"):
-        load(over="mcp")
+        tm.load("funcbench", over="mcp")
     with pytest.raises(UsageError, match="did you mean: mcp"):
-        load(over="mpc")
+        tm.load("funcbench", over="mpc")
 
 
 # --- the ideal schedule -----------------------------------------------------------------
@@ -264,7 +265,7 @@ SIZES = st.fixed_dictionaries(
 @given(SIZES)
 @settings(max_examples=60, deadline=None)
 def test_the_schedule_makes_every_needed_call_as_early_as_can_be(sizes: dict[str, Any]) -> None:
-    (task,) = load(graphs=1, **sizes)
+    (task,) = tm.load("funcbench", graphs=1, **sizes)
     truth = GraphIndex(read_graph(task))
     steps = workflow_alignment.ideal_schedule(task)
     assert [step["step"] for step in steps] == list(range(1, sizes["depth"] + 2))
@@ -280,8 +281,8 @@ def test_the_schedule_makes_every_needed_call_as_early_as_can_be(sizes: dict[str
 
 @pytest.mark.parametrize(("core", "threads"), [(4, "single"), (6, "multi")])
 def test_a_task_over_mcp_is_the_same_task_with_its_kind(core: int, threads: str) -> None:
-    near = list(load(core=core, depth=3, graphs=3, seed=2))
-    far = list(load(core=core, depth=3, graphs=3, seed=2, over="mcp"))
+    near = list(tm.load("funcbench", core=core, depth=3, graphs=3, seed=2))
+    far = list(tm.load("funcbench", core=core, depth=3, graphs=3, seed=2, over="mcp"))
     more = {"over": "mcp", "hops": "multi", "threads": threads}
     assert far == [replace(task, axes=task.axes | more) for task in near]
 
@@ -300,7 +301,7 @@ NAMED = {f"align_{name}" for name in ("recall", "precision", "order", "coherence
 
 @pytest.mark.parametrize("name", ["oracle", "planner"])
 def test_whoever_keeps_to_the_schedule_is_aligned_with_it(name: str, play: Any) -> None:
-    for task in load(preset="main-caption", graphs=1, seed=11, over="mcp"):
+    for task in tm.load("funcbench", preset="main-caption", graphs=1, seed=11, over="mcp"):
         assert aligned(task, MODELS[name], play) == dict.fromkeys(NAMED, 1.0)
 
 

@@ -7,12 +7,13 @@ from itertools import combinations
 
 import pytest
 
+import toolmark as tm
 from toolmark.baselines.backward_planner import BackwardPlanner
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Chart, Model, Reply, Request, Score, Table, Task, Trajectory
 from toolmark.statistics.score_columns import gather_columns
 from toolmark.suites.funcbench import funcbench_paper_results
-from toolmark.suites.funcbench.funcbench_suite import SCORER, load
+from toolmark.suites.funcbench.funcbench_suite import SCORER
 
 Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
 Shown = dict[str, Table | Chart]
@@ -43,7 +44,7 @@ def scores(play: Play, tasks: Iterable[Task]) -> list[Score]:
 
 
 def shown(made: Iterable[Score]) -> Shown:
-    tables = SCORER.tables({"official": gather_columns(made, "official")})
+    tables = SCORER.presentation.tables({"official": gather_columns(made, "official")})
     return {table.title: table for table in tables}
 
 
@@ -62,7 +63,7 @@ def chart(found: Shown, start: str) -> Chart:
 
 @pytest.fixture(scope="module")
 def main(play: Play) -> list[Score]:
-    return scores(play, load(preset="main", graphs=1, seed=1))
+    return scores(play, tm.load("funcbench", preset="main", graphs=1, seed=1))
 
 
 def test_success_is_shown_above_the_papers(main: list[Score]) -> None:
@@ -82,7 +83,7 @@ def test_calls_are_split_by_outcome(main: list[Score]) -> None:
 
 
 def test_no_success_gives_a_dash(play: Play) -> None:
-    made = scores(play, load(core=5, depth=2, connected=3, graphs=2, seed=1))
+    made = scores(play, tm.load("funcbench", core=5, depth=2, connected=3, graphs=2, seed=1))
     assert table(shown(made), "Calls per trial").rows[0] == ("this run", None, 0.0)
 
 
@@ -124,7 +125,7 @@ def test_depths_are_drawn_with_intervals(main: list[Score]) -> None:
 
 
 def test_restated_and_plain_are_compared_in_pairs(play: Play) -> None:
-    found = shown(scores(play, load(preset="restate5", graphs=2, seed=1)))
+    found = shown(scores(play, tm.load("funcbench", preset="restate5", graphs=2, seed=1)))
     ours, papers = table(found, "The same items asked in two ways").rows
     assert ours[:3] == ("this run, core 5", "plain → restate", 32)
     assert str(ours[3]).startswith("25.0\u00a0%")
@@ -141,7 +142,7 @@ def test_restated_and_plain_are_compared_in_pairs(play: Play) -> None:
 
 
 def test_efforts_are_compared_in_pairs(play: Play) -> None:
-    made = scores(play, load(preset="effort", graphs=2, seed=1))
+    made = scores(play, tm.load("funcbench", preset="effort", graphs=2, seed=1))
     # the order in which episodes end is no order of efforts
     (row,) = table(shown(reversed(made)), "The same items asked in two ways").rows
     assert row[:3] == ("this run, core 5", "minimal → medium", 80)
@@ -151,14 +152,14 @@ def test_efforts_are_compared_in_pairs(play: Play) -> None:
 
 
 def test_every_two_ways_are_compared(play: Play) -> None:
-    suite = load(preset="restate5", efforts=("high", "low"), graphs=1, seed=1)
+    suite = tm.load("funcbench", preset="restate5", efforts=("high", "low"), graphs=1, seed=1)
     rows = table(shown(scores(play, suite)), "The same items asked in two ways").rows
     ways = ["low, plain", "low, restate", "high, plain", "high, restate"]
     assert [row[1] for row in rows] == [f"{a} → {b}" for a, b in combinations(ways, 2)]
 
 
 def test_a_single_setting_has_no_charts(play: Play) -> None:
-    found = shown(scores(play, load(core=7, depth=3, graphs=3, seed=1)))
+    found = shown(scores(play, tm.load("funcbench", core=7, depth=3, graphs=3, seed=1)))
     assert not any(isinstance(x, Chart) for x in found.values())
     assert [row[0] for row in table(found, "Success by number").rows] == ["this run"]
 

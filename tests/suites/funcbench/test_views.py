@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+import toolmark as tm
 from toolmark.baselines.eager_caller import EagerCaller
 from toolmark.core.records import Call, Drawing, Model, Reply, Request, Table, Task, Trajectory
 from toolmark.environments.function_graph import GraphIndex, read_graph
@@ -18,7 +19,7 @@ from toolmark.reports.episode_block import embed_json
 from toolmark.reports.svg_sanitizer import sanitize_svg
 from toolmark.suites.funcbench import funcbench_controls
 from toolmark.suites.funcbench.episode_graph_view import BOX_HEIGHT, BOX_WIDTH
-from toolmark.suites.funcbench.funcbench_suite import SCORER, load
+from toolmark.suites.funcbench.funcbench_suite import SCORER
 from toolmark.suites.funcbench.graph_layout import MAX_CORE_COLUMNS, MAX_SIDE_COLUMNS, lay_out_graph
 
 Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
@@ -26,8 +27,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def view(task: Task, trajectory: Trajectory) -> tuple[ElementTree.Element, Table, str]:
-    assert SCORER.views is not None
-    drawing, listing = SCORER.views(task, trajectory)
+    assert SCORER.presentation.views is not None
+    drawing, listing = SCORER.presentation.views(task, trajectory)
     assert isinstance(drawing, Drawing)
     assert isinstance(listing, Table)
     assert sanitize_svg(drawing.svg) == drawing.svg
@@ -46,8 +47,14 @@ def functions(root: ElementTree.Element) -> list[ElementTree.Element]:
 def test_every_function_has_its_own_place_inside_the_drawing(
     core: int, depth: int, irrelevant: int, play: Play
 ) -> None:
-    suite = load(
-        core=core, depth=depth, connected=irrelevant, disconnected=irrelevant, graphs=1, seed=2
+    suite = tm.load(
+        "funcbench",
+        core=core,
+        depth=depth,
+        connected=irrelevant,
+        disconnected=irrelevant,
+        graphs=1,
+        seed=2,
     )
     ((task, trajectory),) = play(suite, lambda _: EagerCaller())
     root, _, _ = view(task, trajectory)
@@ -66,7 +73,7 @@ def test_every_function_has_its_own_place_inside_the_drawing(
 
 
 def test_values_flow_downwards() -> None:
-    (task,) = load(core=30, depth=7, graphs=1, seed=2)
+    (task,) = tm.load("funcbench", core=30, depth=7, graphs=1, seed=2)
     truth = GraphIndex(read_graph(task))
     places = lay_out_graph(truth, ()).places
     for node in truth.graph.nodes:
@@ -76,7 +83,7 @@ def test_values_flow_downwards() -> None:
 
 
 def test_calls_are_numbered_and_coloured_by_class(play: Play) -> None:
-    suite = load(core=6, depth=3, connected=3, graphs=1, cap=False, seed=2)
+    suite = tm.load("funcbench", core=6, depth=3, connected=3, graphs=1, cap=False, seed=2)
     options = {"class": "incorrect", "rate": "0.5"}
     ((task, trajectory),) = play(
         suite, lambda task: funcbench_controls.make_faulty(task, 0, options)
@@ -109,7 +116,9 @@ class Hostile:
 
 
 def test_hostile_calls_are_shown_as_text_and_cut(play: Play) -> None:
-    ((task, trajectory),) = play(load(core=4, depth=2, graphs=1, seed=2), lambda _: Hostile())
+    ((task, trajectory),) = play(
+        tm.load("funcbench", core=4, depth=2, graphs=1, seed=2), lambda _: Hostile()
+    )
     root, listing, drawn = view(task, trajectory)
     assert "<script" not in drawn
     assert len(drawn) < 20_000
@@ -121,7 +130,9 @@ def test_hostile_calls_are_shown_as_text_and_cut(play: Play) -> None:
 
 
 def test_a_drawing_asks_for_nothing_outside_itself(play: Play) -> None:
-    ((task, trajectory),) = play(load(core=4, depth=2, graphs=1, seed=2), lambda _: EagerCaller())
+    ((task, trajectory),) = play(
+        tm.load("funcbench", core=4, depth=2, graphs=1, seed=2), lambda _: EagerCaller()
+    )
     _, _, drawn = view(task, trajectory)
     assert not re.search(r"href|url\(|@import|<image|<foreignObject", drawn)
     assert drawn.count("http") == drawn.count("http://www.w3.org/2000/svg") == 1
@@ -132,14 +143,16 @@ def test_an_episode_without_calls_is_drawn(play: Play) -> None:
         async def __call__(self, request: Request, /) -> Reply:
             return Reply()
 
-    ((task, trajectory),) = play(load(core=4, depth=2, graphs=1, seed=2), lambda _: Mute())
+    ((task, trajectory),) = play(
+        tm.load("funcbench", core=4, depth=2, graphs=1, seed=2), lambda _: Mute()
+    )
     root, listing, _ = view(task, trajectory)
     assert listing.rows == ()
     assert any(text.text == "target" for text in root.iter(f"{SVG}text"))
 
 
 def test_a_graph_without_a_way_to_its_target_is_drawn_all_the_same(play: Play) -> None:
-    (task,) = load(core=4, depth=2, connected=2, graphs=1, seed=2)
+    (task,) = tm.load("funcbench", core=4, depth=2, connected=2, graphs=1, seed=2)
     lost = {"graph": {**task.reference["graph"], "given": {}}}
     stuck = msgspec.structs.replace(task, reference=lost)
     ((_, trajectory),) = play([task], lambda _: EagerCaller())
@@ -150,7 +163,9 @@ def test_a_graph_without_a_way_to_its_target_is_drawn_all_the_same(play: Play) -
 def test_a_drawing_is_small_enough_for_a_page_of_a_thousand(play: Play) -> None:
     for connected in (0, 20, 40):
         rest = 40 - connected
-        suite = load(core=20, depth=9, connected=connected, disconnected=rest, graphs=1, seed=1)
+        suite = tm.load(
+            "funcbench", core=20, depth=9, connected=connected, disconnected=rest, graphs=1, seed=1
+        )
         ((task, trajectory),) = play(suite, lambda _: EagerCaller())
         _, _, drawn = view(task, trajectory)
         assert len(embed_json(str(drawn))) < 22_000

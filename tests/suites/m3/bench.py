@@ -31,7 +31,7 @@ from toolmark.runs import run_finalization, run_folders
 from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
-from toolmark.runs.suite import Suite
+from toolmark.runs.suite import EnvironmentSource, Suite
 from toolmark.suites.m3 import published_tasks
 from toolmark.suites.m3.m3_suite import SCORER
 
@@ -213,9 +213,13 @@ def load(*, n: int = 2, lost: tuple[str, ...] = ()) -> Suite:
         yield Street(lost)
 
     return Suite(
-        name="shelves", tasks=[_asked(i) for i in range(n)], scorer=SCORER, site=site,
-        dialects={"native": NATIVE_FORMAT}, knobs={"n": n, "lost": lost},
-    )  # fmt: skip
+        name="shelves",
+        tasks=[_asked(i) for i in range(n)],
+        scorer=SCORER,
+        environment=EnvironmentSource(open=site),
+        tool_formats={"native": NATIVE_FORMAT},
+        parameters={"n": n, "lost": lost},
+    )
 
 
 def _asked(index: int) -> Task:

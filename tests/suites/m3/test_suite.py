@@ -67,8 +67,8 @@ def test_what_lacks_a_server_or_a_picture_is_not_run_and_the_rest_is_scored(
     knobs: dict[str, Any], tmp_path: Path, agent: str
 ) -> None:
     suite = tm.load("m3", agent=agent, **knobs)
-    assert any("00000000 (2 times)" in note for note in suite.notes)
-    assert any("1 tasks lack their picture" in note for note in suite.notes)
+    assert any("00000000 (2 times)" in note for note in suite.provenance.notes)
+    assert any("1 tasks lack their picture" in note for note in suite.provenance.notes)
     run = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs")
     found = run.summary()
     assert (found["n_run"], found["n_not_run"]) == (1, 2)
@@ -87,7 +87,7 @@ def test_a_reference_without_calls_is_met_by_nobody(knobs: dict[str, Any], tmp_p
     bare[1]["steps"] = [{"calls": []}]
     Path(knobs["truths"]).write_text(json.dumps(bare))
     suite = tm.load("m3", agent="loop", **knobs)
-    assert any("not run: 00000000, 00010000" in note for note in suite.notes)
+    assert any("not run: 00000000, 00010000" in note for note in suite.provenance.notes)
     run = tm.run(suite, "test/null", log_dir=tmp_path / "runs")
     found = run.summary()
     assert (found["n_run"], found["score"]["value"]) == (1, 0)
@@ -103,7 +103,7 @@ def test_references_of_one_step_are_told_with_what_they_cost(
     short[0]["steps"] = short[0]["steps"][:1]
     Path(knobs["truths"]).write_text(json.dumps(short))
     suite = tm.load("m3", agent="loop", **knobs)
-    (note,) = suite.notes
+    (note,) = suite.provenance.notes
     assert "1 of 2 references have one step" in note and "91.7 %" in note
     found = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs").summary()
     assert 100 * found["score"]["value"] == pytest.approx(91.7, abs=0.05)
@@ -142,12 +142,14 @@ def test_a_judged_run_stands_among_the_models_of_the_paper(
 ) -> None:
     suite = tm.load("m3", agent="loop", **knobs)
     run = tm.run(suite, "test/oracle", log_dir=tmp_path)
-    readings = {name: gather_columns(run.scores(), name) for name in suite.scorer.readings}
-    bare = _tabled(suite.scorer.tables(readings))
+    readings = {name: gather_columns(run.scores(), name) for name in suite.scorer.rules}
+    bare = _tabled(suite.scorer.presentation.tables(readings))
     assert not any("paper" in title for title in bare)
     assert "once it is judged: toolmark judge RUN" in next(iter(bare.values())).note
     rated = {name: _rated(rows, 0.4) for name, rows in readings.items()}
-    (board,) = (t for name, t in _tabled(suite.scorer.tables(rated)).items() if "paper" in name)
+    (board,) = (
+        t for name, t in _tabled(suite.scorer.presentation.tables(rated)).items() if "paper" in name
+    )
     own = (
         sum(pooled_measure(rated["official"], name).value or 0 for name in ALIGNMENT_MEASURES) + 0.4
     ) / 7
@@ -156,7 +158,7 @@ def test_a_judged_run_stands_among_the_models_of_the_paper(
         m3_paper_results.PUBLISHED_AVERAGES.values(), reverse=True
     )
     both = {name: {"a": rows, "b": readings[name]} for name, rows in rated.items()}
-    boards = _tabled(suite_registry.load_overview(suite.scorer.across)(both))
+    boards = _tabled(suite_registry.load_overview(suite.scorer.presentation.overview)(both))
     assert [title for title in boards if "Leader" in title] == [
         f"Leaderboard ({reading})" for reading in readings
     ]
@@ -187,7 +189,7 @@ def test_the_prompt_is_asked_where_the_task_file_has_one(
         suite = tm.load(
             "m3", agent="loop", tasks=str(tmp_path / "tasks.json"), fuzzy=fuzzy, **knobs
         )
-        assert any("not asked: 00990000" in note for note in suite.notes)
+        assert any("not asked: 00990000" in note for note in suite.provenance.notes)
         model = Asks()
         player: Model = model
         tm.run(suite, player, ids=("00000000",), log_dir=tmp_path / "runs")

@@ -247,15 +247,15 @@ def test_what_contradicts_a_set_is_refused(
 
 def test_answers_sound_as_the_set_does_and_a_set_chooses_no_service(tmp_path: Path) -> None:
     suite = tm.load("mfcl-speech", judge="rules", noises=())
-    assert suite.reopen is not None
+    assert suite.environment.for_exported_set is not None
     other = {"rewriter": "http://elsewhere/v1#m", "judge": "openai/x", "noises": ("DEMAND",)}
-    made = {**suite.knobs, **other, "rate_hz": "24000", "seed": 7, "engines": ("flite",)}
-    site: Any = suite.reopen(made, tmp_path)
+    made = {**suite.parameters, **other, "rate_hz": "24000", "seed": 7, "engines": ("flite",)}
+    site: Any = suite.environment.for_exported_set(made, tmp_path)
     assert (site.recipe.rate_hz, site.recipe.seed, site.recipe.engines) == (24_000, 7, ("flite",))
     assert (site.recipe.noises, site.recipe.rewriter, site.judge) == ((), "", "rules")
     for engine in ("cloud", "piper"):
         with pytest.raises(UsageError, match=f"spoken by {engine}: say -T engines={engine}"):
-            suite.reopen({**made, "engines": (engine,)}, tmp_path)
+            suite.environment.for_exported_set({**made, "engines": (engine,)}, tmp_path)
 
 
 def test_a_voice_that_is_not_here_is_not_asked_for(

@@ -14,6 +14,7 @@ import toolmark as tm
 from toolmark.core.media import MediaStore
 from toolmark.core.records import EnvironmentFactory, Task
 from toolmark.formats.native_format import NATIVE_FORMAT
+from toolmark.runs.suite import EnvironmentSource, Provenance
 from toolmark.suites.mfcl_speech import speech_failure_modes, speech_suite_builder
 from toolmark.suites.mfcl_speech.speech_environments import SpeechEnvironmentOpener
 
@@ -39,10 +40,10 @@ def suite(tasks: Sequence[Task], store: Path) -> tm.Suite:
         name="mfcl-transcripts",
         tasks=tasks,
         scorer=speech_suite_builder.SCORER,
-        site=opened,
-        seed=heard.SEED,
-        dialects={"native": NATIVE_FORMAT},
-        instruments={"oracle": speech_suite_builder.make_oracle, **agents},
+        environment=EnvironmentSource(open=opened),
+        provenance=Provenance(seed=heard.SEED),
+        tool_formats={"native": NATIVE_FORMAT},
+        controls={"oracle": speech_suite_builder.make_oracle, **agents},
     )
 
 

@@ -59,7 +59,7 @@ def test_a_recording_of_ones_own_is_what_is_said(house: Path) -> None:
     (house / "recordings").mkdir()
     (house / "recordings" / "house-1.wav").write_bytes(one.media.read(audio))
     suite = tm.load("house:load", conditions="clean,snr=10", seed=7)
-    tasks = {task.id: task for task in suite.make(suite)}
+    tasks = {task.id: task for task in suite.maker.make(suite)}
     assert tasks["house-1@clean"].turns[0].messages[-1].parts == (audio,)
     assert tasks["house-1@snr=10"].turns[0].messages[-1].parts != (audio,)
     [turn] = tasks["house-1@snr=10"].reference["speech"]["turns"]

@@ -40,7 +40,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def made(suite: tm.Suite) -> list[Task]:
-    return list(suite.make(suite))
+    return list(suite.maker.make(suite))
 
 
 def test_every_entry_is_asked_in_every_condition_by_every_recogniser() -> None:
@@ -85,7 +85,7 @@ def test_the_same_seed_makes_the_same_bytes_in_any_order_and_only_once(
     speech_task_maker.load_pipeline.cache_clear()
     backwards = [task for task in reversed(list(suite))]
     fresh = tm.load("mfcl-speech", category="simple_python,multiple", conditions=conditions, **FEW)
-    other = {task.id: task for task in fresh.make(backwards)}
+    other = {task.id: task for task in fresh.maker.make(backwards)}
     assert [other[task.id] for task in first] == first
 
 

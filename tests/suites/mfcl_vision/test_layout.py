@@ -117,7 +117,7 @@ def test_boxes_follow_the_picture(tmp_path: Path) -> None:
     suite = tm.load("mfcl-vision", source=str(made), variations="base,crop-4:3,resize-4:3",
                     search=f"corpus:{tmp_path}")  # fmt: skip
     boxes = {}
-    for task in suite.make(suite):
+    for task in suite.maker.make(suite):
         truth = episode_scoring.task_truth(task)
         [mark] = truth.marks
         assert mark.box is not None
@@ -153,7 +153,7 @@ def test_no_name_of_a_picture_ends_the_run(name: str, tmp_path: Path) -> None:
     except DataError as error:
         assert f"line 2: image '{name}' is no file of this folder" in str(error)
         return
-    good, odd = suite.make(suite)
+    good, odd = suite.maker.make(suite)
     assert (
         episode_scoring.task_truth(good).size == (320, 200)
         and len(web_environment.picture_failure(odd)) < 300
@@ -249,7 +249,7 @@ def test_a_box_is_cut_to_the_picture_and_one_beside_it_is_told_with_the_file(
         GOOD | {"id": "b", "boxes": [[320, 20, 400, 40]]},
     ]
     suite = tm.load("mfcl-vision", source=str(folder(tmp_path, *rows)))
-    made = list(suite.make(suite))
+    made = list(suite.maker.make(suite))
     inside, beside = made[:8], made[8:]
     assert not any(map(web_environment.picture_failure, inside))
     assert episode_scoring.task_truth(inside[0]).marks[0].box == pytest.approx((0, 20, 100, 200))
@@ -326,9 +326,9 @@ def test_a_bare_small_jpeg_is_shown_as_it_is_and_no_other(tmp_path: Path) -> Non
     rows = [GOOD | {"id": name, "image": f"{name}.png"} for name in files]
     suite = tm.load("mfcl-vision", source=str(folder(tmp_path, *rows, **files)),
                     variations="base,gray")  # fmt: skip
-    assert suite.media is not None
-    for task in suite.make(suite):
+    assert suite.provenance.media is not None
+    for task in suite.maker.make(suite):
         part = task.turns[0].messages[-1].parts[0]
         assert isinstance(part, Part) and part.mime == "image/jpeg"
-        same = suite.media.read(part) == files[task.item]
+        same = suite.provenance.media.read(part) == files[task.item]
         assert same == (task.item in kept and task.axes["variation"] == "base"), task.id

@@ -53,9 +53,9 @@ def test_the_oracle_is_always_right_and_null_never(
 ) -> None:
     few = KNOBS | {"items": 2, "variations": "base,gray", "structured": structured}
     suite = tm.load("mfcl-vision", **few)
-    run = tm.run(suite, "test/oracle", dialect=dialect, log_dir=tmp_path)
+    run = tm.run(suite, "test/oracle", tool_format=dialect, log_dir=tmp_path)
     assert run.summary()["score"]["value"] == 1 and run.summary()["n_run"] == 4
-    null = tm.run(suite, "test/null", dialect=dialect, log_dir=tmp_path)
+    null = tm.run(suite, "test/null", tool_format=dialect, log_dir=tmp_path)
     assert null.summary()["score"]["value"] == 0
     labels = {
         (each.axes["variation"], label.native)
@@ -142,7 +142,7 @@ def test_the_same_seed_makes_the_same_bytes(made: Path, tmp_path: Path) -> None:
     first, second = (dataset_folder.read_manifest(path) for path in (made, tmp_path / "again"))
     assert first is not None and second is not None and first.files == second.files
     other = tm.load("mfcl-vision", **KNOBS | {"seed": 8})
-    [task] = other.make([next(iter(other))])
+    [task] = other.maker.make([next(iter(other))])
     assert task.turns != tasks(made)[0].turns
 
 
@@ -156,9 +156,9 @@ def test_what_is_asked_hangs_on_no_way_to_say_it() -> None:
             {"items": 2},
         )
     )
-    lines = [json_codec.encode_record(task) for task in few.make(few)]
-    assert lines == [json_codec.encode_record(task) for task in told.make(told)]
-    assert lines == [json_codec.encode_record(task) for task in more.make(more)][: len(lines)]
+    lines = [json_codec.encode_record(task) for task in few.maker.make(few)]
+    assert lines == [json_codec.encode_record(task) for task in told.maker.make(told)]
+    assert lines == [json_codec.encode_record(task) for task in more.maker.make(more)][: len(lines)]
 
 
 def test_a_made_set_is_a_folder_of_items_too(made: Path, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_made_set_is_a_folder_of_items_too(made: Path, tmp_path: Path) -> None
         assert entry.truth.marks == own[entry.id].marks
     suite = tm.load("mfcl-vision", source=str(made), variations="base,jitter=2")
     run = tm.run(suite, "test/oracle", log_dir=tmp_path)
-    assert run.summary()["n_run"] == 8 and suite.notes == ()
+    assert run.summary()["n_run"] == 8 and suite.provenance.notes == ()
     pictures = {task.item: task.turns for task in tasks(made) if task.axes["variation"] == "base"}
     for task in run.tasks():
         if task.axes["variation"] == "base":
@@ -197,7 +197,10 @@ def test_outages_are_seen_by_the_model_and_the_same_for_a_seed(made: Path) -> No
     task = tasks(made)[0]
 
     async def asked() -> list[str]:
-        async with suite.site(MediaStore(Path())) as opened, opened.world(task, {}) as world:
+        async with (
+            suite.environment.open(MediaStore(Path())) as opened,
+            opened.world(task, {}) as world,
+        ):
             calls = [Call(name=SEARCH_TOOL, arguments=json.dumps({"keywords": f"q {n}"})) for n in
                      range(40)]  # fmt: skip
             return [(await world.call(call)).text for call in calls]
@@ -211,7 +214,10 @@ def test_variations_of_an_item_meet_the_same_outages(made: Path) -> None:
     suite = tm.load("mfcl-vision", **KNOBS, outages=0.5)
 
     async def asked(task: Task) -> list[bool]:
-        async with suite.site(MediaStore(Path())) as opened, opened.world(task, {}) as world:
+        async with (
+            suite.environment.open(MediaStore(Path())) as opened,
+            opened.world(task, {}) as world,
+        ):
             calls = [Call(name=SEARCH_TOOL, arguments=json.dumps({"keywords": f"q {n}"})) for n in
                      range(40)]  # fmt: skip
             return ["not available" in (await world.call(call)).text for call in calls]
@@ -267,7 +273,7 @@ def test_a_search_that_cannot_answer_is_told_before_pictures_are_made(
 def test_each_variation_hangs_on_itself_alone(made: Path) -> None:
     suite = tm.load("mfcl-vision", **KNOBS)
     wanted = {task.id: task for task in tasks(made)}
-    [alone] = suite.make([task for task in suite if task.id.endswith("crop-16:9")][:1])
+    [alone] = suite.maker.make([task for task in suite if task.id.endswith("crop-16:9")][:1])
     assert json_codec.encode_record(alone) == json_codec.encode_record(wanted[alone.id])
     assert not web_environment.picture_failure(alone) and item_records.BASE_VARIATION in next(
         iter(wanted)
@@ -280,6 +286,6 @@ def test_the_bytes_do_not_hang_on_how_many_cores_made_them(
     monkeypatch.setattr(worker_processes, "available_cores", lambda: 2)
     monkeypatch.setattr(worker_processes, "_MIN_PARALLEL_ITEMS", 2)
     suite = tm.load("mfcl-vision", **KNOBS)
-    assert list(map(json_codec.encode_record, suite.make(suite))) == list(
+    assert list(map(json_codec.encode_record, suite.maker.make(suite))) == list(
         map(json_codec.encode_record, tasks(made))
     )

@@ -52,7 +52,7 @@ def test_numbers_are_called_alike_whether_anything_ran(family: str, asked: Seque
 
 def test_the_share_of_nearer_rows_says_what_is_no_better() -> None:
     assert "50 %" in told(hand.rows(ran("openx", 24))["paper"])[0]
-    table = titled(SCORER.tables(hand.rows(ran("openx", 24))))["Errors of the vectors"]
+    table = titled(SCORER.presentation.tables(hand.rows(ran("openx", 24))))["Errors of the vectors"]
     assert isinstance(table, Table) and "50 % is no better" in table.note
 
 
@@ -129,7 +129,11 @@ def muted(family: str, form: str) -> Mapping[str, Columns]:
 def test_figures_are_of_the_form_that_could_be_read(family: str, form: str) -> None:
     (other,) = {*BOTH} - {form}
     names = ("Recall by class", "Per class", "Exact match by", "Errors: ", "Right and said")
-    drawn = [each for each in SCORER.tables(muted(family, form)) if each.title.startswith(names)]
+    drawn = [
+        each
+        for each in SCORER.presentation.tables(muted(family, form))
+        if each.title.startswith(names)
+    ]
     assert drawn and all(other in each.title and form not in each.title for each in drawn)
 
 

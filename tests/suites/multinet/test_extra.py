@@ -39,8 +39,8 @@ for family in multinet_families.FAMILIES:
     if family != "bfcl":  # its data are a package's
         knobs = {"data": "synthetic", "seed": 1, "items": 5, "form": "both"}
         suite = tm.load(multinet_families.suite_name(family), **knobs)
-        tasks = list(suite.make(suite))
-        assert len(tasks) == 10 and not any(map(suite.broken, tasks)), family
+        tasks = list(suite.maker.make(suite))
+        assert len(tasks) == 10 and not any(map(suite.maker.failure, tasks)), family
 print("drawn", len(drawn))
 """
 

@@ -35,7 +35,7 @@ def shown(readings: Mapping[str, Columns]) -> list[str]:
     """All that a page says of a run, in its tables and charts."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        made = SCORER.tables(readings)
+        made = SCORER.presentation.tables(readings)
         found = []
         for each in made:
             if isinstance(each, Table):
@@ -55,7 +55,7 @@ def test_a_form_that_did_not_run_leaves_no_number_that_is_none(family: str, form
     readings = partly(scores, lambda x: x.axes["form"] == form)
     assert not any("nan" in text.lower() for text in shown(readings))
     (other,) = {*BOTH} - {form}
-    first, *_ = SCORER.tables(readings)
+    first, *_ = SCORER.presentation.tables(readings)
     assert isinstance(first, Table)
     own = [str(cell) for row in first.rows for cell in row[:2] if str(cell).startswith("this run")]
     assert own and all(name.startswith(f"this run: {other}") for name in own)

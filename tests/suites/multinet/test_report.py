@@ -92,9 +92,9 @@ def test_what_was_silent_or_not_run_breaks_no_table(family: str, asked: tuple[Fo
     absent = [Score(task=x.task, item=x.item, axes=x.axes, failure=NOT_REACHED) for x in silent]
     readings = hand.rows(silent)
     assert all(x.value == 0 for name, x in numbers(readings).items() if name.startswith("valid"))
-    assert titled(SCORER.tables(readings))
-    assert titled(SCORER.tables(hand.rows([*silent[:1], *absent[1:]])))
-    assert not SCORER.tables(hand.rows(absent))
+    assert titled(SCORER.presentation.tables(readings))
+    assert titled(SCORER.presentation.tables(hand.rows([*silent[:1], *absent[1:]])))
+    assert not SCORER.presentation.tables(hand.rows(absent))
     assert all(x.value is None for x in numbers(hand.rows(absent)).values())
 
 
@@ -289,7 +289,7 @@ def test_notes_say_what_holds_of_actions_and_what_of_probabilities() -> None:
     acted, weighed = (hand.rows(ran(family, 60)) for family in ("overcooked", "odds"))
     both = "A joint action is right where both are."
     for readings, holds in ((acted, True), (weighed, False)):
-        table = titled(SCORER.tables(readings))["Each player's action"]
+        table = titled(SCORER.presentation.tables(readings))["Each player's action"]
         assert isinstance(table, Table) and (both in table.note) == holds
         rows = readings["paper"]
         right = (rows.part(f"said{i}") == rows.part(f"truth{i}") for i in ("_0", "_1"))

@@ -143,7 +143,7 @@ def test_a_run_tells_its_numbers_its_groups_and_what_must_be_known_first(tmp_pat
 
 def beside(runs: Mapping[str, Mapping[str, Columns]]) -> dict[str, Any]:
     by_reading = {name: {run: x[name] for run, x in runs.items()} for name in hand.READINGS}
-    return titled(suite_registry.load_overview(SCORER.across)(by_reading))
+    return titled(suite_registry.load_overview(SCORER.presentation.overview)(by_reading))
 
 
 def test_runs_of_one_suite_share_a_table_and_keep_their_forms() -> None:

@@ -67,12 +67,16 @@ def test_a_run_of_a_split_says_where_its_training_split_is(tmp_path: Path) -> No
     laid.lines(tmp_path / "piqa/public/x.jsonl", laid.piqa(4))
     laid.lines(tmp_path / "piqa/train/x.jsonl", laid.piqa(10)[4:])
     inner = tm.load("multinet-piqa", data=str(tmp_path / "piqa/public"))
-    assert published_layout.SIBLING_TRAIN_NOTE in inner.notes
-    assert {name.partition("/")[0] for name in inner.hashes} == {"x.jsonl", "train", "items"}
+    assert published_layout.SIBLING_TRAIN_NOTE in inner.provenance.notes
+    assert {name.partition("/")[0] for name in inner.provenance.hashes} == {
+        "x.jsonl",
+        "train",
+        "items",
+    }
     for place in (tmp_path, tmp_path / "piqa"):
         assert (
             published_layout.SIBLING_TRAIN_NOTE
-            not in tm.load("multinet-piqa", data=str(place)).notes
+            not in tm.load("multinet-piqa", data=str(place)).provenance.notes
         )
 
 
@@ -93,7 +97,7 @@ def test_a_made_set_says_nothing_of_where_its_data_lay(tmp_path: Path) -> None:
     ):
         suite = tm.load(f"multinet-{name}", **{"data": str(tmp_path / "here"), **options})
         out = tmp_path / f"set{k}"
-        dataset_folder.write_dataset(out, suite, suite.make(suite))
+        dataset_folder.write_dataset(out, suite, suite.maker.make(suite))
         told = "".join(path.read_text() for path in out.glob("*.*"))
         assert '"failed":"' in told and str(tmp_path) not in told
         assert (name != "openx") or "test.parquet: row 0: step 0 of e0 has no picture" in told

@@ -191,7 +191,7 @@ def test_a_row_whose_picture_lacks_is_not_run(tmp_path: Path) -> None:
 def test_a_run_says_which_pictures_lack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite = tm.load("multinet-odinw", data="synthetic", seed=7, items=4)
     lost = next(iter(suite)).item
-    kind = type(suite.make.rows.rows.rows)  # type: ignore[attr-defined]
+    kind = type(suite.maker.make.rows.rows.rows)  # type: ignore[attr-defined]
     drawn = kind.pictures
 
     def pictures(self: Any, id: str) -> Any:
@@ -210,12 +210,12 @@ def test_only_pictures_that_are_sent_are_made() -> None:
         suite = tm.load("multinet-odinw", **{**FEW["odinw"], "items": 2, "pictures": pictures})
         parts = [
             part
-            for task in suite.make(suite)
+            for task in suite.maker.make(suite)
             for message in task.turns[0].messages
             for part in message.parts
         ]
         assert any(isinstance(part, Image) for part in parts) == pictures
-        assert bool(suite.effort(suite)) == pictures
+        assert bool(suite.maker.describe_work(suite)) == pictures
 
 
 def test_a_made_set_asks_the_same(tmp_path: Path) -> None:
@@ -240,8 +240,12 @@ def test_a_folder_in_the_published_layout_is_asked(family: str, tmp_path: Path) 
     found = run.summary()
     assert found["score"]["value"] == 1 and found["n_not_run"] == 0 and found["n_run"] > 3
     assert {each.axes["source"] for each in run.scores()} == {"published"}
-    assert suite.seed == 0 and suite.hashes["items"] and suite.publisher.sources
-    assert tm.load(f"multinet-{family}", **knobs).hashes == suite.hashes
+    assert (
+        suite.provenance.seed == 0
+        and suite.provenance.hashes["items"]
+        and suite.provenance.export.sources
+    )
+    assert tm.load(f"multinet-{family}", **knobs).provenance.hashes == suite.provenance.hashes
 
 
 # --- episodes ---------------------------------------------------------------------------
@@ -304,7 +308,7 @@ def test_the_path_of_calls_is_never_sent(tmp_path: Path) -> None:
 
 
 def test_the_official_conversations_are_told_with_their_docs_and_not_their_answers() -> None:
-    assert official.PACKAGE.version in tm.load("multinet-bfcl").publisher.sources[0]
+    assert official.PACKAGE.version in tm.load("multinet-bfcl").provenance.export.sources[0]
     for text, tool in zip(*[iter(tm.load("multinet-bfcl", items=3, form="both"))] * 2, strict=True):
         first = text.turns[0].messages[-1].text
         assert all(f'"name":"{each.name}"' in first for each in tool.tools)
@@ -396,8 +400,10 @@ def test_a_robot_of_ones_own_is_asked_as_the_page_says(
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "docs/suites/multinet.md", "exec"), {})  # noqa: S102 - our own page
     suite = tm.load("multinet-openx", data="my-robot", morphology="own", items="all")
-    (told,) = [note for note in suite.notes if "test split" in note]
-    assert "are kept to learn from" in told and not any("dataset.json" in n for n in suite.notes)
+    (told,) = [note for note in suite.provenance.notes if "test split" in note]
+    assert "are kept to learn from" in told and not any(
+        "dataset.json" in n for n in suite.provenance.notes
+    )
     task = next(iter(suite))
     assert all(text in task.turns[0].messages[-1].text for text in ("forward", "in a kitchen"))
     run = tm.run(suite, "baseline/previous", log_dir=tmp_path / "runs")

@@ -55,8 +55,10 @@ def make_items(
 ) -> None:
     """Make the items that do not exist yet, with their pictures. Raises UsageError for none."""
     chosen = [t for t in _select_tasks(suite, tuning.request.plan) if t.item not in tuning.items]
-    progress = Progress(n_planned=0, n_to_make=len(chosen), effort=suite.effort(chosen))
-    for task in suite.make(iter(chosen)):
+    progress = Progress(
+        n_planned=0, n_to_make=len(chosen), effort=suite.maker.describe_work(chosen)
+    )
+    for task in suite.maker.make(iter(chosen)):
         writer.add(_make_version(tuning, suite, task, 0))
         progress.n_made += 1
         if watch is not None:
@@ -64,7 +66,7 @@ def make_items(
 
 
 def _select_tasks(suite: Suite, plan: Plan) -> Iterator[Task]:
-    tasks = select_tasks(suite, plan, suite.seed)
+    tasks = select_tasks(suite, plan, suite.provenance.seed)
     return (task for task in tasks if task.axes["variation"] == BASE_VARIATION)
 
 
@@ -72,8 +74,8 @@ def _make_version(tuning: TuningFolder, suite: Suite, task: Task, number: int, e
              description: str = "") -> ItemVersion:  # fmt: skip
     """Return a version of a new task; its picture is copied to the tuning's store."""
     broken = picture_failure(task)
-    if not broken and suite.media is not None:
-        tuning.media.copy_from(suite.media, [item_edits.task_picture(task)])
+    if not broken and suite.provenance.media is not None:
+        tuning.media.copy_from(suite.provenance.media, [item_edits.task_picture(task)])
     return ItemVersion(
         item=task.item, number=number, task=task, edit=edit, told=description, broken=broken
     )  # fmt: skip
@@ -191,13 +193,13 @@ def _edits_since_redraw(item: TunedItem) -> set[str]:
 
 def redraw_item(suite: Suite, item: str, hops: int) -> Task | None:
     """Make an item of a generated suite again with `hops` hops; None where it cannot be made."""
-    if generation_parameters.source_folder(suite.knobs["source"]) is not None:
+    if generation_parameters.source_folder(suite.parameters["source"]) is not None:
         return None
     more = suite_registry.load_suite(
-        suite.name, **{**suite.knobs, "hops": (str(hops),), "seed": suite.seed}
+        suite.name, **{**suite.parameters, "hops": (str(hops),), "seed": suite.provenance.seed}
     )
     drafts = (task for task in more.tasks if task.item == item)
-    redrawn = next(iter(more.make(drafts)), None)
+    redrawn = next(iter(more.maker.make(drafts)), None)
     return None if redrawn is None or picture_failure(redrawn) else redrawn
 
 
@@ -270,7 +272,7 @@ class PanelRound:
             outcome="not_run",
         )  # fmt: skip
         plan = self.tuning.request.plan
-        tool_format = self.suite.dialects[plan.dialect]
+        tool_format = self.suite.tool_formats[plan.dialect]
         participants = EpisodeSetting(
             self.suite, self.factory, self.panel[name], tool_format, plan.sampling
         )
@@ -363,7 +365,7 @@ async def run_tuning(
         if watch is not None:
             watch(progress)
 
-    async with suite.site(tuning.media) as factory:
+    async with suite.environment.open(tuning.media) as factory:
         assert isinstance(factory, WebEnvironmentFactory)
         pulse_task = asyncio.create_task(runner.notify_periodically(report_progress))
         try:

@@ -28,6 +28,7 @@ from toolmark.environments.memory_environment import (
 )
 from toolmark.official_bfcl import official_data, tool_schemas
 from toolmark.official_bfcl.agentic_scoring import MEMORY_CATEGORIES, WEB_CATEGORIES
+from toolmark.suites.bfcl.parameters import DEFAULT_ENCODER
 
 CATEGORIES = (*WEB_CATEGORIES, *MEMORY_CATEGORIES)
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -39,7 +40,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
 # the order in which the official loader puts the scenarios' sessions
 SCENARIOS = ("notetaker", "healthcare", "finance", "customer", "student")
 MAX_STEPS = 21  # the official loop stops after its counter has passed 20
-DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 
 _DATA_FOLDER = "bfcl_eval/data"
 _PROMPTS_FILE = "bfcl_eval/constants/default_prompts.py"

@@ -23,7 +23,7 @@ from toolmark.environments.replay_environment import RecordingFactory, ReplayMod
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
-from toolmark.runs.suite import Agent
+from toolmark.runs.suite import Agent, EnvironmentSource
 
 CASSETTE_MODES = ("replay", "record", "auto")
 AGENTS: dict[str, Agent] = {"loop": run_tool_loop, "executor": Executor()}
@@ -56,8 +56,8 @@ def recording_identity(task: Task) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class EnvironmentSource:
-    """The source of episode environments: MCP servers, a cassette, or both.
+class McpEnvironments:
+    """Environments of MCP servers, of a cassette, or of both.
 
     `prepare` fills a fresh workspace. `state` reads the final state that is scored. `head`
     describes what the tasks are made of: a cassette for other tasks is refused. `instance` returns
@@ -81,6 +81,14 @@ class EnvironmentSource:
             raise UsageError(f"{self.cassette}: no such cassette; -T mode=record makes one")
         if self.cassette and self.mode == "replay" and self.head is not None:
             tapes.check_header(Path(self.cassette), self.head)
+
+    def source(self) -> EnvironmentSource:
+        """Return these environments as the part of a suite."""
+        return EnvironmentSource(
+            self.open_environments,
+            missing_parts=self.missing_servers,
+            starts_processes=self.may_start_servers,
+        )
 
     @property
     def may_start_servers(self) -> bool:

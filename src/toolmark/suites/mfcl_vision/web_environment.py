@@ -28,9 +28,8 @@ from toolmark.environments.simulated_outages import UnreliableEngine
 from toolmark.models.http_client import HttpClient
 from toolmark.suites.mfcl_vision import final_answer, prompts
 from toolmark.suites.mfcl_vision.episode_scoring import task_truth
+from toolmark.suites.mfcl_vision.parameters import PAGES_ENGINE
 
-PAGES_ENGINE = "pages"
-"""The engine that searches the pages of the items themselves."""
 Corpora: TypeAlias = Callable[[int], PageCorpus]
 """A function from the seed of a world to its pages."""
 FAILURE_SETTING = "failed"

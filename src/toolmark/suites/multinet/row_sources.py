@@ -124,14 +124,11 @@ _READER_PATHS: Mapping[Family, str] = {
 _GAMES_READER_PATH = f"{_PACKAGE_NAME}.overcooked.overcooked_rows:rows"
 
 
-def resolve_seed(source: str, parameters: dict[str, Any]) -> int:
-    """Return the seed; for published rows it is also stored in the suite parameters."""
-    if parameters["seed"] is not None:
-        return int(parameters["seed"])
-    if source == SYNTHETIC_DATA:
-        return secrets.randbits(32)
-    parameters["seed"] = 0
-    return 0
+def resolve_seed(source: str, seed: int | None) -> int:
+    """Return the seed: without one a fresh one for generated rows, 0 for published ones."""
+    if seed is not None:
+        return seed
+    return secrets.randbits(32) if source == SYNTHETIC_DATA else 0
 
 
 def _resolve_item_count(source: str, items: int | str) -> int | None:
@@ -139,8 +136,6 @@ def _resolve_item_count(source: str, items: int | str) -> int | None:
         if source == SYNTHETIC_DATA:
             raise UsageError(f"items={ALL} is of data that end; of generated rows say how many")
         return None
-    if items < 1:
-        raise UsageError(f"items must be at least 1; got {items}")
     return items
 
 

@@ -199,7 +199,7 @@ def test_a_folder_is_asked(tmp_path: Path) -> None:
         tm.load("multinet-overcooked", data=str(tmp_path))
     write(tmp_path, [{**row, "trial_id": "others"} for row in ROWS[:3]], "train")
     suite = tm.load("multinet-overcooked", data=str(tmp_path), items=2, form="both", frames=2)
-    tasks = list(suite.make(suite))
+    tasks = list(suite.maker.make(suite))
     assert len(tasks) == 4 and {task.axes["source"] for task in tasks} == {"published"}
     assert all(WORKER not in repr(task) for task in tasks)
     run = tm.run(suite, "test/oracle", log_dir=tmp_path / "runs")

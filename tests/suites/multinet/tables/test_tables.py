@@ -60,7 +60,7 @@ def silent(readings: Mapping[str, Columns], form: str) -> dict[str, Columns]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_cells_and_points_are_plain_numbers_and_titles_are_said_once(family: str) -> None:
-    for each in titled(SCORER.tables(ran(family, 60, BOTH))).values():
+    for each in titled(SCORER.presentation.tables(ran(family, 60, BOTH))).values():
         if isinstance(each, Table):
             told = [cell for row in each.rows for cell in row]
             assert {type(cell) for cell in told} <= {str, int, float, bool, type(None)}, each.title
@@ -118,7 +118,7 @@ def test_huge_vectors_are_told_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         readings = hand.rows(map(judged, tasks, huge))
-        made = titled(SCORER.tables(readings))
+        made = titled(SCORER.presentation.tables(readings))
         first = readings["paper"]
         told = [metric.measure(first) for metric in SCORER.metrics(first)]
     assert told
