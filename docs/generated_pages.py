@@ -25,11 +25,12 @@ RECORDS = (
     "Usage", "Result", "Step", "Trajectory", "Attempt", "Verdict", "Label", "Score", "Estimate",
 )  # fmt: skip
 EXTENSION_POINTS = (
-    "toolmark.core.records:Environment",
-    "toolmark.core.records:EnvironmentFactory",
-    "toolmark.core.records:Model",
-    "toolmark.core.records:Control",
+    "toolmark.core.environment:Environment",
+    "toolmark.core.environment:EnvironmentFactory",
+    "toolmark.core.model:Model",
+    "toolmark.core.model:Control",
     "toolmark.core.records:ToolFormat",
+    "toolmark.agents.agent:Agent",
     "toolmark.runs.suite_parameters:SuiteParameters",
     "toolmark.statistics.metric_formulas:Metric",
 )
@@ -162,8 +163,8 @@ def run_folder() -> str:
 
 def settings() -> str:
     """Return the directives for the groups of settings of `toolmark.run`."""
-    groups = ("Selection", "Sampling", "Connection", "Storage")
-    return _directives(f"toolmark.{name}" for name in groups)
+    groups = _public_classes("toolmark.runs.run_settings")
+    return _directives(["toolmark.core.records.Sampling", *groups])
 
 
 def suite_parts() -> str:
@@ -183,7 +184,8 @@ def record_types() -> str:
 
 def metric_formulas() -> str:
     """Return the directives for the formulas of which a metric is made."""
-    names = _public_classes("toolmark.statistics.metric_formulas")
+    modules = ("metric_formulas", "level_formulas", "class_formulas")
+    names = [name for each in modules for name in _public_classes(f"toolmark.statistics.{each}")]
     return _directives(name for name in names if not name.endswith(".Metric"))
 
 

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 import typer
 from PIL import Image
-from tests.servers.mind import Command, Mind
+from tests.servers.planning_endpoint import Command, Mind
 
 from toolmark.cli.app import app
 from toolmark.cli.run_command import _gate_failure
@@ -286,7 +286,7 @@ def test_make_says_what_could_not_be_made(toolmark: Command) -> None:
     assert not Path("none").exists()
 
 
-def test_reasons_that_are_not_told_are_counted_and_no_seed_is_drawn_for_a_folder(
+def test_reasons_not_printed_are_counted_and_no_seed_is_drawn_for_a_folder(
     toolmark: Command,
 ) -> None:
     row = {"question": "Who?", "answer": "Ada", "domain": "places", "query_type": "identify"}
@@ -335,7 +335,7 @@ def test_a_dry_run_makes_the_first_task_and_shows_its_question_and_picture(
     assert f"at most {2 * 2 * asked.limits.steps} requests" in said.out
 
 
-def test_a_dry_run_of_an_unknown_dialect_is_no_run(toolmark: Command) -> None:
+def test_a_dry_run_of_an_unknown_tool_format_is_no_run(toolmark: Command) -> None:
     words = ("run", "funcbench", "-m", "test/null", *SMALL, "--dialect", "promt")
     said = toolmark(*words, "--dry-run")
     assert said.code == 2 and "did you mean: prompt" in said.err
@@ -429,7 +429,7 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(
         ("content", "y" * 10_000_000),
     ],
 )  # fmt: skip
-def test_foreign_replies_are_incorrect_and_kept_as_sent_or_cut_visibly(
+def test_foreign_replies_are_incorrect_and_stored_as_sent_or_cut_visibly(
     toolmark: Command, mind: Mind, field: str, value: str
 ) -> None:
     call = {"name": "no_such_tool", "arguments": "{}"}
@@ -518,6 +518,7 @@ def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
 SOUND = ("soundfile", "soxr", "pyroomacoustics", "pystoi", "pocketsphinx", "espeakng_loader")
 
 
+@pytest.mark.speech
 def test_words_are_changed_without_any_library_of_sound(tmp_path: Path) -> None:
     start = f"import sys; sys.modules.update(dict.fromkeys({SOUND})); sys.argv[0] = 'toolmark'\n"
     start += "from toolmark.cli.app import main; main()"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.parity import damaged_replies
 from tests.parity.process import Ask
 
 import toolmark as tm
@@ -20,11 +19,6 @@ from toolmark.official_bfcl import bfcl_controls, fair_rule, official_data, tool
 from toolmark.scoring import call_matching, java_values, javascript_values
 from toolmark.scoring.value_conversion import PYTHON_CONVERTER
 from toolmark.scoring.value_matching import OfficialCheckerError
-
-spec = importlib.util.spec_from_file_location("mutate", Path(__file__).with_name("mutate.py"))
-assert spec is not None and spec.loader is not None
-mutate = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(mutate)
 
 EACH = 20
 EACH_FOREIGN = 60
@@ -80,7 +74,7 @@ def test_matcher_agrees_with_the_official_checker(official: Ask, tasks: list[Tas
         outputs.append((task, row, made))
         for repeat in range(EACH_FOREIGN if task.category in official_data.NON_PYTHON else EACH):
             rng = seeds.make_rng(0, task.id, repeat, "mutate")
-            outputs.append((task, row, mutate.calls(made, task, rng)))
+            outputs.append((task, row, damaged_replies.calls(made, task, rng)))
     theirs = official(
         [
             ("match", task.category, row, repr([{name: given} for name, given in made]))
@@ -124,7 +118,7 @@ def test_conversions_agree_with_the_official_converters(official: Ask) -> None:
         if kind not in types:
             continue
         inner = seeds.draw_one(rng, [*types]) if kind in collections else None
-        jobs.append(("convert", category, mutate.source(category, rng), kind, inner))
+        jobs.append(("convert", category, damaged_replies.source(category, rng), kind, inner))
     wrong, apart = [], 0
     for job, answer in zip(jobs, official(jobs), strict=True):
         _, category, text, kind, inner = job
@@ -142,8 +136,8 @@ def test_conversions_agree_with_the_official_converters(official: Ask) -> None:
 def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Task]) -> None:
     prompt = tm.load("bfcl", category=("single_turn",)).tool_formats["prompt"]
     texts = ["", "[]", "hello", "[f(a=1)], [g(b=2)]", "f(a=1), g(b=2)", "[{}]", "f(x)(y=2)"]
-    texts += [f"f(k={piece})" for piece in mutate.PIECES]
-    texts += [wrapper.format("f(a=1)") for wrapper in mutate.WRAPPERS]
+    texts += [f"f(k={piece})" for piece in damaged_replies.PIECES]
+    texts += [wrapper.format("f(a=1)") for wrapper in damaged_replies.WRAPPERS]
     for task, _ in answered(tasks):
         calls = [
             Call(name=name, arguments=json.dumps(given))
@@ -153,7 +147,7 @@ def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Tas
         texts.append(written)
         for repeat in range(3):
             rng = seeds.make_rng(0, task.id, repeat, "damage")
-            texts.append(mutate.damage(written, rng))
+            texts.append(damaged_replies.damage(written, rng))
     kinds: Counter[str] = Counter()
     wrong = []
     for text, answer in zip(texts, official([("text", text) for text in texts]), strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -26,12 +26,18 @@ from toolmark.cli import (
     tune_command,
 )
 from toolmark.cli import command_options as o
+from toolmark.cli.wrong_command_lines import (
+    CommandGroup,
+    CommandLineError,
+    describe_command_line_error,
+)
 from toolmark.core import user_modules
 from toolmark.core.errors import DataError, ToolmarkError, UsageError
 
 app = typer.Typer(
     name="toolmark",
     help="Measure how well models act: function calls, tool workflows, actions.",
+    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -163,7 +169,9 @@ def main() -> None:
 
     try:
         with termination_signals.interrupt_on_termination():
-            app()
+            code = app(prog_name="toolmark", standalone_mode=False) or 0
+    except CommandLineError as error:
+        _exit_with_error(UsageError(describe_command_line_error(error)), exit_codes.USAGE_ERROR)
     except (UsageError, DataError) as error:
         _exit_with_error(error, exit_codes.USAGE_ERROR)
     except ToolmarkError as error:  # an endpoint or a server that something needs
@@ -178,13 +186,11 @@ def main() -> None:
         if not step:
             raise
         _exit_with_error(UsageError(f"{error}; next: {step}"), exit_codes.USAGE_ERROR)
-    except SystemExit as system_exit:
-        # typer ends a command by itself on Ctrl-C, without a word
-        if isinstance(getattr(system_exit.__context__, "__cause__", None), KeyboardInterrupt):
-            err.print("interrupted; what was done is kept", highlight=False)
-        raise
+    if code == exit_codes.INTERRUPTED:
+        err.print("toolmark: interrupted; what was done is stored", highlight=False)
+    sys.exit(code)
 
 
-def _exit_with_error(error: ToolmarkError, code: int) -> None:
+def _exit_with_error(error: ToolmarkError, code: int) -> NoReturn:
     consoles.print_error(err, error)
     sys.exit(code)

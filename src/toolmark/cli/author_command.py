@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import typer
 
 from toolmark import __version__
 from toolmark.cli import command_options as o
@@ -17,6 +16,7 @@ from toolmark.cli import consoles, exit_codes
 from toolmark.cli.judge_command import ShowPictures, open_model
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError
+from toolmark.core.number_format import format_count
 from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
@@ -186,15 +186,16 @@ def _print_result(path: Path, counts: AuthoringCounts, *, as_json: bool) -> None
         o.print_json(found)
     else:
         _print_counts(path, counts, truths)
-    raise typer.Exit(_exit_code(counts))
+    exit_codes.end_command(not_run=_not_made_reason(counts))
 
 
 def _print_counts(path: Path, counts: AuthoringCounts, truths: str) -> None:
     from toolmark.runs.run_store import Run
 
     lines = [
-        f"{pluralize(counts.accepted, 'task')} accepted ({counts.by_rule} condensed by rule), "
-        f"{counts.rejected} turned down, {counts.not_run} not run"
+        f"{pluralize(counts.accepted, 'task')} accepted "
+        f"({format_count(counts.by_rule)} condensed by rule), "
+        f"{format_count(counts.rejected)} turned down, {format_count(counts.not_run)} not run"
     ]
     if counts.not_run:
         failures = [attempt.failure for attempt in Run(path).attempts()]
@@ -208,8 +209,8 @@ def _print_counts(path: Path, counts: AuthoringCounts, truths: str) -> None:
         out.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)
 
 
-def _exit_code(counts: AuthoringCounts) -> int:
-    """Return the exit code: something not run 3, every task turned down 1, else 0."""
+def _not_made_reason(counts: AuthoringCounts) -> str:
+    """Say that tasks were not run, or that no reference was made; "" for neither."""
     if counts.not_run:
-        return exit_codes.NOT_RUN
-    return 0 if counts.accepted else exit_codes.GATE_FAILED
+        return f"{pluralize(counts.not_run, 'task')} not run"
+    return "" if counts.accepted else "no reference was made: every task was turned down"

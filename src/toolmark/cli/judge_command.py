@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from toolmark.cli import command_options as o
 from toolmark.cli import consoles, exit_codes
 from toolmark.core import secrets
@@ -17,10 +15,10 @@ from toolmark.models.connection_defaults import (
     DEFAULT_RETRIES,
     TIMEOUT_S,
 )
-from toolmark.reports.table_format import render_text, visible_text
+from toolmark.reports.table_format import pluralize, render_text, visible_text
 
 if TYPE_CHECKING:
-    from toolmark.core.records import Model
+    from toolmark.core.model import Model
     from toolmark.runs import judge_panels
     from toolmark.runs.run_store import Run
     from toolmark.suites.m3.judge_panel import PanelFindings
@@ -85,8 +83,15 @@ def judge(
         o.print_json({"judged": found, "summary": summary})
     else:
         _print_findings(run, found, summary)
-    incomplete = any(each.n_not_run or any(j.n_not_run for j in each.judges) for each in found)
-    raise typer.Exit(exit_codes.NOT_RUN if incomplete else 0)
+    exit_codes.end_command(not_run=_missing_judgements(found))
+
+
+def _missing_judgements(found: list[PanelFindings]) -> str:
+    """Say what judges did not answer, or which episodes have no number; "" for neither."""
+    if n_judgements := sum(judge.n_not_run for each in found for judge in each.judges):
+        return f"{pluralize(n_judgements, 'judgement')} not made"
+    n_episodes = max((each.n_not_run for each in found), default=0)
+    return f"{pluralize(n_episodes, 'episode')} without a judged number" if n_episodes else ""
 
 
 def _parse_kinds(text_of_kinds: str, known: Iterable[str]) -> list[str]:
@@ -142,15 +147,13 @@ async def _collect_judgements(
 
 async def open_model(stack: AsyncExitStack, name: str, settings: Mapping[str, Any]) -> Model:
     """Return the model of that name, closed with the stack. Raises UsageError for instruments."""
-    from toolmark.core.records import Control
+    from toolmark.core.model import Control
     from toolmark.suites.model_registry import make_model
 
     model = make_model(name, **settings)
     if isinstance(model, Control):
         raise UsageError(f"{name} is a test instrument, which sees the reference; name a model")
-    close = getattr(model, "close", None)
-    if close is not None:
-        stack.push_async_callback(close)
+    stack.push_async_callback(model.close)
     return model
 
 

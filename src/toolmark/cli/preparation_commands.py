@@ -12,7 +12,8 @@ from toolmark.cli import command_options as o
 from toolmark.cli import consoles, exit_codes
 from toolmark.core import json_codec, user_modules
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.reports.table_format import visible_text
+from toolmark.core.number_format import format_count
+from toolmark.reports.table_format import pluralize, visible_text
 from toolmark.suites.multinet import multinet_families
 from toolmark.suites.multinet.multinet_families import FAMILIES
 
@@ -141,7 +142,8 @@ def doctor(
         o.print_json(checks)
     else:
         console_output.print_checks(out, checks)
-    raise typer.Exit(1 if any(check.status == "fail" for check in checks) else 0)
+    failed = [check.name for check in checks if check.status == "fail"]
+    exit_codes.end_command(failed_gate=f"failed: {', '.join(failed)}" if failed else "")
 
 
 def make(
@@ -182,7 +184,8 @@ def make(
         )
     else:
         _print_made_set(output, manifest, suite, loaded.provenance.seed)
-    raise typer.Exit(exit_codes.NOT_RUN if broken else 0)
+    not_made = f"{format_count(broken)} of {pluralize(manifest.n_tasks, 'task')} not made"
+    exit_codes.end_command(not_run=not_made if broken else "")
 
 
 def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str, seed: int) -> None:
@@ -190,7 +193,7 @@ def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str,
     from toolmark.runs import dataset_folder
 
     lines = [
-        f"{output / 'tasks.jsonl'}  {manifest.n_tasks} tasks, seed {seed}, "
+        f"{output / 'tasks.jsonl'}  {pluralize(manifest.n_tasks, 'task')}, seed {seed}, "
         f"sha256 {manifest.files['tasks.jsonl'].sha256}",
         f"  {output / dataset_folder.CARD_NAME} tells what it holds",
     ]
@@ -198,9 +201,11 @@ def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str,
         out.print(line, markup=False, highlight=False, soft_wrap=True)
     console_output.print_reasons(out, "not made", "task", Counter(manifest.broken).most_common())
     if broken := sum(manifest.broken.values()):
-        out.print(f"  {broken} of {manifest.n_tasks} tasks could not be made and will not be run; "
-                  "next: mend that and give the same command again", highlight=False,
-                  soft_wrap=True)  # fmt: skip
+        note = (
+            f"  {format_count(broken)} of {pluralize(manifest.n_tasks, 'task')} could not be made "
+            "and will not be run; next: correct that and give the same command again"
+        )
+        out.print(note, highlight=False, soft_wrap=True)
     step = consoles.shell_command("run", suite, "--tasks", output, "-m", "MODEL")
     out.print(f"  next: {step}", markup=False, highlight=False, soft_wrap=True)
 

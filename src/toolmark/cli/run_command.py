@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from toolmark.cli import command_options as o
 from toolmark.cli import consoles, exit_codes
 from toolmark.core import secrets
 from toolmark.core.errors import Rejected, UsageError
+from toolmark.core.number_format import format_short
 from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
@@ -76,7 +75,11 @@ def run(
         with boxes.use_setting(sandbox.value):
             if loaded.environment.starts_processes:
                 boxes.require_sandbox()
-            dry_run_preview.print_preview(out, loaded, chosen)
+            preview = dry_run_preview.make_preview(loaded, chosen)
+        if as_json:
+            o.print_json(preview)
+        else:
+            dry_run_preview.print_preview(out, preview)
         return
     connection = o.connection_settings(
         [model], base_url=base_url, header=header, max_connections=max_connections,
@@ -107,10 +110,11 @@ def run(
         _print_after_run(done, found)
     if rejected is not None:
         consoles.print_error(err, rejected)
-    failed = "" if stopped else _gate_failure(found, fail_under)
-    if failed:
-        err.print(f"toolmark: {failed}", markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(_exit_code(found, failed, stopped=stopped))
+    exit_codes.end_command(
+        failed_gate="" if stopped else _gate_failure(found, fail_under),
+        not_run=console_output.not_run_reason(found),
+        interrupted=stopped,
+    )
 
 
 def _execute(
@@ -182,19 +186,17 @@ def _gate_failure(found: dict[str, Any], fail_under: float | None) -> str:
     elif head.get("partial"):
         why = f"there is no whole score: {head['partial']}"
     elif head["value"] < fail_under:
-        why = f"the score is {head['value']:.4g}"
+        why = f"the score is {_format_below(head['value'], fail_under)}"
     else:
         return ""
-    return f"--fail-under {fail_under:g} failed: {why}"
+    return f"--fail-under {format_short(fail_under)} failed: {why}"
 
 
-def _exit_code(found: dict[str, Any], failed: str, *, stopped: bool) -> int:
-    """Return the exit code: stopped 130, a gate that failed 1, something not run 3, else 0."""
-    if stopped:
-        return exit_codes.INTERRUPTED
-    if failed:
-        return exit_codes.GATE_FAILED
-    return exit_codes.NOT_RUN if found["n_not_run"] else 0
+def _format_below(value: float, limit: float) -> str:
+    """Return a number with as many digits as are needed to see that it is below a limit."""
+    limit_text = format_short(limit)
+    texts = (format_short(value, n_digits) for n_digits in range(4, 18))
+    return next((text for text in texts if text != limit_text), repr(value))
 
 
 def _masked_command() -> str:

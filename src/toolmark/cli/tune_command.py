@@ -13,6 +13,7 @@ from toolmark.cli import command_options as o
 from toolmark.cli import consoles, exit_codes
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.number_format import format_count
 from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
@@ -21,7 +22,7 @@ from toolmark.models.connection_defaults import (
 from toolmark.reports.table_format import pluralize, render_text, visible_text
 
 if TYPE_CHECKING:
-    from toolmark.core.records import Control, Model
+    from toolmark.core.model import Model
     from toolmark.runs.suite import Suite
     from toolmark.studio.vision_tuning.tuning_folder import TuningFolder
     from toolmark.studio.vision_tuning.tuning_records import TuningRequest
@@ -208,7 +209,7 @@ async def _tune_items(
         else {}
     )
     async with AsyncExitStack() as stack:
-        panel: dict[str, Model | Control] = {}
+        panel: dict[str, Model] = {}
         if not tuning_folder.is_tuning_folder(output):  # a name that is none makes no folder
             panel = await _open_panel(stack, loaded, request.models, settings)
         tuning = tuning_folder.open_or_create(output, request)
@@ -232,16 +233,14 @@ async def _tune_items(
 
 async def _open_panel(
     stack: AsyncExitStack, loaded: Suite, names: tuple[str, ...], settings: Mapping[str, Any]
-) -> dict[str, Model | Control]:
+) -> dict[str, Model]:
     """Return the models by name, closed with the stack."""
     from toolmark.suites.model_registry import make_model
 
     found = {}
     for name in names:
         model = make_model(name, suite=loaded, **settings)
-        close = getattr(model, "close", None)
-        if close is not None:
-            stack.push_async_callback(close)
+        stack.push_async_callback(model.close)
         found[name] = model
     return found
 
@@ -255,8 +254,8 @@ def _write_draft(folder: Path) -> None:
     drafted = item_drafts.draft_items(folder)
     lines = [
         (
-            f"{drafted.path}  {pluralize(drafted.n_added, 'row')} added, {drafted.n_existing} "
-            "there before"
+            f"{drafted.path}  {pluralize(drafted.n_added, 'row')} added, "
+            f"{format_count(drafted.n_existing)} there before"
         )
     ]
     refused = list(drafted.rejected.values())
@@ -269,7 +268,8 @@ def _write_draft(folder: Path) -> None:
         "-T search=... -m MODEL -o DIR"
     )
     _print_lines(lines)
-    raise typer.Exit(0 if drafted.n_added or drafted.n_existing else 1)
+    is_empty = not drafted.n_added and not drafted.n_existing
+    exit_codes.end_command(not_run=f"{folder}: no picture became a row" if is_empty else "")
 
 
 def _publish_result(output: Path, loaded: Suite, stopped: str, *, as_json: bool) -> None:
@@ -290,7 +290,9 @@ def _publish_result(output: Path, loaded: Suite, stopped: str, *, as_json: bool)
         tables = [render_text(table) for table in tuned_set_export.summary_tables(tuning)]
         out.print("\n\n".join(tables), markup=False, highlight=False, soft_wrap=True)
         _print_lines(_result_lines(tuning, set_path, stopped))
-    raise typer.Exit(exit_codes.NOT_RUN if counts["open"] or counts["broken"] else 0)
+    shortfalls = {"not run": counts["open"], "without a picture": counts["broken"]}
+    unfinished = [f"{pluralize(n, 'item')} {what}" for what, n in shortfalls.items() if n]
+    exit_codes.end_command(not_run=", ".join(unfinished))
 
 
 def _result_lines(tuning: TuningFolder, set_path: Path | None, stopped: str) -> list[str]:

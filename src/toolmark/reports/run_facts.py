@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from toolmark.core import json_codec
+from toolmark.core import json_codec, number_format
 from toolmark.core.errors import DataError, suggest_names
 from toolmark.core.records import Chart, Estimate, Table
 from toolmark.core.svg import Markup
@@ -25,7 +25,6 @@ from toolmark.runs.stored_presentation import (
     report_mismatch_as_damage,
 )
 from toolmark.runs.suite import ComparedRun
-from toolmark.statistics import number_format
 from toolmark.statistics.estimates import count_groups, estimate_repeat_noise
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns, gather_columns
@@ -309,10 +308,12 @@ def _noise_sentence(table: Columns) -> str:
     if floor.value is None:
         return ""
     run_sd = floor.value / np.sqrt(max(1, int(table.run.sum())))
+    task_sd = number_format.format_fixed(floor.value, 3)
+    shift = number_format.format_fixed(100 * 1.96 * np.sqrt(2) * run_sd, 1)
     return (
-        f"Noise floor: repeats of one task scatter with a standard deviation of {floor.value:.3f} "
+        f"Noise floor: repeats of one task scatter with a standard deviation of {task_sd} "
         f"({table_format.pluralize(floor.n, 'task')}), so the same model asked again would move "
-        f"this score by about ±{100 * 1.96 * np.sqrt(2) * run_sd:.1f} points for that reason alone."
+        f"this score by about ±{shift} points for that reason alone."
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
+from toolmark.core import number_format
 from toolmark.core.records import Table, Task
 from toolmark.runs import sensitive_words
 from toolmark.runs.suite import SetExport
@@ -57,7 +58,7 @@ class TaskTally:
         sets = {level: self._items[f"{factor} {level}"] for level in levels}
         if len(levels) > _MAX_LEVELS:
             n = len(set[str]().union(*sets.values()))
-            yield factor, f"{len(levels):,} of them", levels.total(), n
+            yield factor, f"{number_format.format_count(len(levels))} of them", levels.total(), n
             return
         for level, n in levels.items():
             yield factor, level or "-", n, len(sets[level])
@@ -170,7 +171,7 @@ def _files_table(files: Mapping[str, tuple[int, int]], publisher: SetExport) -> 
 
 def _dropped_tables(dropped: Mapping[str, str]) -> list[Table]:
     reasons = Counter(dropped.values()).most_common()
-    note = f"{len(dropped)} in all." if dropped else ""
+    note = f"{number_format.format_count(len(dropped))} in all." if dropped else ""
     return [
         Table(title="Left out, by reason", head=("why", "entries"), rows=tuple(reasons), note=note),
         Table(title="Left out", head=("entry", "why"), rows=tuple(dropped.items())),
@@ -200,8 +201,8 @@ def _cell_text(value: str | float | int | None) -> str:
         case None:
             return "-"
         case float():
-            return f"{value:.3g}"
+            return number_format.format_short(value, 3)
         case int():
-            return f"{value:,}"
+            return number_format.format_count(value)
         case _:
             return escape_markdown(value)

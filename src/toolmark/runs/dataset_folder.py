@@ -23,6 +23,7 @@ import msgspec
 
 from toolmark.core import json_codec, media, package_versions
 from toolmark.core.errors import DataError, UsageError
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Record, Task
 from toolmark.runs import data_card, record_files
 from toolmark.runs.suite import Suite
@@ -191,7 +192,8 @@ def _write_contents(stage: Path, suite: Suite, tasks: Iterable[Task], descriptio
         raise UsageError("no task is left after the selection; loosen -T")
     if broken.total() == written.n_tasks:
         raise DataError(
-            f"none of {written.n_tasks} tasks could be made: {_summarise_reasons(broken)}"
+            f"none of {format_count(written.n_tasks)} tasks could be made: "
+            f"{_summarise_reasons(broken)}"
         )
     tables = [*tally.tables(), *suite.provenance.export.write_extra_files(stage)]
     files = _hash_files(stage)
@@ -234,7 +236,9 @@ def _count_broken(
 
 
 def _summarise_reasons(broken: Counter[str]) -> str:
-    labels = [f"{reason} ({n} tasks)" for reason, n in broken.most_common(_MAX_LISTED)]
+    labels = [
+        f"{reason} ({format_count(n)} tasks)" for reason, n in broken.most_common(_MAX_LISTED)
+    ]
     return "; ".join(labels) + (
         f"; {len(broken) - _MAX_LISTED} more" if len(broken) > _MAX_LISTED else ""
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.failure import NEVER_FITS, Failure
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Record, Score
 from toolmark.runs import code_hashes, run_scoring
 from toolmark.runs.damaged_files import check_files
@@ -115,8 +116,9 @@ def _check_answers(run: Run) -> None:
     n_done, n_stored = len(run.completed_episodes()), run.heartbeat().n_stored
     if n_done < n_stored:
         raise DataError(
-            f"{run.episodes.path('trajectories')}: holds {n_done:,} of {n_stored:,} answers that "
-            "were stored; nothing was changed; next: put the file back, or give the command of the "
+            f"{run.episodes.path('trajectories')}: holds {format_count(n_done)} of "
+            f"{format_count(n_stored)} answers that were stored; nothing was changed; next: put "
+            "the file back, or give the command of the "
             f"run again, which asks for the others; to score what is left, delete {STATE_FILE}"
         )
 

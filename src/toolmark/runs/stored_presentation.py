@@ -19,6 +19,7 @@ import msgspec
 from toolmark.core import json_codec
 from toolmark.core.errors import DataError, UsageError, describe_error
 from toolmark.core.files import read_head
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Audio, Chart, Drawing, Record, Table
 from toolmark.runs.damaged_files import damage_advice, has_content
 from toolmark.runs.record_files import read_located_records, read_record_at
@@ -68,7 +69,9 @@ class StoredPresentation(Record, frozen=True, kw_only=True):
 
 def omitted_table(title: str, size_bytes: int) -> Table:
     """Return the table that replaces tables or views that are too large to store."""
-    return Table(title=title, head=(), rows=(), note=f"Left out: they take {size_bytes:,} bytes.")
+    return Table(
+        title=title, head=(), rows=(), note=f"Left out: they take {format_count(size_bytes)} bytes."
+    )
 
 
 class _EpisodeRef(Record, frozen=True, kw_only=True):
@@ -99,7 +102,7 @@ def read_presentation(run: Run) -> StoredPresentation | None:
     text = read_head(path, MAX_PRESENTATION_BYTES + 1)
     if len(text) > MAX_PRESENTATION_BYTES:
         raise DataError(
-            f"{path}: larger than {MAX_PRESENTATION_BYTES:,} bytes; "
+            f"{path}: larger than {format_count(MAX_PRESENTATION_BYTES)} bytes; "
             f"{damage_advice(path, line=False)}"
         )
     try:

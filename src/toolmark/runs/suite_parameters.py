@@ -49,7 +49,8 @@ def read_parameters(kind: type[P], values: Mapping[str, Any], *, suite: str) -> 
     for name in values:
         if name not in known:
             raise UsageError(
-                f"suite {suite!r} has no parameter {name!r}{suggest_names(name, known)}"
+                f"suite {suite!r} has no parameter {name!r}"
+                f"{suggest_names(name, known, listing=f'toolmark list {suite}')}"
             )
     fields = {each.encode_name: each.type for each in _struct_fields(kind)}
     read = {name: _value_of_text(value, fields[name]) for name, value in values.items()}

@@ -13,6 +13,7 @@ import msgspec
 from toolmark.core import json_codec, seeds
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.files import open_regular_file
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Task, TaskSequence
 from toolmark.environments.mcp import sandbox
 from toolmark.runs.run_plan import CODE_HASH_NAMES, Plan
@@ -142,15 +143,15 @@ def _rows_by_id(tasks: Iterable[Task], ids: tuple[str, ...]) -> Iterator[_TaskRo
             known.append(task.id)
     if missing:
         name = sorted(missing)[0]
-        hint = suggest_names(name, known) if len(known) > 20 else f"; known: {', '.join(known)}"
-        raise UsageError(f"no task {name!r}{hint[:400]}")
+        raise UsageError(f"no task {name!r}{suggest_names(name, known)}")
 
 
 def _stratified_sample(rows: list[_TaskRow], n: int, seed: int) -> Iterator[_TaskRow]:
     """Draw n rows, each category's share rounded so that the sum is n (largest remainder)."""
     if n > len(rows):
         raise UsageError(
-            f"--sample {n}: there are {len(rows)} tasks; leave --sample out to ask them all"
+            f"--sample {n}: there are {format_count(len(rows))} tasks; leave --sample out to ask "
+            "them all"
         )
     groups: dict[str, list[int]] = {}
     for index, row in enumerate(rows):

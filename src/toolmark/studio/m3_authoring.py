@@ -17,13 +17,13 @@ from msgspec.structs import replace
 
 from toolmark.agents.tool_loop import gather_all
 from toolmark.core import json_codec
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import EndpointError, ToolEnvironmentError, failure_of
 from toolmark.core.failure import Failure
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Attempt,
-    EnvironmentFactory,
-    Model,
     Record,
     Reply,
     Step,
@@ -190,16 +190,18 @@ class _AuthoringWork:
     progress: Progress = field(init=False)
 
     def __post_init__(self) -> None:
-        self.progress = Progress(n_planned=self.folder.run.info.n_tasks)
+        counts = count_tasks(self.folder.run, self.rounds)
+        self.progress = Progress(
+            n_planned=self.folder.run.info.n_tasks,
+            n_done_before=counts.accepted + counts.rejected,
+        )
 
     def open_tasks(self) -> Iterator[Task]:
         """Yield the tasks that are neither accepted nor given up."""
         for task in self.folder.run.tasks():
             task_decisions = self.past.get(task.id, [])
             accepted = bool(task_decisions) and task_decisions[-1].outcome == "accepted"
-            if accepted or _n_rejected(task_decisions) >= self.rounds:
-                self.progress.n_done_before += 1
-            else:
+            if not accepted and _n_rejected(task_decisions) < self.rounds:
                 yield task
 
     async def work_on_tasks(self, open_tasks: Iterator[Task]) -> None:
@@ -292,7 +294,7 @@ class _AuthoringWork:
 
     def _no_decision_message(self, decision: m3_reference_judging.JudgeDecision) -> str:
         """Return a message with the judge that gave no decision, and its reply."""
-        name = getattr(self.judge, "name", "") or type(self.judge).__name__
+        name = self.judge.name or type(self.judge).__name__
         quoted = (
             f"it said {decision.text[:_MAX_QUOTED_CHARS]!r}"
             if decision.text.strip()

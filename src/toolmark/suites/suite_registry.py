@@ -26,6 +26,7 @@ from toolmark.suites.suite_names import SUITES as SUITES
 if TYPE_CHECKING:
     from toolmark.runs.suite import Scorer, Suite
 
+
 # what shows several runs of a suite side by side; a run folder gives only the name, so nothing else
 # is imported because of what a folder says
 OVERVIEWS = {
@@ -186,4 +187,5 @@ def _suite_spec(name: str) -> str:
     if user_modules.is_module_spec(name) or user_modules.is_file_spec(name):
         return name
     hint = "your own: FILE.py:NAME or module:NAME"
-    raise UsageError(f"no suite {name!r}{suggest_names(name, SUITES)}; {hint}")
+    nearest = suggest_names(name, SUITES, listing="toolmark list")
+    raise UsageError(f"no suite {name!r}{nearest}; {hint}")

@@ -483,17 +483,20 @@ def _requests(folder: Path) -> dict[str, Any]:
     suite = tm.load("funcbench", **SMALL)
     plans: dict[str, dict[str, Any]] = {
         "plain": {}, "repeats": {"repeats": 0}, "repeats of text": {"repeats": "2"},
-        "ids of text": {"ids": "a"}, "limit": {"limit": "x"}, "sound": {"audio": "ogg"},
+        "ids of text": {"ids": "a"}, "limit": {"limit": "x"}, "sound": {"audio_format": "ogg"},
         "no tasks": {"tasks": str(folder / "none.jsonl")}, "tasks": {"tasks": str(folder / "made")},
         "a folder": {"tasks": str(folder)}, "temperature": {"sampling": Sampling(temperature=0.3)},
         "url": {"base_url": "http://h:1/v1", "model": "openai/m"},
     }  # fmt: skip
+
+    def plan(model: str, sampling: Sampling, **keywords: Any) -> Any:
+        chosen = run_settings.collect_settings(None, sampling, None, None, keywords)
+        return run_request.make_plan(
+            suite, model, "native", chosen.selection, chosen.sampling, chosen.connection
+        )
+
     for name, given in plans.items():
-        whole: dict[str, Any] = {
-            "base_url": None, "sampling": Sampling(), "ids": (), "tasks": "", "audio": "wav",
-            "repeats": 1, "limit": None, "sample": None, "dialect": "native",
-        } | given  # fmt: skip
-        model = whole.pop("model", "test/null")
-        made = tried(run_request.make_plan, suite, model, **whole)
+        whole: dict[str, Any] = {"model": "test/null", "sampling": Sampling()} | given
+        made = tried(plan, **whole)
         found[f"plan {name}"] = tidy.value(made)
     return found

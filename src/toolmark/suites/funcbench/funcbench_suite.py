@@ -14,9 +14,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from toolmark.core import seeds
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import EnvironmentFactory, Sampling, Task
+from toolmark.core.records import Sampling, Task
 from toolmark.environments import function_graph
 from toolmark.environments.function_graph import FunctionGraphFactory
 from toolmark.formats.native_format import NATIVE_FORMAT

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from toolmark.core import files, json_codec
+from toolmark.core import files, json_codec, number_format
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Table, Task
@@ -193,6 +193,10 @@ class _SetTally:
 
 def _sign_row(role: str, marks: Sequence[SignMark]) -> tuple[str | int, ...]:
     heights = sorted(mark.box[3] - mark.box[1] for mark in marks if mark.box is not None)
-    height_range = f"{heights[0]:.0f} to {heights[-1]:.0f}" if heights else "-"
+    height_range = (
+        " to ".join(number_format.format_fixed(each, 0) for each in (heights[0], heights[-1]))
+        if heights
+        else "-"
+    )
     lettered = sum(bool(mark.text) for mark in marks)
     return role, len(marks), lettered, sum(bool(mark.symbol) for mark in marks), height_range

@@ -43,6 +43,7 @@ from toolmark.suites.multinet.frame_records import Form, Frame, Rows
 from toolmark.suites.multinet.multinet_families import Family
 from toolmark.suites.multinet.parameters import (
     BfclParameters,
+    EncodedPictureParameters,
     FamilyParameters,
     OdinwParameters,
     OpenxParameters,
@@ -150,7 +151,8 @@ def _build_suite(
 ) -> Suite:
     """Return the suite of a family; `row_sets` are further options for each of its sets of rows."""
     source = parameters.data
-    similarity = getattr(parameters, "similarity", answer_scoring.NO_ENCODER)
+    has_encoder = isinstance(parameters, EncodedPictureParameters | BfclParameters)
+    similarity = parameters.similarity if has_encoder else answer_scoring.NO_ENCODER
     answer_scoring.check_encoder(similarity)
     seed = sources.resolve_seed(source, parameters.seed)
     rows = sources.load_rows(family, source, seed, parameters.items, row_sets, options)
