@@ -53,6 +53,7 @@ BROAD_CATCHES = frozenset(
 # Abilities of our own objects have defaults in a base class and are never looked up by name. Where
 # objects of other packages, or of users, are told apart by their attributes:
 ATTRIBUTE_LOOKUPS = {
+    "toolmark.cli.wrong_command_lines": "errors of click differ in what they hold",
     "toolmark.environments.public_web": "errors of pyreqwest may have details",
     "toolmark.models.http_client": "errors of pyreqwest may have details",
     "toolmark.models.user_model": "the name and `close` of a plain object of the user",

@@ -104,14 +104,15 @@ class MarkedFactory(EnvironmentFactory):
 
 
 async def model_abilities(model: Model) -> dict[str, Any]:
-    return {
+    abilities = {
         "name": model.name,
         "accepts_audio": model.accepts_audio,
         "__call__": (await model(REQUEST)).text,
         "refused_settings": model.refused_settings,
         "wait_reasons": tuple(model.wait_reasons),
-        "close": await model.close(),
     }
+    await model.close()
+    return abilities | {"close": None}
 
 
 async def environment_abilities(environment: Environment, tool: str) -> dict[str, Any]:
@@ -262,9 +263,9 @@ def test_a_factory_wrapper_reports_all_parts(kind: type[DelegatingFactory], tmp_
 # --- nothing wraps, or is one, without saying so --------------------------------------------
 
 
-def annotations(kind: type) -> str:
+def named_types(kind: type) -> str:
     """Return the types that a class's fields and constructor name."""
-    parameters = inspect.signature(kind.__init__).parameters.values()
+    parameters = inspect.signature(kind).parameters.values()
     fields = inspect.get_annotations(kind).values()
     return " ".join(map(str, [*(each.annotation for each in parameters), *fields]))
 
@@ -278,7 +279,7 @@ def annotations(kind: type) -> str:
     ],
 )
 def test_what_holds_an_inner_one_delegates_to_it(base: type, wrapper: type, inner: str) -> None:
-    holders = {each for each in subclasses(base) if re.search(inner, annotations(each))}
+    holders = {each for each in subclasses(base) if re.search(inner, named_types(each))}
     assert holders and all(issubclass(each, wrapper) for each in holders)
 
 

@@ -98,6 +98,8 @@ FOREIGN = (
     "suites/m3/local/answer_checking.py", "suites/m3/local/workspace_state/state_comparison.py",
     "suites/mfcl_speech/clarification_rules.py", "suites/mfcl_speech/wording_fidelity.py",
     "suites/mfcl_speech/speech_failure_modes.py", "suites/mfcl_speech/clarification_phrases.py",
+    "suites/mfcl_speech/clarification_topics.py", "suites/mfcl_speech/topic_matching.py",
+    "suites/mfcl_speech/value_read_back.py",
     "language/word_likeness.py", "suites/mfcl_vision/final_answer.py",
     "suites/mfcl_vision/search_baselines.py", "suites/multinet/answer_parsing.py",
     "environments/page_corpus.py", "environments/mcp/result_content.py",

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULE_BY_NAME = {
+    "Connection": "toolmark.runs.run_settings",
     "Control": "toolmark.core.model",
     "Environment": "toolmark.core.environment",
     "EnvironmentFactory": "toolmark.core.environment",
     "Model": "toolmark.core.model",
+    "Sampling": "toolmark.core.records",
     "Score": "toolmark.core.records",
     "Selection": "toolmark.runs.run_settings",
     "Storage": "toolmark.runs.run_settings",

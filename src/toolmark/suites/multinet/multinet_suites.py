@@ -151,8 +151,9 @@ def _build_suite(
 ) -> Suite:
     """Return the suite of a family; `row_sets` are further options for each of its sets of rows."""
     source = parameters.data
-    has_encoder = isinstance(parameters, EncodedPictureParameters | BfclParameters)
-    similarity = parameters.similarity if has_encoder else answer_scoring.NO_ENCODER
+    similarity = answer_scoring.NO_ENCODER
+    if isinstance(parameters, EncodedPictureParameters | BfclParameters):
+        similarity = parameters.similarity
     answer_scoring.check_encoder(similarity)
     seed = sources.resolve_seed(source, parameters.seed)
     rows = sources.load_rows(family, source, seed, parameters.items, row_sets, options)
