@@ -20,7 +20,12 @@ from toolmark.suites.multinet import multinet_families
 from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES, OWN_MORPHOLOGY
 
 ROOT = Path(__file__).parents[1]
-PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+DOCS = ROOT / "docs"
+PAGES = {
+    str(path.relative_to(ROOT)): path
+    for path in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+    if "_build" not in path.parts
+}
 LEVELS = {"morphology": {*MORPHOLOGIES, OWN_MORPHOLOGY, "all"}}
 ANY = re.compile(r"[A-Z_.\d]+|\.\.\.|…|RUN.*|<.*>")  # stands for something of the reader's
 COMMANDS: Any = typer.main.get_command(cli.app)
@@ -144,6 +149,6 @@ def test_all_data_that_can_be_named_have_something_that_fetches_them() -> None:
 
 
 def test_every_family_is_documented() -> None:
-    told = [*commands(PAGES["multinet.md"].read_text("utf-8"))]
+    told = [*commands(PAGES["docs/suites/multinet.md"].read_text("utf-8"))]
     asked = {words[1] for words in told if words[:1] == ["run"]}
     assert asked >= {multinet_families.suite_name(family) for family in multinet_families.FAMILIES}

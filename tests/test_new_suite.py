@@ -1,4 +1,4 @@
-"""The worked example of docs/new-suite.md runs as it stands, and is short."""
+"""The worked example of docs/tutorial/new-suite.md runs as it stands, and is short."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from toolmark.core.records import Call, Reply, Request, Score, Verdict
 from toolmark.statistics import metric_formulas
 from toolmark.statistics.score_columns import gather_columns
 
-PAGE = Path(__file__).parents[1] / "docs" / "new-suite.md"
+PAGE = Path(__file__).parents[1] / "docs/tutorial/new-suite.md"
 
 
 def _code(holds: str = "def load") -> str:

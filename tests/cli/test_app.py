@@ -20,7 +20,8 @@ from PIL import Image
 from tests.servers import fake
 from tests.servers.planning_endpoint import Command, Mind
 
-from toolmark.cli.app import _gate_failure, app
+from toolmark.cli.app import app
+from toolmark.cli.run_command import _gate_failure
 from toolmark.core import json_codec, user_modules
 from toolmark.core.records import Image as Picture
 from toolmark.models import endpoint_profile
@@ -517,7 +518,7 @@ def test_a_setting_that_is_never_sent_is_told_once_stored_and_found_by_the_docto
 
 
 def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
-    start = "import sys; sys.modules['anyio'] = None; sys.argv[0] = 'toolmark'\n"
+    start = "import sys; sys.modules['mcp'] = None; sys.argv[0] = 'toolmark'\n"
     start += "from toolmark.cli.app import main; main()"
 
     def said(*words: str) -> str:

@@ -14,7 +14,7 @@ from tests.servers.planning_endpoint import Command
 
 pytestmark = pytest.mark.servers
 
-PAGE = Path(__file__).parents[2] / "docs" / "own-servers.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/own-servers.md"
 BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 
 

@@ -25,8 +25,8 @@ OTHER = (
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with the example of docs/new-suite.md in it, in which the commands are given."""
-    page = (ROOT / "docs" / "new-suite.md").read_text()
+    """A folder with the example of docs/tutorial/new-suite.md, in which the commands are given."""
+    page = (ROOT / "docs/tutorial/new-suite.md").read_text()
     code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "shop.py").write_text(next(each for each in code if "def load" in each))
     (tmp_path / "other.py").write_text(OTHER)

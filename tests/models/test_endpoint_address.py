@@ -77,7 +77,7 @@ def test_a_name_that_is_nearly_a_providers_is_reported() -> None:
 
 
 def test_every_provider_stands_in_the_quickstart() -> None:
-    told = (DOCS / "quickstart.md").read_text("utf-8")
+    told = (DOCS / "tutorial/quickstart.md").read_text("utf-8")
     for name, (_, key) in endpoint_address.PROVIDERS.items():
         assert f"| `{name}/NAME` | `{key}` |" in told
 

@@ -487,7 +487,7 @@ def test_the_innermost_mark_says_whose_turn_it_was() -> None:
 
 
 def test_the_page_of_failures_says_what_the_table_says() -> None:
-    page = (SOURCE.parents[1] / "docs" / "failures.md").read_text()
+    page = (SOURCE.parents[1] / "docs/reference/failures.md").read_text()
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     for kind, about in failure_advice.advice_table().items():
         assert f"| `{kind}` | {about.means} | {about.retried} | {about.todo} |" in rows
@@ -519,7 +519,9 @@ def test_what_inherits_nothing_is_refused_before_a_model_is_asked(tmp_path: Path
         async def site(media: MediaStore) -> AsyncIterator[Any]:
             yield factory
 
-        return dataclasses.replace(mini.load(n=2), site=site)
+        made = mini.load(n=2)
+        source = dataclasses.replace(made.environment, open=site)
+        return dataclasses.replace(made, environment=source)
 
     model = mini.Adder()
     for factory, words in ((Plain(), "Plain is no factory: it must inherit toolmark.Env"),

@@ -1,7 +1,7 @@
 """The executor of M3-Bench: rounds of plan, process and decide, then a reply (arXiv 2511.17729).
 
 Structure and settings are the published ones; the prompt texts are toolmark's own. See
-`docs/executor.md` for the differences from the reference code, and the reasons.
+`docs/reference/executor.md` for the differences from the reference code, and the reasons.
 """
 
 from __future__ import annotations

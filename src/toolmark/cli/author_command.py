@@ -9,29 +9,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import uvloop
 
 from toolmark import __version__
 from toolmark.cli import command_options as o
-from toolmark.cli import consoles, exit_codes, progress_display
+from toolmark.cli import consoles, exit_codes
 from toolmark.cli.judge_command import ShowPictures, open_model
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError
-from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count
-from toolmark.core.records import Task
-from toolmark.environments.mcp import sandbox as boxes
-from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
-from toolmark.models.wires.chat_completions import TIMEOUT_S
+from toolmark.models.connection_defaults import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_RETRIES,
+    TIMEOUT_S,
+)
 from toolmark.reports.table_format import pluralize, visible_text
-from toolmark.runs import run_folders, run_preparation
-from toolmark.runs.run_plan import Plan
-from toolmark.runs.run_store import Run, RunWriter
-from toolmark.runs.suite import Suite
-from toolmark.runs.task_selection import environment_hashes, select_tasks
-from toolmark.suites import suite_registry
 
 if TYPE_CHECKING:
+    from toolmark.core.records import Task
+    from toolmark.runs.run_plan import Plan
+    from toolmark.runs.suite import Suite
     from toolmark.studio.m3_authoring import AuthoringCounts
 
 out = consoles.stdout_console()
@@ -66,6 +62,13 @@ def author(
     as_json: o.AsJson = False,
 ) -> None:
     """Have a model do the tasks and a judge decide; what it accepts becomes references."""
+    import uvloop
+
+    from toolmark.core.media import MediaStore
+    from toolmark.environments.mcp import sandbox as boxes
+    from toolmark.runs.run_plan import Plan
+    from toolmark.runs.task_selection import environment_hashes
+
     loaded = o.load_suite(suite, _with_exact_similarity(suite, knob), seed)
     chosen = o.split_list(ids)
     settings = o.connection_settings(
@@ -94,6 +97,8 @@ def author(
 
 def _with_exact_similarity(suite: str, parameters: list[str] | None) -> list[str]:
     """Return the knobs; nothing is compared here, so no encoder need be there unless asked for."""
+    from toolmark.suites import suite_registry
+
     assignments = list(parameters or ())
     names = {assignment.partition("=")[0].strip() for assignment in assignments}
     if "similarity" not in names and any(
@@ -105,6 +110,9 @@ def _with_exact_similarity(suite: str, parameters: list[str] | None) -> list[str
 
 def _prepare_folder(path: Path, plan: Plan, suite: Suite) -> None:
     """Make the folder, or see that the one there is of the same request. Raises UsageError."""
+    from toolmark.runs import run_folders
+    from toolmark.runs.run_store import Run
+
     if (path / "run.json").exists():
         # by hash: what was read back holds lists where the request has tuples
         if Run(path).info.plan.hash != plan.hash:
@@ -129,6 +137,8 @@ def _prepare_folder(path: Path, plan: Plan, suite: Suite) -> None:
 
 
 def _independent_tasks(suite: Suite, plan: Plan) -> Iterator[Task]:
+    from toolmark.runs.task_selection import select_tasks
+
     for task in select_tasks(suite, plan, suite.provenance.seed):
         if task.needs or task.kind == "setup":
             raise UsageError(f"{suite.name}: its tasks need each other; references are made apart")
@@ -144,6 +154,9 @@ async def _make_references(
     see: bool,
     settings: Mapping[str, Any],
 ) -> AuthoringCounts:
+    from toolmark.cli import progress_display
+    from toolmark.runs import run_preparation
+    from toolmark.runs.run_store import RunWriter
     from toolmark.studio import m3_authoring
 
     async with AsyncExitStack() as stack:
@@ -177,6 +190,8 @@ def _print_result(path: Path, counts: AuthoringCounts, *, as_json: bool) -> None
 
 
 def _print_counts(path: Path, counts: AuthoringCounts, truths: str) -> None:
+    from toolmark.runs.run_store import Run
+
     lines = [
         f"{pluralize(counts.accepted, 'task')} accepted "
         f"({format_count(counts.by_rule)} condensed by rule), "

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import typer
 from rich.console import Console
 
 from toolmark import __version__
@@ -35,16 +34,6 @@ from toolmark.suites.bfcl.leaderboard import UNSCORED
 BENCHMARKS = ("bfcl",)
 RULE = "official"
 
-Benchmark = Annotated[str, typer.Argument(help="Which benchmark's files: bfcl.", metavar="bfcl")]
-Output = Annotated[Path, o.option("-o", "--output", help="Folder for the files.")]
-Lenient = Annotated[bool, o.option("--lenient", help="Leave rows that are wrong out as not run.")]
-ModelChoice = Annotated[
-    str | None, o.option("-m", "--model", metavar="NAME", help="Which model, if there are several.")
-]
-ExportedModelName = Annotated[
-    str | None, o.option("-m", "--model", metavar="NAME", help="The model's name in the files.")
-]
-
 
 class ImportedRun(NamedTuple):
     """What came of one model's result files."""
@@ -54,12 +43,12 @@ class ImportedRun(NamedTuple):
 
 
 def import_results(
-    kind: Benchmark,
-    folder: Annotated[Path, typer.Argument(metavar="RESULT_DIR", help="Official result files.")],
-    model: ModelChoice = None,
-    lenient: Lenient = False,
-    log_dir: o.LogDir = Path("runs"),
-    as_json: o.AsJson = False,
+    kind: str,
+    folder: Path,
+    model: str | None = None,
+    lenient: bool = False,
+    log_dir: Path = Path("runs"),
+    as_json: bool = False,
 ) -> None:
     """Read official result files into run folders and score them; nothing in them is run."""
     _check_benchmark(kind)
@@ -152,10 +141,10 @@ def _store_episode(episodes: EpisodeRecords, task: Task, outcome: Trajectory | s
 
 
 def export_runs(
-    kind: Benchmark,
-    paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    output: Output,
-    model: ExportedModelName = None,
+    kind: str,
+    paths: list[Path],
+    output: Path,
+    model: str | None = None,
 ) -> None:
     """Write runs as official result files, score files and leaderboard CSVs."""
     _check_benchmark(kind)

@@ -8,25 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import uvloop
 
 from toolmark.cli import command_options as o
-from toolmark.cli import consoles, exit_codes, progress_display
+from toolmark.cli import consoles, exit_codes
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.media import MediaStore
-from toolmark.core.model import Model
 from toolmark.core.number_format import format_count
-from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
-from toolmark.models.wires.chat_completions import TIMEOUT_S
+from toolmark.models.connection_defaults import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_RETRIES,
+    TIMEOUT_S,
+)
 from toolmark.reports.table_format import pluralize, render_text, visible_text
-from toolmark.runs import run_preparation
-from toolmark.runs.run_plan import Plan
-from toolmark.runs.suite import Suite
-from toolmark.suites import suite_registry
-from toolmark.suites.model_registry import make_model
 
 if TYPE_CHECKING:
+    from toolmark.core.model import Model
+    from toolmark.runs.suite import Suite
     from toolmark.studio.vision_tuning.tuning_folder import TuningFolder
     from toolmark.studio.vision_tuning.tuning_records import TuningRequest
 
@@ -83,6 +80,10 @@ def tune(
 
     Without -m it goes on with the folder as it was begun.
     """
+    import uvloop
+
+    from toolmark.core.media import MediaStore
+
     if suite not in TUNABLE_SUITES:
         raise UsageError(f"no tuning of {suite!r}{suggest_names(suite, TUNABLE_SUITES)}")
     if draft is not None:
@@ -125,6 +126,8 @@ def _new_request(
     rounds: int,
 ) -> tuple[Suite, TuningRequest]:
     """Return the suite and what is asked for; the seed is that of the folder, if it is there."""
+    from toolmark.runs import run_preparation
+    from toolmark.runs.run_plan import Plan
     from toolmark.studio.vision_tuning import tuning_folder, tuning_records
 
     if any(
@@ -169,6 +172,8 @@ def _stored_request(output: Path, name: str) -> tuple[Suite, TuningRequest]:
 
 
 def _reseed_suite(loaded: Suite, seed: int) -> Suite:
+    from toolmark.suites import suite_registry
+
     if loaded.provenance.seed == seed:
         return loaded
     return suite_registry.load_suite(loaded.name, **{**loaded.parameters, "seed": seed})
@@ -193,6 +198,7 @@ async def _tune_items(
     output: Path, loaded: Suite, request: TuningRequest, settings: Mapping[str, Any]
 ) -> str:
     """Tune, and return why a model could no longer be asked, "" if all could."""
+    from toolmark.cli import progress_display
     from toolmark.studio.vision_tuning import author_edits, tuning_folder, tuning_loop
     from toolmark.suites.mfcl_vision import generation_parameters
 
@@ -229,6 +235,8 @@ async def _open_panel(
     stack: AsyncExitStack, loaded: Suite, names: tuple[str, ...], settings: Mapping[str, Any]
 ) -> dict[str, Model]:
     """Return the models by name, closed with the stack."""
+    from toolmark.suites.model_registry import make_model
+
     found = {}
     for name in names:
         model = make_model(name, suite=loaded, **settings)

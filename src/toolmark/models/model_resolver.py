@@ -13,14 +13,13 @@ from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.models import audio_encoding, endpoint_address, endpoint_profile, user_model
-from toolmark.models.request_policies import (
+from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
-    CachedModel,
-    PacedModel,
-    RetryingModel,
+    TIMEOUT_S,
 )
-from toolmark.models.wires.chat_completions import KEY_HEADERS, TIMEOUT_S, ChatCompletionsModel
+from toolmark.models.request_policies import CachedModel, PacedModel, RetryingModel
+from toolmark.models.wires.chat_completions import KEY_HEADERS, ChatCompletionsModel
 
 
 def resolve_model(

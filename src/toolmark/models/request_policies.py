@@ -29,9 +29,6 @@ from toolmark.core.json_codec import decode_record, encode_record
 from toolmark.core.model import DelegatingModel, Model
 from toolmark.core.records import Record, Reply, Request
 
-DEFAULT_RETRIES = 5
-DEFAULT_CONNECTIONS = 16
-"""The defaults: how often a request is asked again, and how many requests are in flight."""
 _CACHE_VERSION = 2
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0

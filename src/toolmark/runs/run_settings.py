@@ -16,8 +16,11 @@ from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Record, Sampling
 from toolmark.models import audio_encoding
 from toolmark.models.audio_encoding import AudioFormat
-from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
-from toolmark.models.wires.chat_completions import TIMEOUT_S
+from toolmark.models.connection_defaults import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_RETRIES,
+    TIMEOUT_S,
+)
 from toolmark.models.wires.chat_request import check_sampling
 
 DEFAULT_LOG_DIR = "runs"

@@ -22,7 +22,7 @@ from toolmark.core.model import Model
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Attempt, Estimate, Score, Task, ToolFormat, Trajectory
 from toolmark.environments import provider_circuit_breaker
-from toolmark.models.request_policies import DEFAULT_CONNECTIONS
+from toolmark.models.connection_defaults import DEFAULT_CONNECTIONS
 from toolmark.runs import code_hashes, run_scoring
 from toolmark.runs.circuit_breaker import CircuitBreaker
 from toolmark.runs.episode_execution import (

@@ -3,7 +3,7 @@
 Calls of the same tool are paired by the similarity of their arguments; every measure counts pairs.
 A trajectory is a list of steps, each `{"calls": [{"name": ..., "arguments": ...}, ...]}`. Other
 keys are ignored, and the number of a step is its position. The grading rules are `official` (the
-reference code), `paper` (the text) and `fair`; docs/m3-metrics.md describes the differences.
+reference code), `paper` (the text) and `fair`; docs/suites/m3-metrics.md describes the differences.
 """
 
 from __future__ import annotations

@@ -10,72 +10,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, get_type_hints
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from toolmark.core import user_modules
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Chart, Table
 from toolmark.runs import suite_parameters
-from toolmark.runs.suite import Scorer, Suite
 from toolmark.runs.suite_parameters import ParameterField, SuiteParameters
 from toolmark.suites.multinet import multinet_families
-from toolmark.suites.multinet.multinet_families import FAMILIES
+from toolmark.suites.suite_names import LIBRARY_BY_EXTRA
+from toolmark.suites.suite_names import SUITES as SUITES
 
+if TYPE_CHECKING:
+    from toolmark.runs.suite import Scorer, Suite
 
-@dataclass(frozen=True, slots=True)
-class SuiteEntry:
-    """A built-in suite: where its function and its parameters are, and its tool formats in words.
-
-    The module of the parameters imports nothing that an extra brings.
-    """
-
-    load: str
-    parameters: str
-    tool_formats: str = "native, prompt"
-
-
-SUITES: Mapping[str, SuiteEntry] = {
-    "bfcl": SuiteEntry(
-        "toolmark.suites.bfcl.bfcl_suite:load",
-        "toolmark.suites.bfcl.parameters:BfclParameters",
-        "native, prompt; with category=format_sensitivity those that the parameter formats names",
-    ),
-    "funcbench": SuiteEntry(
-        "toolmark.suites.funcbench.funcbench_suite:load",
-        "toolmark.suites.funcbench.parameters:FuncbenchParameters",
-    ),
-    "m3": SuiteEntry(
-        "toolmark.suites.m3.m3_suite:load",
-        "toolmark.suites.m3.parameters:M3Parameters",
-        "executor; with agent=loop native and prompt",
-    ),
-    "m3-local": SuiteEntry(
-        "toolmark.suites.m3.local.m3_local_suite:load",
-        "toolmark.suites.m3.parameters:M3LocalParameters",
-        "native, prompt; with agent=executor its own",
-    ),
-    "mfcl-speech": SuiteEntry(
-        "toolmark.suites.mfcl_speech.speech_suite:load",
-        "toolmark.suites.mfcl_speech.parameters:SpeechParameters",
-    ),
-    "mfcl-transcripts": SuiteEntry(
-        "toolmark.suites.mfcl_speech.transcripts_suite:load",
-        "toolmark.suites.mfcl_speech.parameters:TranscriptsParameters",
-    ),
-    "mfcl-vision": SuiteEntry(
-        "toolmark.suites.mfcl_vision.suite:load",
-        "toolmark.suites.mfcl_vision.parameters:VisionParameters",
-    ),
-    **{
-        multinet_families.suite_name(family): SuiteEntry(
-            f"toolmark.suites.multinet.multinet_suites:{family}",
-            f"toolmark.suites.multinet.parameters:{family.capitalize()}Parameters",
-            "native; how answers are given: -T form",
-        )
-        for family in FAMILIES
-    },
-}
 
 # what shows several runs of a suite side by side; a run folder gives only the name, so nothing else
 # is imported because of what a folder says
@@ -96,6 +46,8 @@ def load_suite(name: str, **parameters: Any) -> Suite:
 
     Raises UsageError for an unknown suite or parameter, and for values out of bounds.
     """
+    from toolmark.runs.suite import Suite
+
     kind = parameters_of(name)
     values = suite_parameters.read_parameters(kind, parameters, suite=name)
     make = _suite_factory(name)
@@ -187,6 +139,8 @@ def load_profile(name: str) -> Callable[..., Sequence[Table | Chart]]:
 
 def load_scorer(name: str) -> Scorer:
     """Return the scorer of a suite; only for built-in names, or names that the user gave."""
+    from toolmark.runs.suite import Scorer
+
     module = _suite_spec(name).rpartition(":")[0]
     found = user_modules.import_attribute(f"{module}:SCORER")
     if not isinstance(found, Scorer):
@@ -200,14 +154,14 @@ def suite_summary(name: str) -> str:
 
 
 def missing_requirement(name: str) -> str:
-    """Return what to install before a suite can be loaded, "" where nothing is missing."""
-    try:
-        _suite_factory(name)
-    except UsageError as error:
-        return user_modules.module_install_command(_suite_spec(name).rpartition(":")[0]) or str(
-            error
-        )
-    return ""
+    """Return what to install before a built-in suite can be loaded, "" where nothing is missing.
+
+    The suite is not loaded for it: a library of its extra is looked for.
+    """
+    extra = SUITES[name].extra
+    if not extra or find_spec(LIBRARY_BY_EXTRA[extra]) is not None:
+        return ""
+    return user_modules.install_command(extra)
 
 
 def tool_format_note(name: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import toolmark as tm
-from toolmark.cli import app
+from toolmark.cli import run_command
 from toolmark.core import sentence_encoder as encoders
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
@@ -436,6 +436,6 @@ def test_the_command_tells_first_why_what_others_needed_was_not_run(
 ) -> None:
     suite = tm.load("bfcl", category=("live_parallel", "memory_vector"))
     done = tm.run(suite, model="test/oracle", log_dir=tmp_path)
-    app._print_after_run(done, done.summary())
+    run_command._print_after_run(done, done.summary())
     told = [line for line in capsys.readouterr().out.splitlines() if "not run, " in line]
     assert len(told) > 1 and "environment: no " in told[0]  # the line may be broken after it

@@ -1,4 +1,4 @@
-"""The example of docs/mfcl-speech.md, own requests in own recordings, works as it stands there."""
+"""The example of docs/suites/mfcl-speech.md, own requests in own recordings, works."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toolmark.suites.mfcl_speech import speech_pipeline, speech_task_maker
 pytestmark = pytest.mark.skipif(
     not all(map(shutil.which, ("flite", "espeak-ng", "festival"))), reason="speech needs voices"
 )
-PAGE = Path(__file__).parents[3] / "docs" / "mfcl-speech.md"
+PAGE = Path(__file__).parents[3] / "docs/suites/mfcl-speech.md"
 
 
 @pytest.fixture

@@ -395,11 +395,11 @@ def test_a_folder_of_robots_is_asked_for_those_it_holds(tmp_path: Path) -> None:
 def test_a_robot_of_ones_own_is_asked_as_the_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (Path(__file__).parents[3] / "docs/multinet.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/suites/multinet.md").read_text()
     (code,) = [block.partition("```")[0] for block in page.split("```python")[1:]
                if "write_table" in block]  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "docs/multinet.md", "exec"), {})  # noqa: S102 - our own page
+    exec(compile(code, "docs/suites/multinet.md", "exec"), {})  # noqa: S102 - our own page
     suite = tm.load("multinet-openx", data="my-robot", morphology="own", items="all")
     (told,) = [note for note in suite.provenance.notes if "test split" in note]
     assert "are kept to learn from" in told and not any(

@@ -1,4 +1,4 @@
-"""The example of docs/multinet.md, a policy of one's own, works as it stands there."""
+"""The example of docs/suites/multinet.md, a policy of one's own, works as it stands there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import toolmark as tm
 
-PAGE = Path(__file__).parents[3] / "docs" / "multinet.md"
+PAGE = Path(__file__).parents[3] / "docs/suites/multinet.md"
 
 
 def example() -> str:

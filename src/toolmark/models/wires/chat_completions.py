@@ -16,14 +16,13 @@ from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Reply, Request
 from toolmark.models import complaint_outcome, endpoint_address, endpoint_profile
+from toolmark.models.connection_defaults import TIMEOUT_S
 from toolmark.models.http_client import HttpClient, HttpResponse
 from toolmark.models.secret_mask import SecretMask
 from toolmark.models.wires import chat_reply
 from toolmark.models.wires.chat_request import RequestEncoder, given_settings
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
-TIMEOUT_S = 600.0
-"""The default time limit of one request, in seconds."""
 _MAX_LISTED_MODELS = 10_000  # of a list that are read
 _MAX_QUOTED_CHARS = 120
 _MAX_INSPECTED_BYTES = 4096  # of an incomplete body that are checked

@@ -59,7 +59,7 @@ def load(parameters: M3Parameters) -> Suite:
     if not truths:
         raise UsageError(
             "m3 needs the published files: -T truths=test_mcp_GT.json -T images=DIR "
-            "-T servers=mcp.json (docs/m3.md says where they are); without them: m3-local"
+            "-T servers=mcp.json (docs/suites/m3.md says where they are); without them: m3-local"
         )
     if not (parameters.servers or cassette):
         raise UsageError("m3 needs -T servers=mcp.json, or -T cassette=FILE to replay")

@@ -3,7 +3,7 @@
 A question passes if every word of it is explained: by the words with which people check what they
 heard, by a topic of the whitelist, by a value or a possible mishearing of it, or by the user's own
 request. An unexplained word asks for something else. The rules are those of MFCL (section A6 of our
-specification of it); `docs/clarification.md` lists them. English only.
+specification of it); `docs/suites/clarification.md` lists them. English only.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class SpokenRequestParameters(SuiteParameters, frozen=True, kw_only=True):
         tuple[str, ...],
         Meta(
             description="text (as written, for comparison), clean, noisy, mild, medium, harsh, or "
-            "any condition of docs/acoustics.md, such as snr=20, loss@3, talkers."
+            "any condition of docs/suites/acoustics.md, such as snr=20, loss@3, talkers."
         ),
     ] = ("text", "clean", "noisy")
     recognisers: Annotated[
