@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from toolmark.core import number_format, svg
-from toolmark.core.records import Audio, Drawing, Table, Task, Trajectory
+from toolmark.core.records import Audio, Cell, Drawing, Table, Task, Trajectory
 from toolmark.language import normalised_words
 from toolmark.perturb.hearing import transcript_errors
 
 EpisodeView: TypeAlias = Table | Drawing | Audio
 SpeechTurn: TypeAlias = Mapping[str, Any]
-Row: TypeAlias = tuple[str | float | int | None, ...]
+Row: TypeAlias = tuple[Cell, ...]
 
 WIDTH = 680
 MAX_WORDS = 600  # most words of one episode that are drawn

@@ -7,16 +7,23 @@ counts items, and variations are compared item by item.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Table
+from toolmark.core.records import Cell, Chart, Table
 from toolmark.statistics import paired_costs
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.metric_formulas import Mean, Metric, RowFilter
-from toolmark.statistics.score_columns import Columns, Names, have_equal_values, merge_equal_rules
+from toolmark.statistics.score_columns import (
+    Columns,
+    Names,
+    have_equal_values,
+    merge_equal_rules,
+    ordered_levels,
+    runs_with_answers,
+)
+from toolmark.statistics.table_cells import mean_share_cell
 from toolmark.suites.mfcl_vision import behaviour_tables, episode_scoring, variation_statistics
 from toolmark.suites.mfcl_vision.generation_parameters import CLUE_KINDS
 from toolmark.suites.mfcl_vision.item_records import (
@@ -26,8 +33,6 @@ from toolmark.suites.mfcl_vision.item_records import (
     SELECT_KIND,
 )
 from toolmark.suites.mfcl_vision.variation_statistics import EDGES_VARIATION
-
-Cell: TypeAlias = str | float | int | None
 
 LOOKALIKES_PART = "lookalikes"
 """A part of a verdict: the number of signs of the clue's kind that lead to other answers."""
@@ -172,14 +177,11 @@ def _cost_chart(rule: str, columns: Columns) -> Iterator[Chart]:
     }
     compared = {name: x for name, x in found.items() if name != BASE_VARIATION and x.n_items}
     if len(compared) > 1:
-        places = [float(i) for i in range(len(compared))]
-        yield Chart(
-            title=f"What each variation costs ({rule})",
-            kind="bar",
-            ticks=tuple(variation_statistics.VARIATION_LABELS.get(name, name) for name in compared),
-            series=(paired_costs.cost_series("", places, list(compared.values())),),
-            y_label="accuracy against base, points",
-            note="Paired by item; whiskers are 95 % intervals.",
+        labels = variation_statistics.VARIATION_LABELS
+        yield paired_costs.cost_bars(
+            f"What each variation costs ({rule})",
+            {labels.get(name, name): x for name, x in compared.items()},
+            "accuracy against base, points",
         )
 
 
@@ -188,7 +190,7 @@ def domain_tables(rule: str, columns: Columns) -> Iterator[Table]:
 
     Published items may have neither, and then there is no table.
     """
-    if not all(_ordered_levels(columns.axis(axis), ()) for axis in ("domain", "kind")):
+    if not all(ordered_levels(columns.axis(axis)) for axis in ("domain", "kind")):
         return
     parts = {"": variation_statistics.scored_answers(columns)}
     if len(variation_statistics.scored_variations(columns)) > 1:
@@ -205,8 +207,8 @@ def domain_tables(rule: str, columns: Columns) -> Iterator[Table]:
 
 def _domain_table(name: str, columns: Columns) -> Table:
     """Return the grid with totals; unknown domains and query types come after the known ones."""
-    domains = _ordered_levels(columns.axis("domain"), DOMAINS)
-    kinds = _ordered_levels(columns.axis("kind"), QUERY_KINDS)
+    domains = ordered_levels(columns.axis("domain"), DOMAINS)
+    kinds = ordered_levels(columns.axis("kind"), QUERY_KINDS)
     counts: list[int] = []
     rows: list[tuple[Cell, ...]] = []
     for domain in (*domains, ""):
@@ -220,12 +222,6 @@ def _domain_table(name: str, columns: Columns) -> Table:
         title=name, head=("domain", *kinds, "all"), rows=tuple(rows), heat=len(kinds) + 1,
         note=f"Each cell of {spread} answers.",
     )  # fmt: skip
-
-
-def _ordered_levels(column: Names, known: Sequence[str]) -> list[str]:
-    """Return the levels present, known levels first."""
-    found = {str(name) for name in column}
-    return [*(name for name in known if name in found), *sorted(found - set(known) - {""})]
 
 
 def factor_tables(columns: Columns) -> Iterator[Table]:
@@ -267,7 +263,7 @@ def clue_table(columns: Columns) -> Iterator[Table]:
     Some symbols differ by colour only: a variation without colours removes such a clue.
     """
     levels = columns.axis("clue")
-    found = _ordered_levels(levels, CLUE_KINDS)
+    found = ordered_levels(levels, CLUE_KINDS)
     names = variation_statistics.present_variations(columns)
     if len(found) < 2 or len(names) < 2:
         return
@@ -276,7 +272,7 @@ def clue_table(columns: Columns) -> Iterator[Table]:
         row: list[Cell] = [variation_statistics.variation_label(name)]
         for level in found:
             part = columns.where((columns.axis("variation") == name) & (levels == level))
-            row += [int(part.run.sum()), number_format.format_share(estimate_mean(part, level))]
+            row += [int(part.run.sum()), mean_share_cell(part)]
         rows.append(tuple(row))
     yield Table(
         title="Accuracy by variation and clue",
@@ -307,13 +303,10 @@ def _level_order(level: str) -> tuple[bool, float, str]:
 
 def _accuracy_cells(columns: Columns) -> tuple[Cell, ...]:
     items = len({str(item) for item in columns.item[columns.run]})
-    base = estimate_mean(
-        variation_statistics.answers_in_variation(columns, BASE_VARIATION), BASE_VARIATION
-    )
     return (
         items,
         number_format.format_share(variation_statistics.mean_over_variations(columns, "")),
-        number_format.format_share(base),
+        mean_share_cell(variation_statistics.answers_in_variation(columns, BASE_VARIATION)),
     )
 
 
@@ -325,7 +318,7 @@ def build_comparison_tables(
 ) -> Sequence[Table | Chart]:
     """Return Table 2 in the paper's layout, a row per run, then costs and behaviour of runs."""
     first_rule, *others = runs_by_rule
-    runs = _runs_with_answers(runs_by_rule[first_rule])
+    runs = runs_with_answers(runs_by_rule[first_rule])
     if len(runs) < 2:
         return ()
     equal_rules = [
@@ -334,7 +327,7 @@ def build_comparison_tables(
     rule_names = " and ".join([first_rule, *equal_rules])
     found: list[Table | Chart] = [accuracy_by_run(rule_names, runs), *_cost_table(rule_names, runs)]
     found += [
-        accuracy_by_run(name, _runs_with_answers(runs_by_rule[name]))
+        accuracy_by_run(name, runs_with_answers(runs_by_rule[name]))
         for name in others
         if name not in equal_rules
     ]
@@ -347,22 +340,14 @@ def _equal_results(a: Mapping[str, Columns], b: Mapping[str, Columns]) -> bool:
     )
 
 
-def _runs_with_answers(runs: Mapping[str, Columns]) -> dict[str, Columns]:
-    return {name: columns for name, columns in runs.items() if columns.run.any()}
-
-
 def _variations_of_runs(runs: Mapping[str, Columns]) -> list[str]:
     """Return the variations that any run has: Table 2's in its order, then others by name."""
-    found = dict.fromkeys(
+    found = [
         name
         for columns in runs.values()
         for name in variation_statistics.present_variations(columns)
-    )
-    known = [name for name in variation_statistics.VARIATION_LABELS if name in found]
-    return [
-        *known,
-        *sorted(name for name in found if name not in variation_statistics.VARIATION_LABELS),
     ]
+    return ordered_levels(found, tuple(variation_statistics.VARIATION_LABELS))
 
 
 def accuracy_by_run(rule: str, runs: Mapping[str, Columns]) -> Table:

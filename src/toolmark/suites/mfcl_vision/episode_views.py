@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from toolmark.core import svg
-from toolmark.core.records import Drawing, Image, Table, Task, Trajectory
+from toolmark.core.records import Cell, Drawing, Image, Table, Task, Trajectory
 from toolmark.environments.page_address import page_key
 from toolmark.models.secret_mask import escape_control_chars
 from toolmark.perturb.image.box_geometry import Box
@@ -26,7 +26,7 @@ from toolmark.suites.mfcl_vision.item_records import ItemTruth, SignMark, SignRo
 from toolmark.suites.mfcl_vision.query_words import Origin
 
 View: TypeAlias = Table | Drawing
-TableRow: TypeAlias = tuple[str | float | int | None, ...]
+TableRow: TypeAlias = tuple[Cell, ...]
 
 # Pixels: the width of a phone without scrolling.
 QUERIES_WIDTH = 320

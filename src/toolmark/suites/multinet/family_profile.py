@@ -10,8 +10,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Series, Table
+from toolmark.core.records import Cell, Chart, Estimate, Series, Table
 from toolmark.runs.suite import ComparedRun
+from toolmark.statistics.estimate_charts import bar_positions, estimate_series
 from toolmark.statistics.paired_comparison import compare_paired
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet import paper_comparison, report_tables
@@ -21,7 +22,6 @@ from toolmark.suites.multinet.multinet_families import (
     default_setting,
 )
 from toolmark.suites.multinet.tables import score_columns
-from toolmark.suites.multinet.tables.score_columns import Cell
 
 ColumnsByRow: TypeAlias = Mapping[str, Mapping[str, Columns]]
 """Columns by the name of a row, then by family."""
@@ -397,22 +397,19 @@ def _openx_error_table(found: ColumnsByRow) -> Iterator[Table]:
 def _profile_chart(
     families: Sequence[str], found: ColumnsByRow, floors: Mapping[str, BaselineFloor]
 ) -> Chart:
-    x = tuple(map(float, range(len(families))))
-    series = []
-    for name, each in found.items():
-        estimates = [
-            score_columns.mean_value(each[family]) if family in each else None
-            for family in families
-        ]
-        interval_values = [(e.value, e.low, e.high) if e else (None,) * 3 for e in estimates]
-        y, low, high = (
-            tuple(np.nan if end is None else end for end in line)
-            for line in zip(*interval_values, strict=True)
+    series = [
+        estimate_series(
+            _mark_row(name, each),
+            [
+                score_columns.mean_value(each[family]) if family in each else Estimate(name="")
+                for family in families
+            ],
         )
-        series.append(Series(name=_mark_row(name, each), x=x, y=y, low=low, high=high))
+        for name, each in found.items()
+    ]
     for name, floor in floors.items():
         levels = tuple(floor[x].share if x in floor else np.nan for x in families)
-        series.append(Series(name=name, x=x, y=levels))
+        series.append(Series(name=name, x=bar_positions(len(families)), y=levels))
     return Chart(title="Profile over the families, drawn", kind="bar", series=tuple(series),
                  ticks=_mark_families(families, found), y_label="share right",
                  note="Whiskers are 95 % intervals.")  # fmt: skip

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Estimate, Series, Table
+from toolmark.core.records import Cell, Chart, Estimate, Series, Table
 from toolmark.scoring import classification
 from toolmark.scoring.error_statistics import GradingRule
-from toolmark.statistics.score_columns import Columns, with_values
+from toolmark.statistics.estimate_charts import bar_positions, estimate_series
+from toolmark.statistics.score_columns import Columns, ordered_levels, with_values
+from toolmark.statistics.table_cells import mean_share_cell, none_if_nan
 from toolmark.suites.multinet.tables import score_columns
-from toolmark.suites.multinet.tables.score_columns import Cell, Variants
+from toolmark.suites.multinet.tables.score_columns import Variants
 
 TallyCounts: TypeAlias = NDArray[np.int64]
 
@@ -179,8 +181,8 @@ def main_row(
     return (
         name,
         len(ran),
-        number_format.format_share(score_columns.mean_value(columns)),
-        number_format.format_share(score_columns.mean_value(score_columns.valid_rows(ran))),
+        mean_share_cell(columns),
+        mean_share_cell(score_columns.valid_rows(ran)),
         score_columns.invalid_share(ran),
         *(_mean_share(found, key, missing_note) for key in ("micro_f1", *_MACRO_KEYS)),
         _mean_share(clipped, "exact_match", missing_note),
@@ -208,7 +210,7 @@ def _mean_share(found: Sequence[Mapping[str, Any]], key: str, missing_note: str)
 def _category_table(variants: Variants, category_name: str) -> Iterator[Table]:
     """Yield the shares by category, the baselines' next to the run's."""
     label, (rule, first) = score_columns.most_valid_variant(variants)
-    names = score_columns.sorted_levels(first.category)
+    names = ordered_levels(first.category)
     if len(names) < 2:
         return
     guesses = score_columns.baseline_names(first)
@@ -222,7 +224,7 @@ def _category_table(variants: Variants, category_name: str) -> Iterator[Table]:
                     level,
                     len(part),
                     score_columns.count_options(part),
-                    number_format.format_share(score_columns.mean_value(part)),
+                    mean_share_cell(part),
                     score_columns.invalid_share(part),
                     number_format.format_percent(found["macro_f1"]),
                     *(score_columns.baseline_share(part, name) for name in guesses),
@@ -267,7 +269,7 @@ def _player_table(variants: Variants) -> Iterator[Table]:
                     number_format.format_percent(
                         classification.classification_measures(table)["macro_f1"]
                     ),
-                    *map(_none_if_nan, classification.class_measures(table).recall.tolist()),
+                    *map(none_if_nan, classification.class_measures(table).recall.tolist()),
                 )
             )
     odds = bool(score_columns.has_number(first, "brier_0").any())
@@ -321,7 +323,7 @@ def confusion_chart(columns: Columns, table: TallyCounts, suffix: str = "") -> C
     """Draw answers (columns) by truth (rows), each row as shares of its sum."""
     shares = _confusion_shares(table)
     names = score_columns.option_names(columns, len(shares), short=True)
-    positions = tuple(map(float, range(len(names) + 1)))
+    positions = bar_positions(len(names) + 1)
     rows = zip(names, shares, strict=True)
     note = "Each row in shares of its own; framed: said and right are one. ×: invalid."
     if score_columns.has_number(columns, "truth_0").any():
@@ -343,7 +345,7 @@ def confusion_table(columns: Columns, table: TallyCounts, suffix: str = "") -> T
     names = score_columns.option_names(columns, len(shares))
     counts = classification.class_measures(table).support.tolist()
     rows = tuple(
-        (name, n, *map(_none_if_nan, row))
+        (name, n, *map(none_if_nan, row))
         for name, n, row in zip(names, counts, shares, strict=True)
     )
     return Table(
@@ -362,20 +364,10 @@ def _recall_chart(columns: Columns, suffix: str) -> Chart:
         f"; {n - len(present)} of {n} classes are never right here" if len(present) < n else ""
     )
 
-    def finite_values(ends: Iterable[float | None]) -> tuple[float, ...]:
-        return tuple(np.nan if end is None else end for end in ends)
-
-    series = Series(
-        name="recall",
-        x=tuple(map(float, range(len(present)))),
-        y=finite_values(each.value for each in found),
-        low=finite_values(each.low for each in found),
-        high=finite_values(each.high for each in found),
-    )
     return Chart(
         title=f"Recall by class{suffix}",
         kind="bar",
-        series=(series,),
+        series=(estimate_series("recall", found),),
         y_label="recall",
         ticks=tuple(names[i] for i in present),
         note=f"Whiskers are 95 % intervals{absent_note}.",
@@ -400,7 +392,7 @@ def _class_histograms(
 def _class_histogram(table: TallyCounts, names: Sequence[str], title: str) -> Chart:
     found, rows = classification.class_measures(table), max(1, int(table.sum()))
     invalid = classification.exact_match_rates(table)["invalid_rate"]
-    positions = tuple(map(float, range(len(names) + 1)))
+    positions = bar_positions(len(names) + 1)
     pair = (
         Series(name="right", x=positions, y=(*(found.support / rows).tolist(), 0.0)),
         Series(name="said", x=positions, y=(*(found.predicted / rows).tolist(), invalid)),
@@ -429,7 +421,7 @@ def _class_table(
             if not any(counts):
                 n_idle += 1
                 continue
-            rows.append((name, i, option if has_names else "", *counts, *map(_none_if_nan, three)))
+            rows.append((name, i, option if has_names else "", *counts, *map(none_if_nan, three)))
     omitted_note = f" Left out are {n_idle} that never came and were never said." if n_idle else ""
     return Table(
         title=f"Per class{suffix}", rows=tuple(rows), heat=3, fold=True,
@@ -450,7 +442,3 @@ def _undrawn_sets_note(parts: Mapping[str, tuple[Columns, TallyCounts]]) -> str:
         return ""
     suffix = f" of {', '.join(undrawn)}" if undrawn[0] else ""
     return f" No map of the confusions{suffix}: fewer than {_MIN_ROWS_PER_CLASS} rows per class."
-
-
-def _none_if_nan(share: float) -> float | None:
-    return None if np.isnan(share) else share
