@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -22,7 +22,7 @@ Outcome: TypeAlias = Literal[
     "illegal_format", "unknown_tool", "invalid_arguments", "not_found", "tool_error",
     "server_error", "success", "not_executed",
 ]  # fmt: skip
-OUTCOME_DESCRIPTIONS: Mapping[Outcome, str] = {
+OUTCOME_DESCRIPTIONS: dict[Outcome, str] = {
     "illegal_format": "no call could be read",
     "unknown_tool": "there is no such tool",
     "invalid_arguments": "the arguments are not what the tool takes",

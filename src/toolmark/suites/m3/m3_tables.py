@@ -28,7 +28,7 @@ from toolmark.statistics.metric_formulas import (
 )
 from toolmark.statistics.score_columns import Columns, runs_with_answers
 from toolmark.statistics.table_cells import mean_share_cell
-from toolmark.suites.m3.call_outcomes import OUTCOME_DESCRIPTIONS
+from toolmark.suites.m3.call_outcomes import OUTCOME_DESCRIPTIONS, Outcome
 
 ALIGNMENT_MEASURES = {
     "recall": "recall",
@@ -280,7 +280,7 @@ def _outcome_chart(runs: Mapping[str, Columns]) -> Chart:
     )
 
 
-def _outcome_shares(columns: Columns) -> dict[str, float]:
+def _outcome_shares(columns: Columns) -> dict[Outcome, float]:
     counts = {outcome: _outcome_count(columns, outcome) for outcome in OUTCOME_DESCRIPTIONS}
     total = sum(counts.values())
     return {outcome: n / total if total else 0.0 for outcome, n in counts.items()}
