@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from toolmark.core import svg
 from toolmark.core.number_format import format_short
 from toolmark.core.svg import Markup
+from toolmark.core.text_excerpt import shorten_text
 
 # Palette of Okabe and Ito, safe for colour-blind readers; the page sets lighter twins for dark mode
 COLOURS = (
@@ -105,7 +106,7 @@ def clip_label(text: str, width: float) -> str:
     max_letters = max(
         4, int(width / LETTER_PIXELS + 1e-9)
     )  # rounding of floats may make a label that fits look too long
-    return text if len(text) <= max_letters else f"{text[: max_letters - 1]}…"
+    return shorten_text(text, max_letters)
 
 
 def tooltip_text(

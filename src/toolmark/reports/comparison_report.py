@@ -9,6 +9,7 @@ from toolmark.core.records import Estimate, Record, Table
 from toolmark.reports import run_differences, table_format, usage_text
 from toolmark.runs.run_usage import RunUsage
 from toolmark.statistics.paired_comparison import PairedComparison
+from toolmark.statistics.table_cells import p_value_cell
 
 SIGNIFICANCE_LEVEL = 0.05
 UNADJUSTED_NOTE = "intervals and the smallest difference are those of this pair alone, not adjusted"
@@ -242,7 +243,7 @@ def _measures_table(measures: Sequence[PairedComparison]) -> Table:
                 for value in (each.value_a, each.value_b)
             ),
             number_format.format_difference(each.difference),
-            None if each.p is None else number_format.format_p_value(each.p),
+            p_value_cell(each.p),
             each.n_pairs,
         )
         for each in measures
@@ -277,7 +278,7 @@ def _group_table(
         (
             found.difference.name,
             number_format.format_points(found.difference),
-            None if found.p is None else number_format.format_p_value(found.p),
+            p_value_cell(found.p),
             found.n_pairs,
             len(found.only_a),
             len(found.only_b),

@@ -11,6 +11,7 @@ import msgspec
 
 from toolmark.core import json_codec
 from toolmark.core.number_format import format_count
+from toolmark.core.text_excerpt import shorten_text
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.run_store import Run, RunInfo
 
@@ -114,7 +115,7 @@ def _setting_text(value: Any) -> str:
         if isinstance(value, str)
         else json_codec.encode_record(json_codec.to_plain_json(value)).decode()
     )
-    return text if len(text) <= MAX_SETTING_LENGTH else f"{text[: MAX_SETTING_LENGTH - 1]}…"
+    return shorten_text(text, MAX_SETTING_LENGTH)
 
 
 def native_failure_label(native: str, natives: Mapping[str, str]) -> str:

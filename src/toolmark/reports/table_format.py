@@ -6,13 +6,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from toolmark.core import json_codec, number_format
 from toolmark.core.number_format import DASH, format_count, replace_special_spaces
-from toolmark.core.records import Estimate, Table
-
-Cell: TypeAlias = str | float | int | None
+from toolmark.core.records import Cell, Estimate, Table
 
 _SURROGATE = re.compile(f"{json_codec.SURROGATE_MARK}([0-9a-f]{{4}})")
 # what a terminal or a browser would interpret instead of showing: controls, line ends (U+0085,

@@ -11,6 +11,7 @@ from toolmark.statistics.score_columns import (
     Columns,
     Numbers,
     describe_partial,
+    ordered_levels,
 )
 
 MOST_CLASSES = 1_000_000
@@ -37,7 +38,7 @@ class MacroF1(Record, frozen=True, kw_only=True, tag="macro_f1"):
         ran = columns.where(columns.run)
         if not len(ran):
             return Estimate(name="")
-        names = sorted({str(name) for name in ran.category} - {""}) if self.split else []
+        names = ordered_levels(ran.category) if self.split else []
         sets = [ran.where(ran.category == name) for name in names] or [ran]
         partial = describe_partial(columns, self.word) if self.word else ""
         value = float(np.mean([self._mean_f1(each) for each in sets]))

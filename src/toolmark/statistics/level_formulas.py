@@ -13,7 +13,7 @@ from toolmark.statistics.confidence_intervals import ratio_interval
 from toolmark.statistics.estimates import (
     estimate_mean,
 )
-from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.score_columns import Columns, ordered_levels
 
 
 class LevelMean(Record, frozen=True, kw_only=True, tag="level_mean"):
@@ -34,9 +34,7 @@ class LevelMean(Record, frozen=True, kw_only=True, tag="level_mean"):
         `worst` and `best` are the means over levels of their `worst` and `best`.
         """
         levels = columns.axis(self.axis)
-        position = {name: at for at, name in enumerate(self.order)}
-        names = sorted({str(name) for name in levels} - {""})
-        names.sort(key=lambda name: position.get(name, len(position)))
+        names = ordered_levels(levels, self.order)
         parts = {name: estimate_mean(columns.where(levels == name), name) for name in names}
         ran = [name for name in names if parts[name].n]
         if not ran:
@@ -74,7 +72,7 @@ class LevelSpread(Record, frozen=True, kw_only=True, tag="spread"):
     def measure(self, columns: Columns) -> Estimate:
         """Return the number; `n` counts the rows that ran."""
         levels = columns.axis(self.axis)
-        names = sorted({str(name) for name in levels} - {""})
+        names = ordered_levels(levels)
         found = [estimate_mean(columns.where(levels == name), name) for name in names]
         values = [each.value for each in found if each.value is not None]
         spread = statistics.stdev if self.of == "deviation" else _value_range

@@ -33,6 +33,7 @@ from toolmark.statistics.score_columns import (
     Names,
     Numbers,
     describe_partial,
+    ordered_levels,
     with_values,
 )
 from toolmark.statistics.weighted_means import Group
@@ -284,7 +285,7 @@ class MeanOverCategories(Record, frozen=True, kw_only=True, tag="over_categories
         The categories are independent, so the interval of the mean comes from theirs: the squared
         distances of their ends from their values are added (Zou and Donner 2008).
         """
-        names = sorted({str(name) for name in columns.category} - {""})
+        names = ordered_levels(columns.category)
         parts = [self.formula.measure(columns.where(columns.category == name)) for name in names]
         found = [each for each in parts if each.value is not None]
         if not found:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
 
-from toolmark.core import number_format
-from toolmark.core.records import Series
+from toolmark.core.records import Cell, Chart, Series
+from toolmark.statistics import estimate_charts
 from toolmark.statistics.paired_comparison import PairedComparison
+from toolmark.statistics.table_cells import p_value_cell
 
-Cell: TypeAlias = str | float | int | None
 COST_COLUMNS = ("points", "low", "high", "p", "items", "lost", "won")
 COST_NOTE = (
     "Accuracy in percentage points, paired by item; 95 % intervals over items. Lost and won: items "
@@ -25,21 +24,22 @@ def cost_cells(found: PairedComparison) -> tuple[Cell, ...]:
     ends = (
         None if x is None else 100 * x for x in (difference.value, difference.low, difference.high)
     )
-    p = None if found.p is None else number_format.format_p_value(found.p)
-    return (*ends, p, found.n_items, len(found.only_b), len(found.only_a))
+    return (*ends, p_value_cell(found.p), found.n_items, len(found.only_b), len(found.only_a))
 
 
-def cost_series(name: str, x: Sequence[float], found: Sequence[PairedComparison]) -> Series:
+def cost_series(found: Sequence[PairedComparison], x: Sequence[float] = ()) -> Series:
     """Return differences in percentage points; one without items is nan and is not drawn."""
-
-    def points(values: Iterator[float | None]) -> tuple[float, ...]:
-        return tuple(float("nan") if value is None else 100 * value for value in values)
-
     differences = [pair.difference for pair in found]
-    return Series(
-        name=name,
-        x=tuple(x),
-        y=points(estimate.value for estimate in differences),
-        low=points(estimate.low for estimate in differences),
-        high=points(estimate.high for estimate in differences),
+    return estimate_charts.estimate_series("", differences, x, scale=100)
+
+
+def cost_bars(title: str, costs: Mapping[str, PairedComparison], y_label: str) -> Chart:
+    """Return a bar per condition with its cost in percentage points."""
+    return Chart(
+        title=title,
+        kind="bar",
+        ticks=tuple(costs),
+        series=(cost_series(list(costs.values())),),
+        y_label=y_label,
+        note="Paired by item; whiskers are 95 % intervals.",
     )

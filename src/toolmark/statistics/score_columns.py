@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -147,6 +147,22 @@ def gather_columns(scores: Iterable[Score], rule: str) -> Columns:
 def with_values(columns: Columns, values: Numbers) -> Columns:
     """Return the rows with other values; a row whose value is nan counts as not run."""
     return replace(columns, value=values, run=~np.isnan(values), correct=values == 1)
+
+
+def part_as_value(columns: Columns, part: str) -> Columns:
+    """Return the rows with a part as their value; a row without it counts as not run."""
+    return with_values(columns, columns.part(part))
+
+
+def ordered_levels(column: Iterable[str], known: Sequence[str] = ()) -> list[str]:
+    """Return the levels present: known ones in their order, then others by name; never ""."""
+    found = {str(level) for level in column} - {""}
+    return [*(level for level in known if level in found), *sorted(found - set(known))]
+
+
+def runs_with_answers(runs: Mapping[str, Columns]) -> dict[str, Columns]:
+    """Return the runs of which any row ran."""
+    return {name: columns for name, columns in runs.items() if columns.run.any()}
 
 
 def merge_equal_rules(by_rule: Mapping[str, Columns]) -> dict[str, Columns]:

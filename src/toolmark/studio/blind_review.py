@@ -130,26 +130,20 @@ class BlindReview(ReviewSession):
         """Return the result once every pair is decided; before that only the open pairs."""
         own_preferences = self._own_preferences()
         done = len(own_preferences) == len(self)
-        return review_pages.render_page(
-            "end.html.j2",
+        return review_pages.render_overview(
             title="Blind review",
-            where="blind review",
-            n_done=len(own_preferences),
-            n_all=len(self),
+            folder="blind review",
             heading="Result" if done else "Blind review",
             lines=self.summary_lines(),
-            command="",
-            next=self.next_open(),
-            grids=[table_format.make_grid(self.result().table)] if done else (),
-            listed=[
+            entries=[
                 (
-                    n,
                     visible_text(task) + (f", repeat {repeat}" if repeat else ""),
-                    _pair_status(own_preferences, key),
+                    _pair_status(own_preferences, (task, repeat)),
                 )
-                for n, key in enumerate(self.keys, 1)
-                for task, repeat in (key,)
+                for task, repeat in self.keys
             ],
+            next_page=self.next_open(),
+            grids=[table_format.make_grid(self.result().table)] if done else (),
         )
 
     def record_answer(self, n: int, answer: ReviewAnswer) -> None:

@@ -105,23 +105,19 @@ class CallPairReview(ReviewSession):
         """Return the overview, and the command that uses the labels."""
         last = self.log.latest_by_key()
         statuses = [_label_status(last.get(pair.key)) for pair in self.pairs]
-        return review_pages.render_page(
-            "end.html.j2",
+        return review_pages.render_overview(
             title="Pairs",
-            where=visible_text(self.run.path.name),
-            n_done=len(statuses) - statuses.count("open"),
-            n_all=len(self),
+            folder=visible_text(self.run.path.name),
             heading="Pairs of " + visible_text(self.run.path.name),
             lines=self.summary_lines(),
+            entries=[
+                (visible_text(pair.tool), status)
+                for pair, status in zip(self.pairs, statuses, strict=True)
+            ],
+            next_page=self.next_open(),
             command=f"toolmark calibrate {self.log.path}"
             if len(set(statuses) - {"open"}) > 1
             else "",
-            next=self.next_open(),
-            grids=(),
-            listed=[
-                (n, visible_text(pair.tool), status)
-                for n, (pair, status) in enumerate(zip(self.pairs, statuses, strict=True), 1)
-            ],
         )
 
     def record_answer(self, n: int, answer: ReviewAnswer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from toolmark.reports import html_report as report
 from toolmark.reports import table_format
 
 TEMPLATE_FOLDER = Path(__file__).parent
+OPEN_STATUS = "open"  # of a question that is not answered
 
 
 def _read_text(path: Path) -> str:
@@ -72,3 +74,30 @@ def _template_environment() -> jinja2.Environment:
 def render_page(name: str, **values: Any) -> str:
     """Return one page."""
     return _template_environment().get_template(name).render(**values)
+
+
+def render_overview(
+    *,
+    title: str,
+    folder: str,
+    heading: str,
+    lines: Sequence[str],
+    entries: Sequence[tuple[str, str]],
+    next_page: str,
+    command: str = "",
+    grids: Sequence[table_format.Grid] = (),
+) -> str:
+    """Return the overview of a review; `entries` are the labels and statuses of its questions."""
+    return render_page(
+        "end.html.j2",
+        title=title,
+        where=folder,
+        n_done=sum(status != OPEN_STATUS for _, status in entries),
+        n_all=len(entries),
+        heading=heading,
+        lines=lines,
+        command=command,
+        next=next_page,
+        grids=grids,
+        listed=[(n, *entry) for n, entry in enumerate(entries, 1)],
+    )

@@ -82,23 +82,17 @@ class RunReview(ReviewSession):
         statuses = self._episode_statuses()
         n_references = sum(status in ("accepted", "edited") for status in statuses)
         export = ["toolmark", "review", str(self.run.path), "--export", "truth.json"]
-        return review_pages.render_page(
-            "end.html.j2",
+        return review_pages.render_overview(
             title="Review",
-            where=visible_text(self.run.path.name),
-            n_done=len(statuses) - statuses.count("open"),
-            n_all=len(self),
+            folder=visible_text(self.run.path.name),
             heading="Review of " + visible_text(self.run.path.name),
             lines=self.summary_lines(),
-            command=shlex.join(export) if n_references else "",
-            next=self.next_open(),
-            grids=(),
-            listed=[
-                (n, _episode_label(task, repeat), status)
-                for n, ((task, repeat), status) in enumerate(
-                    zip(self.episodes.keys, statuses, strict=True), 1
-                )
+            entries=[
+                (_episode_label(task, repeat), status)
+                for (task, repeat), status in zip(self.episodes.keys, statuses, strict=True)
             ],
+            next_page=self.next_open(),
+            command=shlex.join(export) if n_references else "",
         )
 
     def record_answer(self, n: int, answer: ReviewAnswer) -> None:

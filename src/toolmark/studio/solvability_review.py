@@ -140,21 +140,17 @@ class SolvabilityReview(ReviewSession):
         """Return the overview."""
         statuses = self._item_statuses()
         command = f"toolmark tune {self.tuning.request.plan.suite} -o {self.tuning.path}"
-        return review_pages.render_page(
-            "end.html.j2",
+        return review_pages.render_overview(
             title="Solvable?",
-            where=visible_text(self.tuning.path.name),
-            n_done=len(self) - statuses.count("open"),
-            n_all=len(self),
+            folder=visible_text(self.tuning.path.name),
             heading="Review of " + visible_text(self.tuning.path.name),
             lines=self.summary_lines()[:1],
-            command=command,
-            next=self.next_open(),
-            grids=(),
-            listed=[
-                (n, visible_text(item.id), status)
-                for n, (item, status) in enumerate(zip(self.items, statuses, strict=True), 1)
+            entries=[
+                (visible_text(item.id), status)
+                for item, status in zip(self.items, statuses, strict=True)
             ],
+            next_page=self.next_open(),
+            command=command,
         )
 
     def record_answer(self, n: int, answer: ReviewAnswer) -> None:

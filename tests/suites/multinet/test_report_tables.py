@@ -28,6 +28,7 @@ from toolmark.suites.multinet.frame_records import Form
 from toolmark.suites.multinet.multinet_suites import SCORER
 from toolmark.suites.multinet.tables import (
     choice_tables,
+    class_tables,
     form_comparison,
     probability_tables,
     score_columns,
@@ -139,7 +140,7 @@ def test_where_options_differ_macro_means_are_over_the_sets() -> None:
     made = gather_columns([*one, *two], "paper")
     assert [name for name, _ in score_columns.option_sets(made)] == ["A", "B"]
     found = [
-        classification.classification_measures(choice_tables.tally_answers(part, "paper"))
+        classification.classification_measures(class_tables.tally_answers(part, "paper"))
         for _, part in score_columns.option_sets(made)
     ]
     row = cells(choice_tables.main_table({"x": ("paper", made)}, "sub-set"))["x"]

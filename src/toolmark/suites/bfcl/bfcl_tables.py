@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from toolmark.core import json_codec
-from toolmark.core.records import Chart, Table, Task, Trajectory
+from toolmark.core.records import Cell, Chart, Table, Task, Trajectory
 from toolmark.official_bfcl import agentic_scoring, official_data, reply_decoding
 from toolmark.official_bfcl.official_data import CATEGORIES
-from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.failure_mode_tables import failed_answers
+from toolmark.statistics.score_columns import Columns, ordered_levels
 from toolmark.suites.bfcl import format_sensitivity_tables, leaderboard, multi_turn_tables
 from toolmark.suites.bfcl import rule_differences as differ
-
-Cell: TypeAlias = str | float | int | None
 
 WEIGHTED_NOTE = " Groups are weighted as on the leaderboard."
 MAX_NAMED_CATEGORIES = 6  # at most this many categories without a result are named
@@ -22,8 +21,7 @@ MAX_NAMED_CATEGORIES = 6  # at most this many categories without a result are na
 
 def present_categories(columns: Columns) -> list[str]:
     """Return the categories present, in the published order, unknown ones last."""
-    order = {name: position for position, name in enumerate(CATEGORIES)}
-    return sorted(set(columns.category), key=lambda name: (order.get(name, len(order)), name))
+    return ordered_levels(columns.category, tuple(CATEGORIES))
 
 
 def report_tables(columns_by_rule: Mapping[str, Columns]) -> list[Table | Chart]:
@@ -68,7 +66,7 @@ def _missing_note(columns: Columns) -> str:
 
 
 def _error_table(rule: str, columns: Columns) -> list[Table]:
-    failed = columns.where(columns.run & ~columns.correct)
+    failed = failed_answers(columns)
     if not len(failed):
         return []
     present = present_categories(columns)

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Table
+from toolmark.core.records import Cell, Chart, Table
 from toolmark.formats.prompt_format import PromptVariant
 from toolmark.official_bfcl import format_failure_modes, prompt_formats
+from toolmark.statistics import paired_costs
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.bfcl import subset_agreement
 
-Cell: TypeAlias = str | float | int | None
 Grid: TypeAlias = NDArray[np.float64]
 
 MAX_DRAWS = 1000
@@ -206,16 +206,9 @@ def _select_formats(columns: Columns, forms: set[PromptVariant]) -> Columns:
 def _drop_table(rule: str, columns: Columns) -> Iterator[Table]:
     rows: list[tuple[Cell, ...]] = []
     for axis, level, default, found in paired_drops(columns):
-        difference = found.difference
-        ends = [
-            None if x is None else 100 * x
-            for x in (difference.value, difference.low, difference.high)
-        ]
-        p = None if found.p is None else number_format.format_p_value(found.p)
-        flips = (len(found.only_b), len(found.only_a))
-        rows.append((axis, level, default, *ends, p, found.n_items, *flips))
+        rows.append((axis, level, default, *paired_costs.cost_cells(found)))
     if rows:
-        head = ("axis", "level", "against", "points", "low", "high", "p", "items", "lost", "won")
+        head = ("axis", "level", "against", *paired_costs.COST_COLUMNS)
         yield Table(
             title=f"What each axis of the prompt changes ({rule})",
             head=head,

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Estimate, Series, Table
+from toolmark.core.records import Cell, Chart, Estimate, Series, Table
 from toolmark.official_bfcl import prompt_formats
 from toolmark.statistics.score_columns import Columns
 
-Cell: TypeAlias = str | float | int | None
 Vector: TypeAlias = NDArray[np.float64]
 
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from toolmark.core import svg
 from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.records import Drawing, Result, Table, Task, Trajectory
+from toolmark.core.text_excerpt import shorten_text
 from toolmark.environments.function_graph import GraphIndex, Node, read_graph
 from toolmark.suites.funcbench.funcbench_scoring import JudgedCall, class_label, classify_calls
 from toolmark.suites.funcbench.graph_layout import GraphLayout, GridCell, lay_out_graph
@@ -259,4 +260,4 @@ def _draw_unknown_calls(unknown_calls: list[JudgedCall], y: float) -> svg.Markup
 
 
 def _shorten(text: str, most: int) -> str:
-    return escape_surrogates(text if len(text) <= most else text[: most - 1] + "…")
+    return escape_surrogates(shorten_text(text, most))

@@ -6,7 +6,6 @@ Only what the run has data for is shown. Rows that were not run are in no number
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -16,12 +15,12 @@ from toolmark.core.records import Chart, Table
 from toolmark.statistics.estimates import estimate_mean, estimate_pooled_share
 from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
 from toolmark.statistics.paired_comparison import compare_paired
-from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.score_columns import Columns, part_as_value
+from toolmark.statistics.table_cells import mean_share_cell, p_value_cell
 from toolmark.suites.funcbench import funcbench_paper_results, success_charts, workflow_alignment
 from toolmark.suites.funcbench.column_slices import core_sizes, rows_by_variant, select_rows
 from toolmark.suites.funcbench.funcbench_scoring import CLASS_LABELS
 
-_OUTCOMES = ("success", "failure")
 _RATE_CLASSES = (*CLASS_LABELS.items(), ("ill_typed", "2 wrong inputs: ill-typed"))
 _COMPARISON_NOTE = (
     "The paper's rows are its main experiment (all depths, 0 to 40 irrelevant functions):"
@@ -46,17 +45,18 @@ def _core_success_metric(core: int) -> Metric:
     return Metric(f"success, core {core}", FilteredFormula(rows=(rows,), formula=Mean()))
 
 
-def _with_part_as_value(columns: Columns, part: str) -> Columns:
-    return replace(columns, value=columns.part(part))
-
-
 def make_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
     """Return the tables, then the charts."""
     columns = columns_by_rule["official"]
     if not columns.run.any():
         return ()
     made = [
-        _success_table(columns),
+        _success_table(
+            "Success by number of core functions",
+            columns,
+            funcbench_paper_results.SUCCESS_RATES,
+            _COMPARISON_NOTE,
+        ),
         _calls_table(columns),
         _failure_table(columns),
         *_rate_tables(columns),
@@ -71,32 +71,32 @@ def make_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Char
     return (*made, *success_charts.make_charts(columns))
 
 
-def _success_table(columns: Columns) -> Table:
+def _success_table(
+    title: str, columns: Columns, published: Mapping[str, Sequence[float]], note: str = ""
+) -> Table:
+    """Return success by core size, a row per way of asking and per model of the paper."""
     sizes = core_sizes(columns)
     rows = [
-        (
-            label,
-            *(
-                number_format.format_share(estimate_mean(select_rows(part, core=core), ""))
-                for core in sizes
-            ),
-        )
+        (label, *(mean_share_cell(select_rows(part, core=core)) for core in sizes))
         for label, part in rows_by_variant(columns)
     ]
-    known = any(core in funcbench_paper_results.CORE_SIZES for core in sizes)
     return Table(
-        title="Success by number of core functions",
+        title=title,
         head=("model", *(f"core {core}" for core in sizes)),
-        rows=(*rows, *_paper_rows(funcbench_paper_results.SUCCESS_RATES, sizes)),
-        note=_COMPARISON_NOTE if known else "",
+        rows=(*rows, *_paper_rows(published, sizes)),
+        note=note if _has_paper_size(sizes) else "",
     )
+
+
+def _has_paper_size(sizes: Sequence[int]) -> bool:
+    return any(core in funcbench_paper_results.CORE_SIZES for core in sizes)
 
 
 def _paper_rows(
     printed: Mapping[str, Sequence[float]], sizes: Sequence[int]
 ) -> Iterator[tuple[str | None, ...]]:
     """Return the paper's rows for these sizes; none if it has no figure for any of them."""
-    if not any(core in funcbench_paper_results.CORE_SIZES for core in sizes):
+    if not _has_paper_size(sizes):
         return
     for model, row in printed.items():
         cells = dict(zip(funcbench_paper_results.CORE_SIZES, row, strict=True))
@@ -113,7 +113,7 @@ def _calls_table(columns: Columns) -> Table:
     for label, part in rows_by_variant(columns):
         cells = [_mean_calls(select_rows(part, core=core)) for core in sizes]
         rows.append((label, *(x for pair in cells for x in pair)))
-    if any(core in funcbench_paper_results.CORE_SIZES for core in sizes):
+    if _has_paper_size(sizes):
         for model, row in funcbench_paper_results.CALLS_PER_TRIAL.items():
             known = dict(zip(funcbench_paper_results.CORE_SIZES, row, strict=True))
             pairs = [known.get(core, (None, None)) for core in sizes]
@@ -185,21 +185,10 @@ def _tables_without_irrelevant(columns: Columns) -> Iterator[Table]:
     rows_without_irrelevant = select_rows(columns, irrelevant=0)
     if not rows_without_irrelevant.run.any():
         return
-    sizes = core_sizes(rows_without_irrelevant)
-    rows = [
-        (
-            label,
-            *(
-                number_format.format_share(estimate_mean(select_rows(part, core=core), ""))
-                for core in sizes
-            ),
-        )
-        for label, part in rows_by_variant(rows_without_irrelevant)
-    ]
-    yield Table(
-        title="Success without irrelevant functions (paper: Table 5)",
-        head=("model", *(f"core {core}" for core in sizes)),
-        rows=(*rows, *_paper_rows(funcbench_paper_results.SUCCESS_WITHOUT_IRRELEVANT, sizes)),
+    yield _success_table(
+        "Success without irrelevant functions (paper: Table 5)",
+        rows_without_irrelevant,
+        funcbench_paper_results.SUCCESS_WITHOUT_IRRELEVANT,
     )
 
 
@@ -216,12 +205,9 @@ def _paired_tables(columns: Columns) -> Iterator[Table]:
             if pair.n_pairs == 0:
                 continue
             variant_pair = f"{first} → {second}"
-            rates = (
-                number_format.format_share(estimate_mean(a, "")),
-                number_format.format_share(estimate_mean(b, "")),
-            )
+            rates = mean_share_cell(a), mean_share_cell(b)
             change = number_format.format_points(pair.difference)
-            chance = number_format.DASH if pair.p is None else number_format.format_p_value(pair.p)
+            chance = p_value_cell(pair.p) or number_format.DASH
             rows.append(
                 (f"this run, core {core}", variant_pair, pair.n_pairs, *rates, change, chance)
             )
@@ -277,11 +263,10 @@ def _alignment_tables(columns: Columns) -> Iterator[Table]:
                 if not size.run.any():
                     continue
                 found = (
-                    estimate_mean(_with_part_as_value(size, f"align_{name}"), "")
+                    mean_share_cell(part_as_value(size, f"align_{name}"))
                     for name in workflow_alignment.ALIGNMENT_MEASURES
                 )
-                trials = int(size.run.sum())
-                rows.append((label, core, threads, trials, *map(number_format.format_share, found)))
+                rows.append((label, core, threads, int(size.run.sum()), *found))
     yield Table(
         title="Alignment with the ideal schedule",
         head=("model", "core", "calls at once", "trials", *workflow_alignment.ALIGNMENT_MEASURES),

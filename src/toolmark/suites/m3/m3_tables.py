@@ -8,15 +8,15 @@ the calls of its reference. Episodes that were not run are in no number.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Estimate, Series, Table
+from toolmark.core.records import Chart, Estimate, Table
 from toolmark.statistics.confidence_intervals import Vector
-from toolmark.statistics.estimates import estimate_mean
+from toolmark.statistics.estimate_charts import stacked_bars
 from toolmark.statistics.metric_formulas import (
     FilteredFormula,
     Formula,
@@ -26,8 +26,9 @@ from toolmark.statistics.metric_formulas import (
     PooledRate,
     RowFilter,
 )
-from toolmark.statistics.score_columns import Columns
-from toolmark.suites.m3.call_outcomes import OUTCOME_DESCRIPTIONS
+from toolmark.statistics.score_columns import Columns, runs_with_answers
+from toolmark.statistics.table_cells import mean_share_cell
+from toolmark.suites.m3.call_outcomes import OUTCOME_DESCRIPTIONS, Outcome
 
 ALIGNMENT_MEASURES = {
     "recall": "recall",
@@ -188,7 +189,7 @@ def _group_tables(label: str, columns: Columns, groups: Vector) -> Iterator[Tabl
             (
                 group,
                 int(part.run.sum()),
-                number_format.format_share(estimate_mean(part, headline)),
+                mean_share_cell(part),
                 *cells,
             )
         )
@@ -271,25 +272,18 @@ def _work_table(runs: Mapping[str, Columns]) -> Table:
 
 
 def _outcome_chart(runs: Mapping[str, Columns]) -> Chart:
-    shares: Callable[[Columns], list[float]] = _outcome_shares
-    found = [shares(columns) for columns in runs.values()]
-    x = tuple(float(row) for row in range(len(runs)))
-    return Chart(
-        title="What became of calls, by share",
-        kind="stack",
-        series=tuple(
-            Series(name=label, x=x, y=tuple(row[at] for row in found))
-            for at, label in enumerate(OUTCOME_DESCRIPTIONS.values())
-        ),
-        ticks=tuple(runs),
-        y_label="share of calls",
+    return stacked_bars(
+        "What became of calls, by share",
+        OUTCOME_DESCRIPTIONS,
+        {name: _outcome_shares(columns) for name, columns in runs.items()},
+        "share of calls",
     )
 
 
-def _outcome_shares(columns: Columns) -> list[float]:
-    counts = [_outcome_count(columns, outcome) for outcome in OUTCOME_DESCRIPTIONS]
-    total = sum(counts)
-    return [n / total if total else 0.0 for n in counts]
+def _outcome_shares(columns: Columns) -> dict[Outcome, float]:
+    counts = {outcome: _outcome_count(columns, outcome) for outcome in OUTCOME_DESCRIPTIONS}
+    total = sum(counts.values())
+    return {outcome: n / total if total else 0.0 for outcome, n in counts.items()}
 
 
 # --- several runs -----------------------------------------------------------------------
@@ -301,13 +295,12 @@ def tables_across_runs(
     """Return a leaderboard per grading rule, then outcomes and work of the runs side by side."""
     made: list[Table | Chart] = []
     for rule, runs in runs_by_rule.items():
-        finished_runs = {name: columns for name, columns in runs.items() if columns.run.any()}
+        finished_runs = runs_with_answers(runs)
         if len(finished_runs) > 1:
             made.append(leaderboard_table(rule, finished_runs))
     if not made:
         return ()
-    runs = next(iter(runs_by_rule.values()))
-    finished_runs = {name: columns for name, columns in runs.items() if columns.run.any()}
+    finished_runs = runs_with_answers(next(iter(runs_by_rule.values())))
     return [
         *made,
         _outcome_table(finished_runs),

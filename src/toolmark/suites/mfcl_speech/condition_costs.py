@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
 
 import numpy as np
 
-from toolmark.core.records import Chart, Table
+from toolmark.core.records import Cell, Chart, Table
 from toolmark.statistics import paired_costs
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
 from toolmark.statistics.score_columns import Columns
@@ -16,7 +15,6 @@ from toolmark.suites.mfcl_speech import condition_labels as marks
 from toolmark.suites.mfcl_speech.category_columns import GROUPS, HALLUCINATION
 from toolmark.suites.mfcl_speech.condition_labels import CLEAN, NOISY, TEXT
 
-Cell: TypeAlias = str | float | int | None
 _COMPARED_CONDITIONS = ((CLEAN, TEXT), (NOISY, TEXT), (NOISY, CLEAN))
 
 
@@ -111,13 +109,8 @@ def _cost_charts(
             plain[marks.tick_label(condition, columns)] = x
     label = f"accuracy against {base}, points"
     if len(plain) > 1:
-        places = [float(i) for i in range(len(plain))]
-        yield Chart(
-            title=marks.mark_title(f"What each condition costs, drawn ({rule})", columns),
-            kind="bar", ticks=tuple(plain),
-            series=(paired_costs.cost_series("", places, list(plain.values())),), y_label=label,
-            note="Paired by item; whiskers are 95 % intervals.",
-        )  # fmt: skip
+        title = marks.mark_title(f"What each condition costs, drawn ({rule})", columns)
+        yield paired_costs.cost_bars(title, plain, label)
     for family, levelled in families.items():
         noise = family.partition(":")[2]
         is_snr = marks.is_ratio(family)
@@ -125,7 +118,7 @@ def _cost_charts(
         yield Chart(
             title=marks.mark_title(f"{name}: what each level costs ({rule})", columns),
             kind="line",
-            series=(paired_costs.cost_series("", list(levelled), list(levelled.values())),),
+            series=(paired_costs.cost_series(list(levelled.values()), list(levelled)),),
             x_label="dB" if is_snr else "severity",
             y_label=label,
             note="Paired by item; bars are 95 % intervals.",

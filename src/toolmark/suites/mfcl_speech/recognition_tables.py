@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator
 
 import numpy as np
 from msgspec.structs import replace
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Estimate, Series, Table
-from toolmark.statistics.estimates import estimate_mean
+from toolmark.core.records import Cell, Chart, Estimate, Table
+from toolmark.statistics import failure_mode_tables
+from toolmark.statistics.estimate_charts import estimate_series, stacked_bars
 from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.table_cells import mean_share_cell
 from toolmark.suites.mfcl_speech import condition_labels as marks
 from toolmark.suites.mfcl_speech import speech_failure_modes
 
@@ -19,7 +20,6 @@ ENGINE_PREFIX, VOICE_PREFIX = "engine:", "voice:"
 """Parts of a verdict, `engine:NAME` and `voice:ENGINE NAME`: 1 where it spoke in the episode."""
 ASKED_PART, ANSWERED_PART = "asked", "answered"
 """Parts of a verdict: questions to the user in the episode, and those that were answered."""
-Cell: TypeAlias = str | float | int | None
 _OTHER_MODE_LABELS = {
     speech_failure_modes.SAME_ON_TEXT: "other: same on text",
     speech_failure_modes.UNEXPLAINED: "no rule fits",
@@ -28,53 +28,41 @@ _OTHER_MODE_LABELS = {
 
 def failure_tables(columns: Columns) -> Iterator[Table | Chart]:
     """Return the failure modes by condition; the written text has none: it is the control."""
-    names = [*speech_failure_modes.MODES, *_OTHER_MODE_LABELS]
-    counts: dict[str, list[int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for condition in marks.present_conditions(columns):
-        answers = marks.condition_rows(columns, condition)
-        failed = answers.where(answers.run & ~answers.correct)
+        failed = failure_mode_tables.failed_answers(marks.condition_rows(columns, condition))
         if condition != marks.TEXT and len(failed):
             counts[condition] = count_modes(failed)
     if not counts:
         return
-    mode_labels = [
-        _OTHER_MODE_LABELS.get(name) or f"{name} {speech_failure_modes.MODES[name]}"
-        for name in names
-    ]
-    yield Table(
-        title="Failure modes",
-        head=("condition", *mode_labels, "all"),
-        rows=tuple(
-            (marks.condition_label(name, columns), *row, sum(row)) for name, row in counts.items()
-        ),
-        note="Each failed answer once, under its primary mode. Other: the same turn, tool and "
+    labels = {mode: f"{mode} {text}" for mode, text in speech_failure_modes.MODES.items()}
+    yield failure_mode_tables.failure_mode_table(
+        "Failure modes",
+        "condition",
+        labels | _OTHER_MODE_LABELS,
+        {marks.condition_label(name, columns): row for name, row in counts.items()},
+        f"{failure_mode_tables.EACH_ONCE_NOTE} Other: the same turn, tool and "
         "parameter go wrong on the written text too, where that was asked. No rule fits: the "
         "written text was answered otherwise, or not asked." + marks.marks_note(columns),
     )
-    x = tuple(float(i) for i in range(len(counts)))
-    shares = [[100 * n / sum(row) for n in row] for row in counts.values()]
-    yield Chart(
-        title=marks.mark_title("Failure modes, by share of failed answers", columns),
-        kind="stack",
-        series=tuple(
-            Series(
-                name=_OTHER_MODE_LABELS.get(name, name), x=x, y=tuple(row[index] for row in shares)
-            )
-            for index, name in enumerate(names)
-        ),
-        ticks=tuple(marks.tick_label(name, columns) for name in counts),
-        y_label="% of failed answers",
+    yield stacked_bars(
+        marks.mark_title("Failure modes, by share of failed answers", columns),
+        {mode: mode for mode in speech_failure_modes.MODES} | _OTHER_MODE_LABELS,
+        {
+            marks.tick_label(name, columns): {
+                mode: 100 * n / sum(row.values()) for mode, n in row.items()
+            }
+            for name, row in counts.items()
+        },
+        "% of failed answers",
     )
 
 
-def count_modes(failed: Columns) -> list[int]:
+def count_modes(failed: Columns) -> dict[str, int]:
     """Count failed answers by primary mode: FM1 to FM6, then other, then unexplained."""
-    found = [str(native) for native in failed.native]
-    counts = [
-        found.count(mode)
-        for mode in (*speech_failure_modes.MODES, speech_failure_modes.SAME_ON_TEXT)
-    ]
-    return [*counts, len(found) - sum(counts)]
+    return failure_mode_tables.count_modes(
+        failed, (*speech_failure_modes.MODES, *_OTHER_MODE_LABELS)
+    )
 
 
 def question_tables(columns: Columns) -> Iterator[Table]:
@@ -130,7 +118,8 @@ def recognition_tables_and_charts(columns: Columns) -> Iterator[Table | Chart]:
             kind="bar",
             ticks=tuple(heard_conditions),
             series=tuple(
-                _rate_series(marks.recogniser_label(name), found) for name, found in rates.items()
+                estimate_series(marks.recogniser_label(name), found, scale=100)
+                for name, found in rates.items()
             ),
             y_label="word error rate, %",
             note="Whiskers are 95 % intervals.",
@@ -176,24 +165,13 @@ def _rate_cells(part: Columns) -> tuple[Cell, ...]:
     )
 
 
-def _rate_series(name: str, found: Sequence[Estimate]) -> Series:
-    def numbers(values: Iterator[float | None]) -> tuple[float, ...]:
-        return tuple(float("nan") if value is None else 100 * value for value in values)
-
-    return Series(
-        name=name, x=tuple(float(i) for i in range(len(found))),
-        y=numbers(e.value for e in found), low=numbers(e.low for e in found),
-        high=numbers(e.high for e in found),
-    )  # fmt: skip
-
-
 def voice_tables(columns: Columns) -> Iterator[Table]:
     """Return error rates and accuracy by engine and condition, and by voice over all conditions."""
     rows: list[tuple[Cell, ...]] = []
     for engine, spoke in _rows_by_speaker(columns, ENGINE_PREFIX):
         for condition in marks.present_conditions(spoke):
             part = marks.condition_rows(spoke, condition)
-            accuracy = number_format.format_share(estimate_mean(part, "accuracy"))
+            accuracy = mean_share_cell(part)
             rows.append(
                 (engine, marks.condition_label(condition, columns), *_rate_cells(part), accuracy)
             )
@@ -207,7 +185,7 @@ def voice_tables(columns: Columns) -> Iterator[Table]:
     rows = []
     for name, part in _rows_by_speaker(columns, VOICE_PREFIX):
         engine, _, voice_name = name.partition(" ")
-        accuracy = number_format.format_share(estimate_mean(part, "accuracy"))
+        accuracy = mean_share_cell(part)
         rows.append((engine, marks.mark_title(voice_name, part), *_rate_cells(part), accuracy))
     if rows:
         title, head = "Voices, over all conditions", ("engine", "voice", *_RATE_COLUMNS, "accuracy")

@@ -14,19 +14,22 @@ import msgspec
 
 from toolmark.core import number_format, svg
 from toolmark.core.records import Audio, Drawing, Table, Task, Trajectory
+from toolmark.core.text_excerpt import shorten_text
 from toolmark.language import normalised_words
 from toolmark.perturb.hearing import transcript_errors
+from toolmark.suites.mfcl_speech.acoustic_views import (
+    WIDTH,
+    Row,
+    SpeechTurn,
+    effect_table,
+    timeline_drawing,
+)
 
 EpisodeView: TypeAlias = Table | Drawing | Audio
-SpeechTurn: TypeAlias = Mapping[str, Any]
-Row: TypeAlias = tuple[str | float | int | None, ...]
 
-WIDTH = 680
 MAX_WORDS = 600  # most words of one episode that are drawn
 _LETTER_WIDTH, _WORD_GAP, _LEFT_MARGIN, _LINE_PITCH = 7.9, 9.0, 62.0, 50.0
 _MAX_WORD_CHARS = 40  # longest word, in letters
-_UNITS = {"db": "dB", "s": "s", "ms": "ms", "hz": "Hz"}
-_SHARE_KEYS = ("share", "asked", "heard")
 _CSS = (
     "text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:currentColor}"
     ".k,.k text{font:11px system-ui,sans-serif;fill-opacity:.75}"
@@ -43,8 +46,6 @@ _LEGEND = {
     "insert": "heard, not said",
     "v": "of a value asked for",
 }
-_COLOURS = {"environment": 1, "talkers": 2, "network": 3, "device": 4}
-_BAR_LEFT, _BAR_RIGHT, _BAR_PITCH = 230.0, 590.0, 22.0
 
 
 class AlignedWord(NamedTuple):
@@ -69,8 +70,8 @@ def episode_views(task: Task, trajectory: Trajectory) -> list[EpisodeView]:
     ]
     return [
         *results,
-        *_timeline_drawing(turns),
-        *_effect_table(turns),
+        *timeline_drawing(turns),
+        *effect_table(turns),
         *_dialogue_table(trajectory),
     ]
 
@@ -225,7 +226,7 @@ def _draw_legend(values: bool) -> Iterator[svg.Markup]:
 
 
 def _cut_word(word: str) -> str:
-    return word if len(word) <= _MAX_WORD_CHARS else f"{word[: _MAX_WORD_CHARS - 1]}…"
+    return shorten_text(word, _MAX_WORD_CHARS)
 
 
 def _turn_table(task: Task, turns: Sequence[SpeechTurn]) -> Iterator[Table]:
@@ -288,102 +289,6 @@ def _format_voice(voice: Mapping[str, Any]) -> str:
 
 def _format_number(value: Any, format_value: Any) -> str:
     return str(format_value(value)) if isinstance(value, int | float) else ""
-
-
-# --- acoustics --------------------------------------------------------------------------
-
-
-def _timeline_effects(turns: Sequence[SpeechTurn]) -> list[tuple[int, Mapping[str, Any]]]:
-    return [(i, effect) for i, turn in enumerate(turns) for effect in turn.get("timeline") or ()]
-
-
-def _timeline_drawing(turns: Sequence[SpeechTurn]) -> Iterator[Drawing]:
-    found = _timeline_effects(turns)
-    if not found:
-        return
-    length = max(max(float(effect["end_s"]) for _, effect in found), 0.1)
-    body = list(_draw_ticks(length, _BAR_PITCH * len(found)))
-    for row, (i, effect) in enumerate(found):
-        body += _draw_bar(effect, row, length, f"{i + 1}. " if len(turns) > 1 else "")
-    css = (
-        "text{font:12px system-ui,sans-serif;fill:currentColor}"
-        ".k{fill-opacity:.7}line{stroke:currentColor;stroke-opacity:.15}"
-    )
-    height = 8 + _BAR_PITCH * len(found) + 24
-    label = f"{len(found)} effects over {number_format.format_duration(length)}"
-    drawing = svg.svg_element(WIDTH, height, *body, label=label, css=css)
-    note = "Dots are the severity, of four. Times are those of the clip as it is heard, in seconds."
-    yield Drawing(title="What was done to the sound", svg=drawing, note=note)
-
-
-def _draw_ticks(length: float, height: float) -> Iterator[svg.Markup]:
-    step = next(s for s in (0.1, 0.5, 1, 2, 5, 10, 30, 60, 600) if length / s <= 8 or s == 600)
-    for i in range(int(length / step + 1e-9) + 1):
-        x = _time_to_x(i * step, length)
-        yield svg.element("line", x1=x, x2=x, y1=4, y2=height + 8)
-        text = number_format.format_short(i * step) + (" s" if i == 0 else "")
-        yield svg.element("text", text, x=x, y=height + 22, text_anchor="middle", class_="k")
-
-
-def _draw_bar(
-    effect: Mapping[str, Any], row: int, length: float, lead: str
-) -> Iterator[svg.Markup]:
-    module, name = str(effect.get("module", "")), str(effect.get("name", ""))
-    start, end = float(effect["start_s"]), float(effect["end_s"])
-    y = 8 + _BAR_PITCH * row
-    x = _time_to_x(start, length)
-    wide = max(_time_to_x(end, length) - x, 3.0)
-    label = f"{lead}{module}: {name.replace('_', ' ')}"
-    span = f"{_format_time(start)} to {_format_time(end)} s"
-    tip = svg.element("title", f"{label}, {span}; {_format_detail(effect)}")
-    yield svg.element("text", label if len(label) < 36 else f"{label[:34]}…", x=0, y=y + 13)
-    yield svg.element("rect", tip, x=x, y=y + 3, width=wide, height=13, rx=2,
-                  style=f"fill:var(--s{_COLOURS.get(module, 7)},#6f7780)")  # fmt: skip
-    severity = min(max(int(effect.get("severity", 0)), 0), 4)
-    pips = "●" * severity + "○" * (4 - severity)
-    yield svg.element("text", pips, x=WIDTH - 4, y=y + 13, text_anchor="end")
-
-
-def _format_time(seconds: float) -> str:
-    return number_format.format_fixed(seconds, 2)
-
-
-def _time_to_x(seconds: float, length: float) -> float:
-    share = min(max(seconds / length, 0.0), 1.0)
-    return _BAR_LEFT + share * (_BAR_RIGHT - _BAR_LEFT)
-
-
-def _effect_table(turns: Sequence[SpeechTurn]) -> Iterator[Table]:
-    found = _timeline_effects(turns)
-    rows = tuple(
-        (str(i + 1) if len(turns) > 1 else "", str(effect.get("module", "")),
-         str(effect.get("name", "")).replace("_", " "), _format_time(float(effect["start_s"])),
-         _format_time(float(effect["end_s"])), int(effect.get("severity", 0)),
-         _format_detail(effect))
-        for i, effect in found
-    )  # fmt: skip
-    if rows:
-        head = ("turn", "module", "effect", "from s", "to s", "severity", "detail")
-        yield Table(title="Effects one by one", head=head, rows=rows, fold=True)
-
-
-def _format_detail(effect: Mapping[str, Any]) -> str:
-    return ", ".join(_format_measure(*each) for each in (effect.get("detail") or {}).items())
-
-
-def _format_measure(key: str, value: Any) -> str:
-    """Return a detail with its unit, which ends its name: snr_db is "SNR 14.4 dB"."""
-    name, _, unit = key.rpartition("_")
-    if not isinstance(value, int | float):
-        return f"{key.replace('_', ' ')}: {value}"
-    if name and unit in _UNITS:
-        label = name.replace("_", " ").replace("snr", "SNR")
-        return f"{label} {number_format.format_short(value, 3)} {_UNITS[unit]}"
-    format_value = (
-        number_format.format_percent if key in _SHARE_KEYS else number_format.format_short
-    )
-    number = format_value(value)
-    return f"{key.replace('_', ' ')} {number}"
 
 
 # --- the dialogue -----------------------------------------------------------------------

@@ -7,13 +7,12 @@ every interval counts items, and conditions are compared item by item.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
 from msgspec.structs import replace
 
 from toolmark.core import number_format
-from toolmark.core.records import Audio, Chart, Drawing, Table, Task, Trajectory
+from toolmark.core.records import Audio, Cell, Chart, Drawing, Table, Task, Trajectory
 from toolmark.statistics.metric_formulas import (
     AverageOfPart,
     FilteredFormula,
@@ -21,7 +20,7 @@ from toolmark.statistics.metric_formulas import (
     Metric,
     RowFilter,
 )
-from toolmark.statistics.score_columns import Columns, merge_equal_rules
+from toolmark.statistics.score_columns import Columns, merge_equal_rules, runs_with_answers
 from toolmark.statistics.weighted_means import Group, group_categories
 from toolmark.suites.mfcl_speech import condition_costs, recognition_tables, speech_episode_views
 from toolmark.suites.mfcl_speech import condition_labels as marks
@@ -37,8 +36,6 @@ from toolmark.suites.mfcl_speech.category_columns import (
     is_complete,
     measure_group,
 )
-
-Cell: TypeAlias = str | float | int | None
 
 _TABLE_NOTE = (
     "In per cent, with the half-width of the 95 % interval where its ends lie within a point of "
@@ -194,7 +191,7 @@ def tables_across_runs(
     """Return Table 1 of each grading rule over several runs: a row per run and condition."""
     results: list[Table | Chart] = []
     for rule, runs in columns_by_rule.items():
-        with_results = {name: columns for name, columns in runs.items() if columns.run.any()}
+        with_results = runs_with_answers(runs)
         if len(with_results) < 2:
             continue
         own_tables = {

@@ -7,16 +7,21 @@ counts items, and variations are compared item by item.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Table
+from toolmark.core.records import Cell, Chart, Table
 from toolmark.statistics import paired_costs
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.metric_formulas import Mean, Metric, RowFilter
-from toolmark.statistics.score_columns import Columns, Names, have_equal_values, merge_equal_rules
+from toolmark.statistics.score_columns import (
+    Columns,
+    Names,
+    merge_equal_rules,
+    ordered_levels,
+)
+from toolmark.statistics.table_cells import mean_share_cell
 from toolmark.suites.mfcl_vision import behaviour_tables, episode_scoring, variation_statistics
 from toolmark.suites.mfcl_vision.generation_parameters import CLUE_KINDS
 from toolmark.suites.mfcl_vision.item_records import (
@@ -26,8 +31,6 @@ from toolmark.suites.mfcl_vision.item_records import (
     SELECT_KIND,
 )
 from toolmark.suites.mfcl_vision.variation_statistics import EDGES_VARIATION
-
-Cell: TypeAlias = str | float | int | None
 
 LOOKALIKES_PART = "lookalikes"
 """A part of a verdict: the number of signs of the clue's kind that lead to other answers."""
@@ -136,7 +139,7 @@ def accuracy_table(rule: str, columns: Columns) -> Table:
         title=accuracy_title(rule),
         head=("variation", "n", "accuracy", *(paired_costs.COST_COLUMNS if several else ())),
         rows=tuple(rows),
-        note=_ACCURACY_NOTE
+        note=ACCURACY_NOTE
         + (f" Points: against the base. {paired_costs.COST_NOTE}" if several else "")
         + _bars_note(columns),
     )
@@ -157,7 +160,7 @@ def _bars_note(columns: Columns) -> str:
     return note if counts else ""
 
 
-_ACCURACY_NOTE = (
+ACCURACY_NOTE = (
     "Accuracy in per cent, with the half-width of the 95 % interval where its ends lie within a "
     "point of that, else with its ends; n counts answers, intervals count items. Overall is the "
     "mean over Table 2's eight variations."
@@ -172,14 +175,11 @@ def _cost_chart(rule: str, columns: Columns) -> Iterator[Chart]:
     }
     compared = {name: x for name, x in found.items() if name != BASE_VARIATION and x.n_items}
     if len(compared) > 1:
-        places = [float(i) for i in range(len(compared))]
-        yield Chart(
-            title=f"What each variation costs ({rule})",
-            kind="bar",
-            ticks=tuple(variation_statistics.VARIATION_LABELS.get(name, name) for name in compared),
-            series=(paired_costs.cost_series("", places, list(compared.values())),),
-            y_label="accuracy against base, points",
-            note="Paired by item; whiskers are 95 % intervals.",
+        labels = variation_statistics.VARIATION_LABELS
+        yield paired_costs.cost_bars(
+            f"What each variation costs ({rule})",
+            {labels.get(name, name): x for name, x in compared.items()},
+            "accuracy against base, points",
         )
 
 
@@ -188,7 +188,7 @@ def domain_tables(rule: str, columns: Columns) -> Iterator[Table]:
 
     Published items may have neither, and then there is no table.
     """
-    if not all(_ordered_levels(columns.axis(axis), ()) for axis in ("domain", "kind")):
+    if not all(ordered_levels(columns.axis(axis)) for axis in ("domain", "kind")):
         return
     parts = {"": variation_statistics.scored_answers(columns)}
     if len(variation_statistics.scored_variations(columns)) > 1:
@@ -205,8 +205,8 @@ def domain_tables(rule: str, columns: Columns) -> Iterator[Table]:
 
 def _domain_table(name: str, columns: Columns) -> Table:
     """Return the grid with totals; unknown domains and query types come after the known ones."""
-    domains = _ordered_levels(columns.axis("domain"), DOMAINS)
-    kinds = _ordered_levels(columns.axis("kind"), QUERY_KINDS)
+    domains = ordered_levels(columns.axis("domain"), DOMAINS)
+    kinds = ordered_levels(columns.axis("kind"), QUERY_KINDS)
     counts: list[int] = []
     rows: list[tuple[Cell, ...]] = []
     for domain in (*domains, ""):
@@ -220,12 +220,6 @@ def _domain_table(name: str, columns: Columns) -> Table:
         title=name, head=("domain", *kinds, "all"), rows=tuple(rows), heat=len(kinds) + 1,
         note=f"Each cell of {spread} answers.",
     )  # fmt: skip
-
-
-def _ordered_levels(column: Names, known: Sequence[str]) -> list[str]:
-    """Return the levels present, known levels first."""
-    found = {str(name) for name in column}
-    return [*(name for name in known if name in found), *sorted(found - set(known) - {""})]
 
 
 def factor_tables(columns: Columns) -> Iterator[Table]:
@@ -267,7 +261,7 @@ def clue_table(columns: Columns) -> Iterator[Table]:
     Some symbols differ by colour only: a variation without colours removes such a clue.
     """
     levels = columns.axis("clue")
-    found = _ordered_levels(levels, CLUE_KINDS)
+    found = ordered_levels(levels, CLUE_KINDS)
     names = variation_statistics.present_variations(columns)
     if len(found) < 2 or len(names) < 2:
         return
@@ -276,7 +270,7 @@ def clue_table(columns: Columns) -> Iterator[Table]:
         row: list[Cell] = [variation_statistics.variation_label(name)]
         for level in found:
             part = columns.where((columns.axis("variation") == name) & (levels == level))
-            row += [int(part.run.sum()), number_format.format_share(estimate_mean(part, level))]
+            row += [int(part.run.sum()), mean_share_cell(part)]
         rows.append(tuple(row))
     yield Table(
         title="Accuracy by variation and clue",
@@ -307,109 +301,14 @@ def _level_order(level: str) -> tuple[bool, float, str]:
 
 def _accuracy_cells(columns: Columns) -> tuple[Cell, ...]:
     items = len({str(item) for item in columns.item[columns.run]})
-    base = estimate_mean(
-        variation_statistics.answers_in_variation(columns, BASE_VARIATION), BASE_VARIATION
-    )
     return (
         items,
         number_format.format_share(variation_statistics.mean_over_variations(columns, "")),
-        number_format.format_share(base),
+        mean_share_cell(variation_statistics.answers_in_variation(columns, BASE_VARIATION)),
     )
 
 
 # --- several runs -----------------------------------------------------------------------
-
-
-def build_comparison_tables(
-    runs_by_rule: Mapping[str, Mapping[str, Columns]],
-) -> Sequence[Table | Chart]:
-    """Return Table 2 in the paper's layout, a row per run, then costs and behaviour of runs."""
-    first_rule, *others = runs_by_rule
-    runs = _runs_with_answers(runs_by_rule[first_rule])
-    if len(runs) < 2:
-        return ()
-    equal_rules = [
-        name for name in others if _equal_results(runs_by_rule[name], runs_by_rule[first_rule])
-    ]
-    rule_names = " and ".join([first_rule, *equal_rules])
-    found: list[Table | Chart] = [accuracy_by_run(rule_names, runs), *_cost_table(rule_names, runs)]
-    found += [
-        accuracy_by_run(name, _runs_with_answers(runs_by_rule[name]))
-        for name in others
-        if name not in equal_rules
-    ]
-    return [*found, *behaviour_tables.build_comparison_tables(runs)]
-
-
-def _equal_results(a: Mapping[str, Columns], b: Mapping[str, Columns]) -> bool:
-    return a.keys() == b.keys() and all(
-        have_equal_values(columns, b[name]) for name, columns in a.items()
-    )
-
-
-def _runs_with_answers(runs: Mapping[str, Columns]) -> dict[str, Columns]:
-    return {name: columns for name, columns in runs.items() if columns.run.any()}
-
-
-def _variations_of_runs(runs: Mapping[str, Columns]) -> list[str]:
-    """Return the variations that any run has: Table 2's in its order, then others by name."""
-    found = dict.fromkeys(
-        name
-        for columns in runs.values()
-        for name in variation_statistics.present_variations(columns)
-    )
-    known = [name for name in variation_statistics.VARIATION_LABELS if name in found]
-    return [
-        *known,
-        *sorted(name for name in found if name not in variation_statistics.VARIATION_LABELS),
-    ]
-
-
-def accuracy_by_run(rule: str, runs: Mapping[str, Columns]) -> Table:
-    """Return Table 2: a row per run, overall and every variation with its interval."""
-    names = _variations_of_runs(runs)
-    rows: list[tuple[Cell, ...]] = []
-    for run, columns in runs.items():
-        cells = (
-            number_format.format_plus_minus(
-                estimate_mean(variation_statistics.answers_in_variation(columns, name), name)
-            )
-            for name in names
-        )
-        n, mode = int(columns.run.sum()), behaviour_tables.tool_call_mode(columns)
-        rows.append(
-            (
-                run,
-                mode,
-                n,
-                number_format.format_plus_minus(variation_statistics.overall_score(columns)),
-                *cells,
-            )
-        )
-    head = ("run", "mode", "n", "overall", *map(variation_statistics.variation_label, names))
-    return Table(title=accuracy_title(rule), head=head, rows=tuple(rows), note=_ACCURACY_NOTE)
-
-
-def _cost_table(rule: str, runs: Mapping[str, Columns]) -> Iterator[Table]:
-    """Yield the cost of each variation for each run."""
-    names = [name for name in _variations_of_runs(runs) if name != BASE_VARIATION]
-    rows: list[tuple[Cell, ...]] = []
-    for run, columns in runs.items():
-        found = [variation_statistics.compare_with_base(columns, name) for name in names]
-        rows.append(
-            (
-                run,
-                *(number_format.format_points(x.difference) if x.n_items else None for x in found),
-            )
-        )
-    if names and any(cell for row in rows for cell in row[1:]):
-        yield Table(
-            title=f"What each variation costs ({rule})",
-            head=("run", *map(variation_statistics.variation_label, names)),
-            rows=tuple(rows),
-            note="Accuracy against the run's own base in percentage points, paired by item; in "
-            "brackets 95 % intervals over items.",
-        )
 
 
 PUBLISHED_VARIATIONS = (BASE_VARIATION, EDGES_VARIATION)

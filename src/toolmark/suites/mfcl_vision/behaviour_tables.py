@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Estimate, Series, Table
+from toolmark.core.records import Cell, Chart, Estimate, Table
+from toolmark.statistics import failure_mode_tables
+from toolmark.statistics.estimate_charts import stacked_bars
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.paired_comparison import compare_paired
-from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.score_columns import Columns, part_as_value
 from toolmark.suites.mfcl_vision import failure_modes, variation_statistics
 from toolmark.suites.mfcl_vision.episode_scoring import MODE_PREFIX
 from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION
 from toolmark.suites.mfcl_vision.query_words import ORIGINS, Origin
-
-Cell: TypeAlias = str | float | int | None
 
 PROMPTED_PART = "prompted"
 """A part of a verdict: 1 if tools were called in text, 0 if natively."""
@@ -88,19 +87,17 @@ def failure_tables(parts: Mapping[str, Columns], by: str) -> Iterator[Table | Ch
 
     Figure 5 counts the mode that an error shows, even if the undamaged picture has the same error.
     """
-    failed = {name: part.where(part.run & ~part.correct) for name, part in parts.items()}
+    failed = {name: failure_mode_tables.failed_answers(part) for name, part in parts.items()}
     failed = {name: part for name, part in failed.items() if len(part)}
     if not failed:
         return
-    headings = [
-        _OTHER_MODE_LABELS.get(name) or f"{name} {failure_modes.MODE_LABELS[name]}"
-        for name in (*failure_modes.MODE_LABELS, *_OTHER_MODE_LABELS)
-    ]
-    yield Table(
-        title=f"Failure modes by {by}",
-        head=(by, *headings, "all"),
-        rows=tuple((name, *count_modes(part).values(), len(part)) for name, part in failed.items()),
-        note="Each failed answer once, under its primary mode. Other: the same error on the "
+    labels = {mode: f"{mode} {text}" for mode, text in failure_modes.MODE_LABELS.items()}
+    yield failure_mode_tables.failure_mode_table(
+        f"Failure modes by {by}",
+        by,
+        labels | _OTHER_MODE_LABELS,
+        {name: count_modes(part) for name, part in failed.items()},
+        f"{failure_mode_tables.EACH_ONCE_NOTE} Other: the same error on the "
         "undamaged picture too. Form alone: a right answer written otherwise, or a reply or call "
         "that could not be read. No rule fits: nothing that is known of the item explains it.",
     )
@@ -119,10 +116,9 @@ def failure_tables(parts: Mapping[str, Columns], by: str) -> Iterator[Table | Ch
 
 def count_modes(failed: Columns) -> dict[str, int]:
     """Count failed answers by primary mode; answers that no rule explains count in the last one."""
-    found = [str(native) for native in failed.native]
-    *known, last = (*failure_modes.MODE_LABELS, *_OTHER_MODE_LABELS)
-    counts = {name: found.count(name) for name in known}
-    return counts | {last: len(found) - sum(counts.values())}
+    return failure_mode_tables.count_modes(
+        failed, (*failure_modes.MODE_LABELS, *_OTHER_MODE_LABELS)
+    )
 
 
 def figure5_shares(failed: Columns) -> dict[str, float]:
@@ -135,16 +131,14 @@ def figure5_shares(failed: Columns) -> dict[str, float]:
 
 
 def _stacked_chart(
-    title: str, labels: Mapping[str, str], rows: Mapping[str, Mapping[str, float]], label: str
+    title: str, labels: Mapping[str, str], rows: Mapping[str, Mapping[str, float]], y_label: str
 ) -> Chart:
     """Return a chart with one bar of shares per row; parts without any share are omitted."""
-    x = tuple(float(i) for i in range(len(rows)))
-    series = tuple(
-        Series(name=label_of_part, x=x, y=tuple(100 * row[name] for row in rows.values()))
-        for name, label_of_part in labels.items()
-        if any(row[name] for row in rows.values())
-    )
-    return Chart(title=title, kind="stack", series=series, ticks=tuple(rows), y_label=label)
+    present = {
+        part: label for part, label in labels.items() if any(row[part] for row in rows.values())
+    }
+    heights = {name: {part: 100 * row[part] for part in present} for name, row in rows.items()}
+    return stacked_bars(title, present, heights, y_label)
 
 
 # --- what was done ----------------------------------------------------------------------
@@ -203,7 +197,7 @@ def change_from_base(columns: Columns, name: str, part: str) -> str | None:
     Returns None if there is no pair.
     """
     a, b = (
-        _with_part_as_value(variation_statistics.answers_in_variation(columns, variation), part)
+        part_as_value(variation_statistics.answers_in_variation(columns, variation), part)
         for variation in (name, BASE_VARIATION)
     )
     reach = 1.0 if part in _SHARE_LABELS else max(_largest_value(a), _largest_value(b), 1.0)
@@ -217,13 +211,6 @@ def change_from_base(columns: Columns, name: str, part: str) -> str | None:
         if part in _SHARE_LABELS
         else _count_difference(found, reach)
     )
-
-
-def _with_part_as_value(columns: Columns, part: str) -> Columns:
-    """Return the columns with this part as the value."""
-    value = columns.part(part)
-    known = ~np.isnan(value)
-    return replace(columns, value=value, run=known, correct=known & (value > 0))
 
 
 def _largest_value(columns: Columns) -> float:
@@ -270,7 +257,7 @@ def query_word_tables(parts: Mapping[str, Columns], by: str) -> Iterator[Table |
 
 def _origin_estimates(columns: Columns) -> dict[Origin, Estimate]:
     """Return the mean share of each origin; without values if no answer has a query."""
-    return {key: estimate_mean(_with_part_as_value(columns, f"from_{key}"), key) for key in ORIGINS}
+    return {key: estimate_mean(part_as_value(columns, f"from_{key}"), key) for key in ORIGINS}
 
 
 def _run_activity_table(runs: Mapping[str, Columns]) -> Table:

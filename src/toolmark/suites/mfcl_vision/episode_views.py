@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from toolmark.core import svg
-from toolmark.core.records import Drawing, Image, Table, Task, Trajectory
+from toolmark.core.records import Cell, Drawing, Image, Table, Task, Trajectory
+from toolmark.core.text_excerpt import shorten_text
 from toolmark.environments.page_address import page_key
 from toolmark.models.secret_mask import escape_control_chars
 from toolmark.perturb.image.box_geometry import Box
@@ -26,7 +27,7 @@ from toolmark.suites.mfcl_vision.item_records import ItemTruth, SignMark, SignRo
 from toolmark.suites.mfcl_vision.query_words import Origin
 
 View: TypeAlias = Table | Drawing
-TableRow: TypeAlias = tuple[str | float | int | None, ...]
+TableRow: TypeAlias = tuple[Cell, ...]
 
 # Pixels: the width of a phone without scrolling.
 QUERIES_WIDTH = 320
@@ -125,7 +126,7 @@ def draw_sign_boxes(marks: Sequence[tuple[SignMark, Box]], size: tuple[int, int]
 def _draw_sign_box(mark: SignMark, box: Box, size: tuple[int, int]) -> Iterator[svg.Markup]:
     left, top, right, bottom = box
     rectangle = {"x": left, "y": top, "width": max(right - left, 1), "height": max(bottom - top, 1)}
-    caption = f"{_ROLE_LABELS[mark.role]}: {_shorten(_sign_label(mark))}"
+    caption = f"{_ROLE_LABELS[mark.role]}: {_short_label(mark)}"
     yield svg.element("rect", **rectangle, class_="h")
     yield svg.element("rect", svg.element("title", caption), **rectangle, class_=mark.role)
     # Clutter has no caption: there is much of it, and it leads nowhere.
@@ -143,8 +144,8 @@ def _sign_label(mark: SignMark) -> str:
     return escape_control_chars(" ".join((mark.text or mark.symbol).split()))
 
 
-def _shorten(text: str, longest: int = _MAX_LABEL_CHARS) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+def _short_label(mark: SignMark) -> str:
+    return shorten_text(_sign_label(mark), _MAX_LABEL_CHARS)
 
 
 # --- question and answer ----------------------------------------------------------------
@@ -200,7 +201,7 @@ def _next_origin(text: str, sources: Iterator[Origin]) -> Origin | str:
 def _known_pages(truth: ItemTruth, actions: EpisodeActions) -> dict[str, str]:
     """Return what is known of pages by page key: a hop on the path, or the sign they belong to."""
     strays = {
-        page_key(href): f"page of {_ROLE_LABELS[mark.role]} {_shorten(_sign_label(mark))}"
+        page_key(href): f"page of {_ROLE_LABELS[mark.role]} {_short_label(mark)}"
         for mark in truth.marks
         for href in mark.hrefs
         if mark.role != "clue"
@@ -242,7 +243,9 @@ def draw_queries(
         )
         for text in (f"step {query.step + 1} · {omitted}{first_line}", *others):
             y += 17
-            body.append(svg.element("text", _shorten(text, _MAX_LINE_CHARS), x=0, y=y, class_="k"))
+            body.append(
+                svg.element("text", shorten_text(text, _MAX_LINE_CHARS), x=0, y=y, class_="k")
+            )
     label = f"{len(lines)} queries, their words by where they come from"
     return svg.svg_element(QUERIES_WIDTH, y + 8, *body, label=label, css=_QUERIES_CSS)
 
@@ -252,7 +255,7 @@ def _flow_words(line: Sequence[QueryWord], y: float, gap: float) -> tuple[list[s
     body: list[svg.Markup] = []
     x = 0.0
     for word in line:
-        text = _shorten(escape_control_chars(word.text))
+        text = shorten_text(escape_control_chars(word.text), _MAX_LABEL_CHARS)
         width = len(text) * _LETTER_WIDTH
         if x > 0 and x + width > QUERIES_WIDTH:
             x, y = 0.0, y + _LINE_PITCH

@@ -12,7 +12,7 @@ from toolmark.core.records import Chart, Table
 from toolmark.statistics import published_figures
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.score_columns import Columns
-from toolmark.suites.mfcl_vision import accuracy_tables, variation_statistics
+from toolmark.suites.mfcl_vision import accuracy_across_runs, accuracy_tables, variation_statistics
 
 PUBLISHED_FIGURES: dict[str, tuple[float, float, float]] = {
     "GPT-5": (0.293, 0.347, 0.171),
@@ -47,7 +47,7 @@ def build_comparison_tables(
     runs_by_rule: Mapping[str, Mapping[str, Columns]],
 ) -> Sequence[Table | Chart]:
     """Return the tables over several runs; the paper comparison comes after the first one."""
-    found = accuracy_tables.build_comparison_tables(runs_by_rule)
+    found = accuracy_across_runs.build_comparison_tables(runs_by_rule)
     comparison = _comparison_table(next(iter(runs_by_rule.values()))) if found else []
     return published_figures.insert_after_table(found, comparison, _MISSING_NOTE)
 

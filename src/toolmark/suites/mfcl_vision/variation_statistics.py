@@ -8,7 +8,7 @@ from toolmark.core.records import Estimate
 from toolmark.statistics.level_formulas import LevelMean
 from toolmark.statistics.metric_formulas import RowFilter
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
-from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.score_columns import Columns, ordered_levels
 from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION
 
 EDGES_VARIATION = "edges"
@@ -30,9 +30,7 @@ VARIATION_MEAN = LevelMean(axis="variation", word="variations", order=tuple(VARI
 
 def present_variations(columns: Columns) -> list[str]:
     """Return the variations of a run: Table 2's in its order, then others by name."""
-    position = {name: i for i, name in enumerate(VARIATION_LABELS)}
-    found = {str(name) for name in columns.axis("variation") if name}
-    return sorted(found, key=lambda name: (position.get(name, len(position)), name))
+    return ordered_levels(columns.axis("variation"), tuple(VARIATION_LABELS))
 
 
 def variation_label(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from toolmark.core import svg
 from toolmark.core.number_format import format_fixed, format_percent, format_short
 from toolmark.core.records import Drawing, Image, Table, Task, Trajectory
+from toolmark.core.text_excerpt import shorten_text
 from toolmark.models.secret_mask import escape_control_chars
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES, Prediction
 from toolmark.suites.multinet.answer_scoring import parse_prediction
@@ -304,5 +305,4 @@ def _draw_answer(value: float, x: float, y: float, low: float, high: float) -> I
 
 
 def _shorten(text: str, longest: int) -> str:
-    text = escape_control_chars(" ".join(text.split()))
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return shorten_text(escape_control_chars(" ".join(text.split())), longest)

@@ -13,14 +13,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Table
+from toolmark.core.records import Cell, Chart, Table
 from toolmark.statistics import published_figures
 from toolmark.statistics.estimates import estimate_part_average
 from toolmark.statistics.metric_formulas import RelativeError
-from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.score_columns import Columns, ordered_levels
 from toolmark.suites.multinet import report_tables
 from toolmark.suites.multinet.tables import choice_tables, score_columns
-from toolmark.suites.multinet.tables.score_columns import Cell
 
 ShareFunction: TypeAlias = Callable[[Columns], float | None]
 
@@ -178,7 +177,7 @@ def _comparable_runs(runs_by_rule: Mapping[str, Mapping[str, Columns]]) -> dict[
 
 def family_of_rows(columns: Columns) -> str:
     """Return the family of rows."""
-    return next(iter(score_columns.sorted_levels(columns.axis("family"))), "")
+    return next(iter(ordered_levels(columns.axis("family"))), "")
 
 
 def _paper_tables(runs: Mapping[str, Columns]) -> list[Table]:
@@ -261,12 +260,12 @@ def _odinw_table(runs: Mapping[str, Columns]) -> list[Table]:
 
 def shared_subsets(runs: Iterable[Columns]) -> list[str]:
     """Return the sub-sets for which every run has rows and the paper has figures."""
-    ran = [set(score_columns.sorted_levels(rows.category[rows.run])) for rows in runs]
+    ran = [set(ordered_levels(rows.category[rows.run])) for rows in runs]
     return [name for name in GPT5_ODINW if all(name in each for each in ran)]
 
 
 def _subset_figures(columns: Columns) -> dict[str, tuple[float, float]]:
-    names = score_columns.sorted_levels(columns.category)
+    names = ordered_levels(columns.category)
     parts = {name: columns.where((columns.category == name) & columns.run) for name in names}
     return {
         name: (
@@ -280,11 +279,7 @@ def _subset_figures(columns: Columns) -> dict[str, tuple[float, float]]:
 
 def _openx_table(runs: Mapping[str, Columns]) -> list[Table]:
     """Return RelMAE and RelMSE by morphology."""
-    present = {
-        level
-        for columns in runs.values()
-        for level in score_columns.sorted_levels(columns.category)
-    }
+    present = {level for columns in runs.values() for level in ordered_levels(columns.category)}
     names = [name for name in PAPER_OPENX["GPT-5"] if name in present]
     errors_by_run = {
         run: {name: _relative_errors(columns, name) for name in names}

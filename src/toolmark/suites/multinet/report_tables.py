@@ -29,7 +29,7 @@ from toolmark.statistics.metric_formulas import (
     RelativeError,
     RowFilter,
 )
-from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.score_columns import Columns, ordered_levels
 from toolmark.suites.multinet.tables import (
     choice_tables,
     form_comparison,
@@ -89,7 +89,7 @@ def _metrics_over(columns: Columns, part: Columns) -> list[Metric]:
         found[3:3] = [macro_f1_metric(part)]
     if kind == "motion":
         # a mean over levels is not a mean over rows
-        several = len(score_columns.sorted_levels(columns.category)) > 1
+        several = len(ordered_levels(columns.category)) > 1
         found += _vector_error_metrics(part, "" if several else "mae")
     if score_columns.has_number(columns, "truth_0").any():
         found += _PLAYER_METRICS

@@ -28,6 +28,7 @@ from toolmark.suites.multinet.frame_records import Choice, Form
 from toolmark.suites.multinet.multinet_suites import SCORER
 from toolmark.suites.multinet.tables import (
     choice_tables,
+    class_tables,
     probability_tables,
     score_columns,
     text_and_call_tables,
@@ -213,7 +214,7 @@ def test_names_that_are_numbers_are_not_taken_for_indices() -> None:
     names = score_columns.option_names(rows, 13)
     assert [names[i] for i in (0, 10, 12)] == ["3", "0", "10"]
     assert names[1] == "#1" and names[11] == "#11"
-    chart = choice_tables.confusion_chart(rows, choice_tables.tally_answers(rows, "paper"))
+    chart = class_tables.confusion_chart(rows, class_tables.tally_answers(rows, "paper"))
     assert [line.y[i] for i, line in enumerate(chart.series) if i in (0, 5, 10, 12)] == [1] * 4
     table = titled(choice_tables.choice_tables({"paper": rows}, "sub-set"))["Per class"]
     by_index = cells(table, 1)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from toolmark.perturb.image.box_geometry import Box
 from toolmark.suites.mfcl_vision.scenes.scene_canvas import SceneCanvas
 from toolmark.suites.mfcl_vision.scenes.sign_arrangement import StyledSign
-from toolmark.suites.mfcl_vision.scenes.sign_faces import draw_style, make_plate, set_text
+from toolmark.suites.mfcl_vision.scenes.sign_faces import (
+    draw_style,
+    make_plate,
+    set_part_text,
+    set_text,
+)
 
 
 def draw_foreground_board(canvas: SceneCanvas, part: StyledSign) -> None:
     """Draw a board in the foreground, on the left or on the right, where it covers no sign."""
     rng, cap = canvas.rng, part.share * canvas.height
     style = draw_style(rng, part.paper, *part.families)
-    block = set_text(
-        part.sign,
-        style,
-        cap,
-        canvas.width * 0.34,
-        comfortable_width=rng.uniform(5, 9) * part.row_width_factor,
-    )
+    block = set_part_text(rng, part, style, cap, canvas.width * 0.34, (5, 9))
     face = make_plate(block, style, pad=(cap * 0.7, cap * 0.8), rim=6)
     width, height = face.sheet.width, face.sheet.height
     legs = canvas.height * 0.03

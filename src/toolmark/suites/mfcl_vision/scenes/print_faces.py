@@ -16,9 +16,10 @@ from toolmark.suites.mfcl_vision.scenes.sign_faces import (
     SignFace,
     TextBlock,
     draw_block,
+    draw_centred_block,
     draw_style,
     polygon_mask,
-    set_text,
+    set_part_text,
     shade_colour,
 )
 
@@ -99,13 +100,7 @@ def _draw_dots(rng: random.Random, sheet: Canvas, tones: list[Colour]) -> None:
 def make_poster(rng: random.Random, part: StyledSign, cap: float, room: float) -> SignFace:
     """Return a poster: a drawing, with the text above or below it."""
     style = draw_style(rng, part.paper, *part.families)
-    block = set_text(
-        part.sign,
-        style,
-        cap,
-        room - cap * 1.2,
-        comfortable_width=rng.uniform(5, 9) * part.row_width_factor,
-    )
+    block = set_part_text(rng, part, style, cap, room - cap * 1.2, (5, 9))
     width = max(block.width + cap * 1.2, min(room, block.height * 0.9))
     band = block.height + cap * 1.3
     height = max(width * rng.uniform(1.15, 1.4), band + width * 0.4)
@@ -114,9 +109,7 @@ def make_poster(rng: random.Random, part: StyledSign, cap: float, room: float) -
     edge = (0.0, band, sheet.width, sheet.height) if above else (0, 0, sheet.width, height - band)
     draw_artwork(rng, sheet, (edge[0] + 8, edge[1] + 8, edge[2] - 8, edge[3] - 8), style.paper)
     top = cap * 0.65 if above else height - band + cap * 0.65
-    ink = draw_block(
-        sheet, block, ((sheet.width - block.width) / 2, top), style.ink, left_aligned=False
-    )
+    ink = draw_centred_block(sheet, block, top, style.ink)
     return SignFace(sheet, ink)
 
 
@@ -130,13 +123,7 @@ def make_blank_poster(rng: random.Random, size: tuple[float, float]) -> SignFace
 def make_package(rng: random.Random, part: StyledSign, cap: float, room: float) -> SignFace:
     """Return the front of a box, a tin or a bag with its label."""
     style = draw_style(rng, part.paper, *part.families)
-    block = set_text(
-        part.sign,
-        style,
-        cap,
-        room - cap,
-        comfortable_width=rng.uniform(4, 7) * part.row_width_factor,
-    )
+    block = set_part_text(rng, part, style, cap, room - cap, (4, 7))
     width, label = block.width + cap, block.height + cap
     height = max(label * rng.uniform(1.5, 2.0), width * rng.uniform(0.8, 1.3))
     return _make_package_front(rng, (width, height), label, style, block)
@@ -208,13 +195,7 @@ def _make_package_front(
 def make_book_cover(rng: random.Random, part: StyledSign, cap: float, room: float) -> SignFace:
     """Return the front of a book or a magazine: text above, a drawing with a line below."""
     style = draw_style(rng, part.paper, *part.families)
-    block = set_text(
-        part.sign,
-        style,
-        cap,
-        room - cap * 1.1,
-        comfortable_width=rng.uniform(4, 6.5) * part.row_width_factor,
-    )
+    block = set_part_text(rng, part, style, cap, room - cap * 1.1, (4, 6.5))
     width = block.width + cap * 1.1
     band = block.height + cap * 1.1
     sheet = Canvas(width, max(width * rng.uniform(1.3, 1.5), band * 1.3), style.paper)
@@ -228,13 +209,7 @@ def make_book_cover(rng: random.Random, part: StyledSign, cap: float, room: floa
 def make_record_sleeve(rng: random.Random, part: StyledSign, cap: float, room: float) -> SignFace:
     """Return the square sleeve of a record."""
     style = draw_style(rng, part.paper, *part.families)
-    block = set_text(
-        part.sign,
-        style,
-        cap,
-        room - cap,
-        comfortable_width=rng.uniform(5, 8) * part.row_width_factor,
-    )
+    block = set_part_text(rng, part, style, cap, room - cap, (5, 8))
     band = block.height + cap
     width = max(block.width + cap, min(room, band * 1.5))
     sheet = Canvas(width, max(width, band), style.paper)
@@ -242,9 +217,7 @@ def make_record_sleeve(rng: random.Random, part: StyledSign, cap: float, room: f
     edges = (0.0, sheet.height - band) if lower else (band, float(sheet.height))
     draw_artwork(rng, sheet, (0, edges[0], sheet.width, edges[1]), style.paper)
     top = (sheet.height - band if lower else 0) + cap / 2
-    ink = draw_block(
-        sheet, block, ((sheet.width - block.width) / 2, top), style.ink, left_aligned=False
-    )
+    ink = draw_centred_block(sheet, block, top, style.ink)
     return SignFace(sheet, ink)
 
 
@@ -252,13 +225,7 @@ def make_ticket(rng: random.Random, part: StyledSign, cap: float, room: float) -
     """Return a ticket with a stub; the bar code on the stub has no meaning."""
     style = draw_style(rng, shade_colour(part.paper, -0.55), *part.families)
     stub = cap * rng.uniform(1.8, 2.4)
-    block = set_text(
-        part.sign,
-        style,
-        cap,
-        room - stub - cap * 1.4,
-        comfortable_width=rng.uniform(7, 11) * part.row_width_factor,
-    )
+    block = set_part_text(rng, part, style, cap, room - stub - cap * 1.4, (7, 11))
     width, height = block.width + stub + cap * 1.4, block.height + cap * 2.2
     sheet = Canvas(width, height, style.paper)
     sheet.rectangle((0, 0, sheet.width, cap * 0.5), part.paper)
@@ -303,13 +270,7 @@ def make_leaflet(rng: random.Random, part: StyledSign, cap: float, room: float) 
     """Return an open leaflet: text on its left page, lines for small print, a fold."""
     paper = rng.choice(((250, 249, 244), (250, 244, 226), (232, 240, 246)))
     style = draw_style(rng, paper, *part.families)
-    block = set_text(
-        part.sign,
-        style,
-        cap,
-        room * 0.5 - cap,
-        comfortable_width=rng.uniform(4, 6) * part.row_width_factor,
-    )
+    block = set_part_text(rng, part, style, cap, room * 0.5 - cap, (4, 6))
     page, fold_depth = block.width + cap, cap * 0.4
     sheet = Canvas(page * 2, block.height + cap * 3.6, paper)
     width, height = float(sheet.width), float(sheet.height)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from toolmark.generation.drawing.canvas import VIVID_COLOURS, Colour
 from toolmark.generation.drawing.fonts import Family
 from toolmark.suites.mfcl_vision.item_records import SceneSetting, Sign
-from toolmark.suites.mfcl_vision.scenes.sign_faces import LETTER_FAMILIES
+
+LETTER_FAMILIES: tuple[Family, ...] = ("plain", "plain", "serif", "wide", "wide", "round")
 
 MARKED_POSITIONS = ("left", "right")
 # Size variation between clue and look-alikes: small, so that size does not reveal the clue.

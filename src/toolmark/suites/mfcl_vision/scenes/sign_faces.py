@@ -22,6 +22,7 @@ from toolmark.generation.drawing.fonts import (
 from toolmark.generation.drawing.perspective import Point
 from toolmark.perturb.image.box_geometry import Box
 from toolmark.suites.mfcl_vision.item_records import Sign
+from toolmark.suites.mfcl_vision.scenes.sign_arrangement import LETTER_FAMILIES, StyledSign
 
 # Pixels: smaller capitals are not legible.
 MIN_CAPITAL_PX = 13.0
@@ -126,6 +127,27 @@ def set_text(
     )
 
 
+def set_part_text(
+    rng: random.Random,
+    part: StyledSign,
+    look: LetteringStyle,
+    cap: float,
+    width: float,
+    row_widths: tuple[float, float],
+    *,
+    symbol_on_left: bool = False,
+) -> TextBlock:
+    """Lay out a part's sign; its comfortable row width is drawn between two capital heights."""
+    return set_text(
+        part.sign,
+        look,
+        cap,
+        width,
+        symbol_on_left=symbol_on_left,
+        comfortable_width=rng.uniform(*row_widths) * part.row_width_factor,
+    )
+
+
 def _rows_height(fonts: Sequence[Font]) -> float:
     caps = [font.size * capital_height(font.family) for font in fonts]
     return sum(caps) + 0.62 * sum(caps[1:]) + (0.3 * caps[-1] if caps else 0.0)
@@ -171,6 +193,12 @@ def draw_block(
         min(b[0] for b in boxes), min(b[1] for b in boxes),
         max(b[2] for b in boxes), max(b[3] for b in boxes),
     )  # fmt: skip
+
+
+def draw_centred_block(sheet: Canvas, block: TextBlock, top: float, ink: Colour) -> Box:
+    """Draw a block in the middle of a sheet's width; return the box of the drawing."""
+    corner = ((sheet.width - block.width) / 2, top)
+    return draw_block(sheet, block, corner, ink, left_aligned=False)
 
 
 def _draw_row(
@@ -236,9 +264,6 @@ def legible_ink(paper: Colour) -> Colour:
     """Return the most legible ink for a paper colour."""
     red, green, blue = paper
     return (22, 22, 26) if 0.3 * red + 0.59 * green + 0.11 * blue > 140 else (252, 252, 248)
-
-
-LETTER_FAMILIES: tuple[Family, ...] = ("plain", "plain", "serif", "wide", "wide", "round")
 
 
 def draw_style(rng: random.Random, paper: Colour, *families: Family) -> LetteringStyle:

@@ -12,11 +12,12 @@ from dataclasses import replace
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Table
+from toolmark.core.records import Cell, Table
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
-from toolmark.statistics.score_columns import Columns, Mask, with_values
+from toolmark.statistics.score_columns import Columns, Mask, part_as_value
+from toolmark.statistics.table_cells import mean_share_cell, p_value_cell
 from toolmark.suites.multinet.tables import score_columns
-from toolmark.suites.multinet.tables.score_columns import FORMS, Cell
+from toolmark.suites.multinet.tables.score_columns import FORMS
 
 _COMPARISON_NOTE = (
     "Answers that ran in both forms; differences are text minus tool in percentage points, "
@@ -51,7 +52,7 @@ def _pair_forms(text: Columns, tool: Columns) -> PairedComparison:
 
 def _share_table(text: Columns, tool: Columns, correct_label: str) -> Table:
     """Return valid, correct, and correct of the valid, in both forms with their difference."""
-    valid = [with_values(part, part.part("valid")) for part in (text, tool)]
+    valid = [part_as_value(part, "valid") for part in (text, tool)]
     shared = _valid_keys(text) & _valid_keys(tool)
     valid_in_both = [_select_keys(part, shared) for part in (text, tool)]
     rows = (
@@ -71,9 +72,9 @@ def _comparison_row(name: str, text: Columns, tool: Columns) -> tuple[Cell, ...]
     if not len(text):
         return (name, 0)
     found = _pair_forms(text, tool)
-    p = None if found.p is None else number_format.format_p_value(found.p)
-    shares = (number_format.format_share(score_columns.mean_value(part)) for part in (text, tool))
-    return (name, found.n_pairs, *shares, number_format.format_points(found.difference), p)
+    shares = map(mean_share_cell, (text, tool))
+    change = number_format.format_points(found.difference)
+    return (name, found.n_pairs, *shares, change, p_value_cell(found.p))
 
 
 def _row_keys(columns: Columns) -> list[tuple[str, int]]:

@@ -9,13 +9,14 @@ from typing import TypeAlias
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Estimate, Series, Table
+from toolmark.core.records import Cell, Chart, Estimate, Series, Table
 from toolmark.scoring import brier_errors
 from toolmark.scoring.error_statistics import GRADING_RULES
+from toolmark.statistics.estimate_charts import estimate_series
 from toolmark.statistics.estimates import estimate_part_average
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet.tables import score_columns
-from toolmark.suites.multinet.tables.score_columns import Cell, Variants
+from toolmark.suites.multinet.tables.score_columns import Variants
 
 ReliabilityBins: TypeAlias = list[tuple[float, float, int, float, Estimate]]
 
@@ -185,7 +186,11 @@ def expected_calibration_error(bins: ReliabilityBins) -> float:
 def _reliability_chart(bins_by_form: Mapping[str, ReliabilityBins]) -> Chart:
     """Draw stated probability against observed share, a line for each form with valid answers."""
     series = [
-        _reliability_series(form or score_columns.OWN_RUN_LABEL, bins)
+        estimate_series(
+            form or score_columns.OWN_RUN_LABEL,
+            [share_correct for *_, share_correct in bins],
+            [top for _, _, _, top, _ in bins],
+        )
         for form, bins in bins_by_form.items()
         if bins
     ]
@@ -203,22 +208,6 @@ def _reliability_chart(bins_by_form: Mapping[str, ReliabilityBins]) -> Chart:
             f" By {' and '.join(forms_without_answers)} no answer was valid."
             if forms_without_answers
             else ""
-        ),
-    )
-
-
-def _reliability_series(name: str, bins: ReliabilityBins) -> Series:
-    return Series(
-        name=name,
-        x=tuple(top for _, _, _, top, _ in bins),
-        y=tuple(float(share_correct.value or 0.0) for *_, share_correct in bins),
-        low=tuple(
-            float("nan") if share_correct.low is None else share_correct.low
-            for *_, share_correct in bins
-        ),
-        high=tuple(
-            float("nan") if share_correct.high is None else share_correct.high
-            for *_, share_correct in bins
         ),
     )
 

@@ -14,23 +14,23 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Estimate
+from toolmark.core.records import Cell, Estimate
 from toolmark.scoring.error_statistics import GRADING_RULES, GradingRule
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.interval_limits import FEWEST_GROUPS
 from toolmark.statistics.score_columns import (
     Columns,
     Mask,
-    Names,
     Numbers,
     describe_partial,
+    ordered_levels,
+    part_as_value,
     with_values,
 )
 from toolmark.suites.multinet.frame_records import ACTIONS
 from toolmark.suites.multinet.multinet_families import FAMILIES_BY_BASELINE
 
 AnswerKind: TypeAlias = Literal["odds", "choice", "motion", "words", "calls", ""]
-Cell: TypeAlias = str | float | int | None
 Variants: TypeAlias = dict[str, tuple[GradingRule, Columns]]
 
 GUESS_PREFIX = "guess."
@@ -74,7 +74,11 @@ def answer_kind(columns: Columns) -> AnswerKind:
 def intended_kind(columns: Columns) -> AnswerKind:
     """Return the kind of answer by the family of the rows, for rows without verdicts."""
     return next(
-        (_KIND_BY_FAMILY[x] for x in sorted_levels(columns.axis("family")) if x in _KIND_BY_FAMILY),
+        (
+            _KIND_BY_FAMILY[x]
+            for x in ordered_levels(columns.axis("family"))
+            if x in _KIND_BY_FAMILY
+        ),
         "",
     )
 
@@ -96,7 +100,7 @@ def interval_unit(columns: Columns) -> str:
 
 def mean_share(columns: Columns, part: str, name: str = "") -> Estimate:
     """Return the mean over all rows, by groups, of a part that is in [0, 1]."""
-    return estimate_mean(with_values(columns, columns.part(part)), name or part)
+    return estimate_mean(part_as_value(columns, part), name or part)
 
 
 def mean_value(columns: Columns, name: str = "") -> Estimate:
@@ -107,11 +111,6 @@ def mean_value(columns: Columns, name: str = "") -> Estimate:
 def valid_rows(columns: Columns) -> Columns:
     """Return the rows whose answer was valid."""
     return columns.where(columns.part("valid") == 1)
-
-
-def sorted_levels(column: Names) -> list[str]:
-    """Return the levels that occur, in order."""
-    return sorted({str(level) for level in column} - {""})
 
 
 def is_synthetic(columns: Columns) -> bool:
@@ -335,7 +334,7 @@ def option_sets(columns: Columns) -> Iterator[tuple[str, Columns]]:
     if has_shared_options(columns):
         yield "", columns
         return
-    for level in sorted_levels(columns.category):
+    for level in ordered_levels(columns.category):
         yield level, columns.where(columns.category == level)
 
 
@@ -345,7 +344,7 @@ def has_shared_options(columns: Columns) -> bool:
         return True
     numbers = columns.part("classes")
     several = len(set(numbers[~np.isnan(numbers)].tolist())) > 1
-    return not several and len(sorted_levels(columns.category[columns.axis("class") != ""])) < 2
+    return not several and len(ordered_levels(columns.category[columns.axis("class") != ""])) < 2
 
 
 def category_name(columns: Columns) -> str:

@@ -8,14 +8,15 @@ from math import isnan, nan
 import numpy as np
 
 from toolmark.core import number_format
-from toolmark.core.records import Chart, Series, Table
+from toolmark.core.records import Cell, Chart, Series, Table
 from toolmark.scoring import text_similarity
 from toolmark.scoring.conversation_matching import ConversationAccumulator, ConversationResult
 from toolmark.scoring.error_statistics import GradingRule
 from toolmark.statistics.estimates import estimate_part_average
-from toolmark.statistics.score_columns import Columns
+from toolmark.statistics.score_columns import Columns, ordered_levels
+from toolmark.statistics.table_cells import mean_share_cell
 from toolmark.suites.multinet.tables import score_columns
-from toolmark.suites.multinet.tables.score_columns import Cell, Variants
+from toolmark.suites.multinet.tables.score_columns import Variants
 
 _TEXT_HEAD = (
     "",
@@ -61,7 +62,7 @@ def text_tables(
     yield answer_table(labelled)
     yield from similarity_spread_table(labelled)
     _, first = score_columns.first_variant(labelled)
-    names = score_columns.sorted_levels(first.category)
+    names = ordered_levels(first.category)
     if len(names) > 1:
         yield _category_table(score_columns.first_variant_by_form(variants), names, category_name)
 
@@ -146,8 +147,8 @@ def _text_row(
     return (
         name,
         int(found["n"]),
-        number_format.format_share(score_columns.mean_value(columns)),
-        number_format.format_share(score_columns.mean_value(score_columns.valid_rows(columns))),
+        mean_share_cell(columns),
+        mean_share_cell(score_columns.valid_rows(columns)),
         number_format.format_percent(found["invalid_rate"]),
         number_format.format_number(estimate_part_average(columns, "similarity"))
         if has_similarity
@@ -250,9 +251,9 @@ def _conversation_row(
     return (
         name,
         talks.n,
-        number_format.format_share(score_columns.mean_value(columns)),
+        mean_share_cell(columns),
         number_format.format_share(score_columns.mean_share(ran, "ast")),
-        number_format.format_share(score_columns.mean_value(score_columns.valid_rows(ran))),
+        mean_share_cell(score_columns.valid_rows(ran)),
         number_format.format_percent(found["invalid_conversation_percentage"] / 100),
         number_format.format_percent(found["invalid_turn_percentage"] / 100),
         *(
@@ -273,5 +274,5 @@ def _baseline_row(name: str, columns: Columns) -> tuple[Cell, ...]:
     return (
         score_columns.baseline_label(columns, name),
         len(found),
-        number_format.format_share(score_columns.mean_value(found)),
+        mean_share_cell(found),
     )

@@ -10,12 +10,13 @@ import numpy as np
 
 from toolmark.core import number_format
 from toolmark.core.number_format import format_decimal
-from toolmark.core.records import Chart, Series, Table
+from toolmark.core.records import Cell, Chart, Series, Table
 from toolmark.scoring import action_errors
 from toolmark.scoring.error_statistics import GRADING_RULES, GradingRule
-from toolmark.statistics.score_columns import Columns, Numbers
+from toolmark.statistics.score_columns import Columns, Numbers, ordered_levels
+from toolmark.statistics.table_cells import mean_share_cell
 from toolmark.suites.multinet.tables import score_columns
-from toolmark.suites.multinet.tables.score_columns import Cell, Variants
+from toolmark.suites.multinet.tables.score_columns import Variants
 
 _MAIN_HEAD = (
     "", "", "n", "invalid", "MAE", "MSE", "RelMAE", "RelMSE", "RelMAE, filtered",
@@ -70,7 +71,7 @@ def vector_tables(
     yield from _slice_table(rows, category_name)
     label, (_, first) = score_columns.most_valid_variant(variants)
     parts = {level: first.where((first.category == level) & first.run)
-             for level in score_columns.sorted_levels(first.category)}  # fmt: skip
+             for level in ordered_levels(first.category)}  # fmt: skip
     suffixes = {level: f" ({', '.join(filter(None, (level, label)))})" for level in parts}
     some = (part_of for part_of in parts.items() if len(part_of[1]))
     figures_made = [
@@ -200,7 +201,7 @@ def rare_measures_table(variants: Variants, category_name: str) -> Table:
 def _rows_by_category(variants: Variants) -> Iterator[tuple[tuple[str, str], Columns]]:
     """Yield for each category the run's rows and the baselines' rows."""
     _, first = score_columns.first_variant(variants)
-    for level in score_columns.sorted_levels(first.category):
+    for level in ordered_levels(first.category):
         for name, (_, columns) in variants.items():
             yield (level, name), _rows_of_level(columns, level)
         part = _rows_of_level(first, level)
@@ -228,7 +229,7 @@ def main_row(columns: Columns) -> tuple[Cell, ...]:
         score_columns.invalid_share(ran),
         *map(format_decimal, found[:-1]),
         number_format.format_percent(found.beyond),
-        number_format.format_share(score_columns.mean_value(columns)),
+        mean_share_cell(columns),
     )
 
 
@@ -236,7 +237,7 @@ def _slice_table(variants: Variants, category_name: str) -> Iterator[Table]:
     """Yield the errors of the named parts of the vectors, by category."""
     rows: list[tuple[Cell, ...]] = []
     for run, (_, columns) in variants.items():
-        for level in score_columns.sorted_levels(columns.category):
+        for level in ordered_levels(columns.category):
             part = _rows_of_level(columns, level)
             for name in _slice_names(part):
                 found = vector_errors(part, f".{name}")
