@@ -173,10 +173,11 @@ def _suite(n: int) -> Any:
 def _site() -> Any:
     """Return the opener of a site whose worlds answer every call alike."""
     from toolmark.core import records as t
+    from toolmark.core.environment import Environment, EnvironmentFactory
 
     heard = t.Result(parts=(t.Text(RESULT),))
 
-    class World:
+    class World(Environment):
         async def tools(self) -> tuple[t.Tool, ...]:
             return ()
 
@@ -184,18 +185,15 @@ def _site() -> Any:
             json.loads(call.arguments)
             return heard
 
-        async def final_state(self) -> Any:
-            return None
-
-    class Site:
+    class Site(EnvironmentFactory):
         @asynccontextmanager
         async def world(
             self, task: t.Task, needed: Mapping[str, Any], /
-        ) -> AsyncIterator[t.Environment]:
+        ) -> AsyncIterator[Environment]:
             yield World()
 
     @asynccontextmanager
-    async def site(media: object) -> AsyncIterator[t.EnvironmentFactory]:
+    async def site(media: object) -> AsyncIterator[EnvironmentFactory]:
         yield Site()
 
     return site

@@ -14,6 +14,7 @@ from tests.reports.page_reader import read_page
 
 import toolmark as tm
 from toolmark.core import user_modules
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Request, Score, Verdict
 from toolmark.statistics import metric_formulas
 from toolmark.statistics.score_columns import gather_columns
@@ -34,7 +35,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tm.Suite:
     return tm.load("shop:load", n=6, seed=3)
 
 
-class Clerk:
+class Clerk(Model):
     """Asks both prices, then adds them up; or guesses."""
 
     name = "clerk"

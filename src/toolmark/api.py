@@ -14,7 +14,8 @@ import uvloop
 
 from toolmark.core.errors import Rejected, UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Control, Model, Sampling
+from toolmark.core.model import Control, Model, ReplyFunction
+from toolmark.core.records import Sampling
 from toolmark.environments.mcp import sandbox as boxes
 from toolmark.models import endpoint_probes
 from toolmark.models.audio_encoding import AudioFormat
@@ -42,7 +43,7 @@ from toolmark.suites import exported_sets, run_scorers, suite_registry
 from toolmark.suites.model_registry import make_model
 
 if TYPE_CHECKING:
-    from toolmark.reports.run_comparison import Comparison
+    from toolmark.reports.comparison_report import Comparison
 
 
 _P = ParamSpec("_P")
@@ -59,7 +60,7 @@ def load(name: str, **parameters: Any) -> Suite:
 
 async def arun(
     suite: Suite,
-    model: str | Model | Control | type[Model],
+    model: str | ReplyFunction | type[Model],
     *,
     tool_format: str | None = None,
     selection: Selection | None = None,
@@ -118,7 +119,7 @@ class _Supervision(NamedTuple):
 
 async def _run(
     suite: Suite,
-    model: str | Model | Control | type[Model],
+    model: str | ReplyFunction | type[Model],
     tool_format: str | None,
     settings: run_settings.RunSettings,
     supervision: _Supervision,
@@ -161,7 +162,7 @@ async def _run(
             await _execute_run(folder, suite, player, n, supervision)
     finally:
         if player is not None:
-            await _close_model(player)
+            await player.close()
     return Run(path)
 
 
@@ -181,7 +182,7 @@ def _choose_run(
 
 
 def _make_model(
-    model: str | Model | Control | type[Model],
+    model: str | ReplyFunction | type[Model],
     connection: Connection,
     *,
     suite: Suite,
@@ -220,15 +221,15 @@ async def _prepare_model_and_run(
     path: Path,
     plan: Plan,
     suite: Suite,
-    make: Callable[..., Model | Control],
+    make: Callable[..., Model],
     *,
     is_new: bool,
     watch: runner.ProgressWatcher | None,
     command: str,
-) -> Model | Control:
+) -> Model:
     """Make the model and fill the folder of a new run; on failure the new folder is removed."""
     media = MediaStore(path / "media")
-    player: Model | Control | None = None
+    player: Model | None = None
     try:
         player = make(suite=suite, media=media, audio=plan.audio)
         if isinstance(player, Control):  # wrong options of a control show here
@@ -241,7 +242,7 @@ async def _prepare_model_and_run(
         return player
     except BaseException:
         if player is not None:
-            await _close_model(player)
+            await player.close()
         if is_new and path.exists():
             run_folders.discard_folder(path)
         raise
@@ -250,7 +251,7 @@ async def _prepare_model_and_run(
 async def _execute_run(
     folder: RunWriter,
     suite: Suite,
-    player: Model | Control | None,
+    player: Model | None,
     max_connections: int,
     supervision: _Supervision,
 ) -> None:
@@ -266,7 +267,8 @@ async def _execute_run(
         max_connections=max_connections,
         **supervision._asdict(),
     )
-    folder.update_info(dropped=getattr(player, "dropped", ()))
+    if player is not None:
+        folder.update_info(dropped=player.refused_settings, unsent=player.unsent_settings)
 
 
 @contextmanager
@@ -365,9 +367,3 @@ def _check_suite(value: object) -> Suite:
     if not isinstance(value, Suite):
         raise UsageError(f"expected a Suite, got {value!r}; next: tm.load(NAME)")
     return value
-
-
-async def _close_model(model: Model | Control) -> None:
-    close = getattr(model, "close", None)
-    if close is not None:
-        await close()

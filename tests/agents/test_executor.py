@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,15 @@ import toolmark as tm
 from toolmark.agents.executor import Executor, join_user_messages, nearest_tools, select_named_tools
 from toolmark.agents.phased_model import PhasedModel, phase_of_request
 from toolmark.agents.picture_paths import PicturePaths
+from toolmark.core.environment import Environment
 from toolmark.core.errors import Timeout, ToolEnvironmentError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Control, Model, ReplyFunction, adapt_function
 from toolmark.core.records import (
     Call,
     Image,
     Limits,
     Message,
-    Model,
     Reply,
     Request,
     Result,
@@ -41,7 +42,7 @@ from toolmark.core.records import (
     Usage,
 )
 from toolmark.environments.cassette import Cassette
-from toolmark.environments.replay_environment import RecordingFactory, ReplayMode
+from toolmark.environments.recording_factory import RecordingFactory, ReplayMode
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.runs.suite import Suite
@@ -63,11 +64,11 @@ def task(*turns: str, steps: int = 50, calls: int | None = None) -> Task:
     return Task(id="t", suite="s", tools=TOOLS, turns=asked, limits=limits)
 
 
-class Shop:
+class Shop(Environment):
     """Answers with what was called; `busy` is the most calls that ran at the same time."""
 
-    def __init__(self, at_once: int = 10) -> None:
-        self.at_once = at_once
+    def __init__(self, max_parallel_calls: int = 10) -> None:
+        self.max_parallel_calls = max_parallel_calls
         self.running = 0
         self.busy = 0
         self.called: list[Call] = []
@@ -100,7 +101,7 @@ def calls(*items: tuple[str, Any]) -> str:
 FIND = calls(("shop/find", {"what": "tea"}))
 
 
-class Mind:
+class Mind(Model):
     """Says, phase by phase, what a test wants; keeps the requests."""
 
     def __init__(self, **said: str | list[str]) -> None:
@@ -128,7 +129,7 @@ class Mind:
 
 
 def play(
-    mind: Callable[[Request], Any], shop: Shop | None = None, asked: Task | None = None, **own: Any
+    mind: Model, shop: Shop | None = None, asked: Task | None = None, **own: Any
 ) -> Trajectory:
     executor = Executor(**own)
     return asyncio.run(
@@ -361,7 +362,7 @@ def test_a_player_of_the_plain_loop_plays_the_same_calls_in_rounds() -> None:
         return replies.pop(0)
 
     shop = Shop()
-    found = play(PhasedModel(player), shop)
+    found = play(PhasedModel(adapt_function(player)), shop)
     assert [(c.name, json.loads(c.arguments)) for c in shop.called] == [
         ("clock/now", {}), ("shop/find", {"a": 1}), ("shop/find", {"a": 2}),
     ]  # fmt: skip
@@ -373,12 +374,12 @@ def test_a_player_that_answers_at_once_calls_nothing() -> None:
     async def player(request: Request, /) -> Reply:
         return Reply(text="I do not know")
 
-    found = play(PhasedModel(player))
+    found = play(PhasedModel(adapt_function(player)))
     assert (found.answer, found.state) == ("I do not know", 0)
     assert phases(found) == ["plan", "process", "decide", "final"]
 
 
-class Adding:
+class Adding(Model):
     """Adds in rounds: asks `add` for the numbers of the question, answers with what came back."""
 
     name = "adding"
@@ -432,12 +433,12 @@ def test_a_suite_names_its_agent_and_a_recording_replaces_the_environment(
     assert lost.summary()["n_not_run"] == 1
 
 
-class Told:
+class Told(Control):
     """An instrument that adds what the task's reference says."""
 
     name = "told"
 
-    def bind(self, task: Task, repeat: int, /) -> Model:
+    def bind(self, task: Task, repeat: int, /) -> ReplyFunction:
         replies = [Reply(calls=(Call(name="add", arguments=json.dumps({"of": [task.reference]})),))]
 
         async def play(request: Request, /) -> Reply:

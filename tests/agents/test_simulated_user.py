@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from toolmark.agents.simulated_user import count_user_answers
 from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.core.environment import Environment, count_user_answers
 from toolmark.core.errors import Timeout
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Call,
     Limits,
@@ -46,7 +47,7 @@ def task(*turns: str, steps: int = 5, calls: int | None = None) -> Task:
     )  # fmt: skip
 
 
-class World:
+class World(Environment):
     async def tools(self) -> tuple[Tool, ...]:
         return ()
 
@@ -81,7 +82,7 @@ class Patient:
         return Ruling(allowed=True, reply="Austin", topics=("city",)), said("Austin")
 
 
-class Script:
+class Script(Model):
     def __init__(self, *replies: Reply) -> None:
         self.replies = list(replies)
         self.requests: list[Request] = []

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from toolmark.agents.tool_loop import merge_sampling, run_tool_loop
+from toolmark.core.environment import Environment
 from toolmark.core.errors import Timeout, ToolEnvironmentError
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Call,
     Limits,
@@ -44,7 +46,7 @@ def task(*turns: str, steps: int = 50, calls: int | None = None, single: bool = 
     )  # fmt: skip
 
 
-class Echo:
+class Echo(Environment):
     """A world that repeats the arguments."""
 
     def __init__(self) -> None:
@@ -61,7 +63,7 @@ class Echo:
         return len(self.called)
 
 
-class Script:
+class Script(Model):
     """Says the replies in order, and keeps the requests."""
 
     def __init__(self, *replies: Reply | Exception) -> None:
@@ -170,9 +172,9 @@ def test_what_a_task_fixes_wins_over_the_runs_settings() -> None:
 class Wide(Echo):
     """A world that takes several calls at once, later ones ending sooner."""
 
-    def __init__(self, at_once: int) -> None:
+    def __init__(self, max_parallel_calls: int) -> None:
         super().__init__()
-        self.at_once = at_once
+        self.max_parallel_calls = max_parallel_calls
         self.running: set[str] = set()
         self.busy = 0
 
@@ -218,8 +220,7 @@ class Moody(Echo):
         super().__init__()
         self.n_asked = 0
 
-    @property
-    def changed(self) -> bool:
+    def tools_changed(self) -> bool:
         return len(self.called) in (1, 2)
 
     async def tools(self) -> tuple[Tool, ...]:

@@ -8,7 +8,8 @@ import pytest
 
 from toolmark.baselines.common_controls import AlwaysCallControl, DeadControl, NullControl
 from toolmark.core.errors import Unavailable
-from toolmark.core.records import Control, Message, Reply, Request, Task, Text, Tool, Turn
+from toolmark.core.model import Control
+from toolmark.core.records import Message, Reply, Request, Task, Text, Tool, Turn
 
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 TOOLS = (Tool(name="a"), Tool(name="b"))

@@ -12,7 +12,8 @@ import toolmark as tm
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.baselines.backward_planner import BackwardPlanner
 from toolmark.baselines.eager_caller import EagerCaller
-from toolmark.core.records import Message, Model, Reply, Request, Sampling, Task, Text, Tool
+from toolmark.core.model import Model
+from toolmark.core.records import Message, Reply, Request, Sampling, Task, Text, Tool
 from toolmark.environments.function_graph import FunctionGraphEnvironment
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.suites.funcbench.funcbench_suite import SCORER

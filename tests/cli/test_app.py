@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -16,11 +17,13 @@ import msgspec
 import pytest
 import typer
 from PIL import Image
+from tests.servers import fake
 from tests.servers.planning_endpoint import Command, Mind
 
 from toolmark.cli.app import _gate_failure, app
 from toolmark.core import json_codec, user_modules
 from toolmark.core.records import Image as Picture
+from toolmark.models import endpoint_profile
 from toolmark.runs.run_store import Run
 from toolmark.suites import suite_registry
 
@@ -485,6 +488,32 @@ def test_a_model_that_refuses_the_suites_temperature_is_still_run(
     assert "the server refused temperature" in said.out
     (path,) = Path("runs").iterdir()
     assert Run(path).info.dropped == ("temperature",)
+
+
+def test_a_setting_that_is_never_sent_is_told_once_stored_and_found_by_the_doctor(
+    toolmark: Command, mind: Mind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = endpoint_profile.EndpointProfile(without=("temperature",))
+    monkeypatch.setattr(endpoint_profile, "profile_for_url", lambda url: never)
+    words = ("run", "funcbench", "-m", mind.model, *SMALL, "--temperature", "0.7")
+    said = toolmark(*words)
+    assert said.code == 0 and not any("temperature" in asked.json for asked in mind.asked)
+    told = [line.strip() for line in said.out.splitlines() if "not sent" in line]
+    assert told == [
+        "not sent: temperature: this provider's profile leaves it out; its own default was used"
+    ]
+    (path,) = Path("runs").iterdir()
+    assert Run(path).info.unsent == ("temperature",) and Run(path).info.dropped == ()
+    assert told[0] in html.unescape(
+        Path(toolmark("report", str(path)).out.strip()).read_text("utf-8")
+    )
+    mind.body = fake.calls(("get_weather", '{"city": "Paris"}'))
+    (check,) = [
+        each
+        for each in json.loads(toolmark("doctor", "-m", mind.model, "--json").out)
+        if each["name"] == "temperature 0"
+    ]
+    assert check["status"] == "warn" and check["detail"].startswith("not sent: this provider's")
 
 
 def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:

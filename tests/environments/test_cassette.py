@@ -20,12 +20,12 @@ import toolmark as tm
 from toolmark.agents.executor import Executor
 from toolmark.agents.phased_model import PhasedModel
 from toolmark.agents.tool_loop import execute_parallel, run_tool_loop
+from toolmark.core.environment import Environment, EnvironmentFactory, read_final_state
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import adapt_function
 from toolmark.core.records import (
     Call,
-    Environment,
-    EnvironmentFactory,
     Image,
     Message,
     Reply,
@@ -37,17 +37,17 @@ from toolmark.core.records import (
     Tool,
     Turn,
 )
+from toolmark.core.redaction import REDACTED
 from toolmark.environments.cassette import (
-    REDACTED,
     Cassette,
     CassetteHeader,
     check_header,
-    read_headers,
 )
 from toolmark.environments.function_graph import FunctionGraphFactory
-from toolmark.environments.recording_environment import WORKSPACE_PLACEHOLDER
-from toolmark.environments.replay_environment import RecordingFactory, ReplayMode
+from toolmark.environments.recorded_environment import WORKSPACE_PLACEHOLDER
+from toolmark.environments.recording_factory import RecordingFactory, ReplayMode
 from toolmark.formats.native_format import NATIVE_FORMAT
+from toolmark.suites.mfcl_vision.web_environment import UnknowingUser
 
 TASK = Task(
     id="t", suite="s", turns=(Turn(messages=(Message(role="user", parts=(Text("Draw"),)),)),)
@@ -55,10 +55,11 @@ TASK = Task(
 TOOLS = tuple(Tool(name=f"desk/{name}") for name in ("write", "read", "count", "draw", "grow"))
 
 
-class Desk:
+class Desk(Environment):
     """A world with a folder, a counter, pictures, and a tool that appears when asked for."""
 
-    at_once = 3
+    max_parallel_calls = 3
+    workspace: Path
 
     def __init__(self, workspace: Path, media: MediaStore, start: int) -> None:
         self.workspace = workspace
@@ -71,8 +72,7 @@ class Desk:
         self.told = len(self.grown)
         return TOOLS + self.grown
 
-    @property
-    def changed(self) -> bool:
+    def tools_changed(self) -> bool:
         return self.told != len(self.grown)
 
     async def opening(self, messages: tuple[Message, ...], /) -> tuple[Message, ...]:
@@ -110,7 +110,7 @@ class Desk:
         return {path.name: path.read_text() for path in sorted(self.workspace.iterdir())}
 
 
-class Desks:
+class Desks(EnvironmentFactory):
     """Desks in temporary folders; every episode's counter starts higher by 100.
 
     The world must be left by the task that entered it.
@@ -156,18 +156,16 @@ async def episode(
 ) -> Heard:
     """Play a script; `@` in arguments stands for the workspace that the world tells of."""
     async with site.world(task, needed or {}) as world:
-        folder = str(getattr(world, "workspace", None) or "/nowhere")
+        folder = str(world.workspace or "/nowhere")
         tools = [await world.tools()]
-        opening = task.turns[0].messages
-        if hasattr(world, "opening"):
-            opening = await world.opening(task.turns[0].messages)
+        opening = await world.opening(task.turns[0].messages)
         results = []
         for call in script:
             told = call.arguments.replace("@", folder)
             results.append(await world.call(msgspec.structs.replace(call, arguments=told)))
-            if getattr(world, "changed", False):
+            if world.tools_changed():
                 tools.append(await world.tools())
-        heard = Heard(tools, opening, results, await world.final_state())
+        heard = Heard(tools, opening, results, await read_final_state(world))
     plain = msgspec.to_builtins(tuple(heard))
     text = json.dumps(plain).replace(folder, WORKSPACE_PLACEHOLDER)
     return msgspec.convert(tuple(json.loads(text)), Heard)
@@ -334,17 +332,50 @@ def test_a_final_state_counts_only_after_the_same_calls(tmp_path: Path) -> None:
     assert play(recorded(tmp_path, None, "replay", ["other"]), []).state == {"note": "x"}
 
 
-def test_a_take_that_broke_off_is_followed_last(tmp_path: Path) -> None:
+def test_an_episode_that_breaks_off_is_not_recorded(tmp_path: Path) -> None:
     site = recorded(tmp_path, desks(tmp_path, 100), "record")
 
     async def broken() -> None:
         async with site.world(TASK, {}) as world:
             await world.tools()
             await world.call(*calls(("count", {})))
+            raise ToolEnvironmentError("the line is dead")
 
-    asyncio.run(broken())
+    with pytest.raises(ToolEnvironmentError, match="the line is dead"):
+        asyncio.run(broken())
+    assert not site.cassette.path.exists()
     play(site, calls(("count", {})))
     assert play(recorded(tmp_path, None, "replay"), calls(("count", {}))).results[0].text == "201"
+
+
+def test_a_recording_without_a_final_state_gives_way_to_a_complete_one(tmp_path: Path) -> None:
+    site = recorded(tmp_path, desks(tmp_path, 100), "record")
+    assert ask(site, calls(("count", {}))) == ["101"]
+    assert ask(recorded(tmp_path, None, "replay"), calls(("count", {}))) == ["101"]
+    play(site, calls(("count", {})))
+    replayed = recorded(tmp_path, None, "replay")
+    assert [ask(replayed, calls(("count", {}))) for _ in range(2)] == [["201"], ["201"]]
+
+
+def test_a_line_of_an_episode_that_has_not_begun_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "tape.jsonl"
+    path.write_text("".join(GOOD.splitlines(keepends=True)[::-1]))
+    with pytest.raises(DataError, match=r"tape\.jsonl:1: .*no line of kind `episode`"):
+        Cassette(path)
+
+
+def test_an_environment_with_a_user_is_not_recorded(tmp_path: Path) -> None:
+    class Crowded(Desks):
+        @asynccontextmanager
+        async def world(
+            self, task: Task, needed: Mapping[str, Any], /
+        ) -> AsyncIterator[Environment]:
+            async with super().world(task, needed) as desk:
+                desk.user = UnknowingUser()
+                yield desk
+
+    with pytest.raises(UsageError, match="answers of a simulated user cannot be recorded"):
+        play(recorded(tmp_path, Crowded(MediaStore(tmp_path / "live")), "record"), [])
 
 
 def test_an_episode_from_other_states_is_another_one(tmp_path: Path) -> None:
@@ -377,32 +408,30 @@ def test_other_opening_messages_are_missing(tmp_path: Path) -> None:
 def test_a_recording_is_of_one_instance_of_a_task(tmp_path: Path, other: dict[str, Any]) -> None:
     head = CassetteHeader("drawn", 3, {"family": ["a", "b"]})
     script = calls(("count", {}))
-    play(recorded(tmp_path, desks(tmp_path, 100), "record", head=head), script)
+    play(recorded(tmp_path, desks(tmp_path, 100), "record", header=head), script)
     task = msgspec.structs.replace(TASK, **other)
     with pytest.raises(ToolEnvironmentError, match=r"task t.*--seed") as caught:
         play(recorded(tmp_path, None, "replay"), script, task)
     assert "drawn --seed 3 -T family=a,b" in str(caught.value)
-    again = recorded(tmp_path, desks(tmp_path, 500), "auto", head=replace(head, seed=4))
+    again = recorded(tmp_path, desks(tmp_path, 500), "auto", header=replace(head, seed=4))
     assert play(again, script, task).results[0].text == "501"
     assert play(again, script).results[0].text == "101"
     both = recorded(tmp_path, None, "replay")
     assert play(both, script, task).results[0].text == "501"
     assert play(both, script).results[0].text == "101"
-    assert (
-        both.cassette.headers == read_headers(both.cassette.path) == [head, replace(head, seed=4)]
-    )
+    assert both.cassette.headers == [head, replace(head, seed=4)]
 
 
 def test_what_a_file_holds_is_said_once(tmp_path: Path) -> None:
     head = CassetteHeader("drawn", 12345678, {"file": "x", "kinds": ("a", "b")})
     for _ in range(2):
-        site = recorded(tmp_path, desks(tmp_path), "record", secrets=("12345678",), head=head)
+        site = recorded(tmp_path, desks(tmp_path), "record", secrets=("12345678",), header=head)
         play(site, [])
         play(site, [])
     path = tmp_path / "tape.jsonl"
-    held = replace(head, knobs={"file": "x", "kinds": ["a", "b"]})
-    assert read_headers(path) == [held] and path.read_text().count('"head"') == 1
-    check_header(path, replace(head, knobs={}))
+    held = replace(head, parameters={"file": "x", "kinds": ["a", "b"]})
+    assert Cassette(path).headers == [held] and path.read_text().count('"kind":"suite"') == 1
+    check_header(path, replace(head, parameters={}))
     for other in (replace(head, seed=4), replace(head, suite="s"), replace(head, seed=None)):
         with pytest.raises(UsageError, match=r"it holds drawn --seed 12345678 .*--seed of the"):
             check_header(path, other)
@@ -435,7 +464,7 @@ def test_calls_of_one_reply_run_together_and_keep_their_places(tmp_path: Path) -
 
     async def counted(site: EnvironmentFactory) -> list[str]:
         async with site.world(TASK, {}) as world:
-            return [r.text for r in await execute_parallel(world, script, world.at_once)]  # type: ignore[attr-defined]
+            return [r.text for r in await execute_parallel(world, script, world.max_parallel_calls)]
 
     async def lost(site: EnvironmentFactory) -> None:
         async with site.world(TASK, {}) as world:
@@ -494,7 +523,7 @@ def test_both_agents_play_from_a_recording(tmp_path: Path) -> None:
         async def reply(request: Request, /) -> Reply:
             return Reply(calls=(left.pop(0),)) if left else Reply(text="done")
 
-        return reply
+        return adapt_function(reply)
 
     async def both(site: EnvironmentFactory) -> list[Any]:
         found = []
@@ -518,8 +547,8 @@ def test_both_agents_play_from_a_recording(tmp_path: Path) -> None:
 # --- the file ---------------------------------------------------------------------------
 
 GOOD = (
-    '{"tool":"","arguments":"","result":{},"kind":"open","task":"t"}\n'
-    '{"tool":"a/b","arguments":{},"result":{"parts":[{"type":"text","text":"hi"}]},"task":"t"}\n'
+    '{"kind":"episode","task":"t"}\n'
+    '{"kind":"call","tool":"a/b","arguments":{},"result":{"parts":[{"type":"text","text":"hi"}]}}\n'
 )
 
 
@@ -527,20 +556,23 @@ GOOD = (
     ("line", "why"),
     [
         ("nonsense", "Expecting value"),
-        ("{}", "missing required field `tool`"),
+        ("{}", "missing required field `kind`"),
         ("[1]", "Expected `object`, got `array`"),
-        ('{"tool":"a","arguments":{},"result":1,"more":1}', "unknown field `more`"),
-        ('{"tool":"a","arguments":3,"result":1}', "got `int` - at `\\$.arguments`"),
-        ('{"tool":"a","arguments":{},"result":1,"kind":"x"}', "Invalid enum value"),
-        ('{"tool":"a","arguments":{},"result":"hi","task":"t"}', "Expected `object`, got `str`"),
-        ('{"tool":"a","arguments":{},"result":{"parts":[{"type":"film"}]},"task":"t"}', "film"),
-        ('{"tool":"","arguments":{},"result":[{}],"kind":"tools","task":"t"}', "missing required"),
-        ('{"tool":"","arguments":{},"result":{"at_once":"x"},"kind":"open","task":"t"}', "at_once"),
-        ('{"tool":"","arguments":{},"result":{},"kind":"opening","task":"t"}', "Expected `array`"),
-        ('{"tool":"","arguments":{},"result":{},"kind":"head"}', "missing required field `suite`"),
-        ('{"tool":"a","arguments":{},"result":' + "[" * 9000 + "]" * 9000 + "}", "nested deeper"),
-        ('{"tool":"a","arguments":{},"result":' + "9" * 5000 + "}", "digits"),
-        ('{"tool":"a","arguments":{},"result":"\udcff"}', "can't decode"),
+        ('{"kind":"call","tool":"a","arguments":{},"result":{},"more":1}', "unknown field `more`"),
+        ('{"kind":"answer","tool":"a","arguments":3,"result":1}', "got `int` - at `\\$.arguments`"),
+        ('{"kind":"x","tool":"a","arguments":{},"result":1}', "Invalid value 'x' - at `\\$.kind`"),
+        ('{"kind":"call","tool":"a","arguments":{},"result":"hi"}', "Expected `object`, got `str`"),
+        ('{"kind":"call","tool":"a","arguments":{},"result":{"parts":[{"type":"film"}]}}', "film"),
+        ('{"kind":"tools","tools":[{}]}', "missing required"),
+        ('{"kind":"episode","task":"t","max_parallel_calls":"x"}', "max_parallel_calls"),
+        ('{"kind":"opening","asked":"","messages":{}}', "Expected `array`"),
+        ('{"kind":"suite"}', "missing required field `suite`"),
+        (
+            '{"kind":"answer","tool":"a","arguments":{},"result":' + "[" * 9000 + "]" * 9000 + "}",
+            "nested deeper",
+        ),
+        ('{"kind":"answer","tool":"a","arguments":{},"result":' + "9" * 5000 + "}", "digits"),
+        ('{"kind":"answer","tool":"a","arguments":{},"result":"\udcff"}', "can't decode"),
     ],
 )
 def test_an_ill_formed_line_is_named(tmp_path: Path, line: str, why: str) -> None:
@@ -610,9 +642,8 @@ def test_a_stranger_s_file_leads_out_of_no_folder(tmp_path: Path, kind: str, nam
     part = f'{{"type":"{kind}","sha256":"{name}","mime":"x","size_bytes":1}}'
     path = tmp_path / "tape.jsonl"
     for line in (
-        f'{{"tool":"a/b","arguments":{{}},"result":{{"parts":[{part}]}},"task":"t"}}',
-        '{"tool":"","arguments":{},"task":"t","kind":"opening",'
-        f'"result":[{{"role":"user","parts":[{part}]}}]}}',
+        f'{{"kind":"call","tool":"a/b","arguments":{{}},"result":{{"parts":[{part}]}}}}',
+        f'{{"kind":"opening","asked":"","messages":[{{"role":"user","parts":[{part}]}}]}}',
     ):
         path.write_text(GOOD + line + "\n")
         with pytest.raises(DataError, match=r"tape\.jsonl:3: .*not a SHA-256"):

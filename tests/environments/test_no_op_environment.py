@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from toolmark.core.environment import read_final_state
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Call, Result, Task, Text, Tool
 from toolmark.environments.no_op_environment import open_no_op_factory
@@ -20,7 +21,7 @@ def test_any_call_returns_an_empty_result_and_leaves_no_state() -> None:
         ):
             assert await world.tools() == task.tools
             assert await world.call(Call(name="nope", arguments="{")) == Result()
-            assert await world.final_state() is None
+            assert await read_final_state(world) is None
 
     asyncio.run(play())
 

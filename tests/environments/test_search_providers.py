@@ -14,8 +14,8 @@ import pytest
 
 from toolmark.core import json_codec
 from toolmark.core.errors import ToolEnvironmentError, Unavailable
+from toolmark.core.redaction import REDACTED
 from toolmark.environments import public_web
-from toolmark.environments.cassette import REDACTED
 from toolmark.environments.search_environment import SearchHit, SearchOutcome
 from toolmark.environments.search_providers import (
     MAX_QUERY_CHARS,

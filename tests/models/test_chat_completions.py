@@ -120,7 +120,7 @@ def test_what_will_not_pass_is_rejected_with_its_status(status: int) -> None:
         (400, {"error": "plain"}, "400: plain"),
         (400, {"message": "top"}, "400: top"),
         (422, {"detail": [{"msg": "field required"}]}, "field required"),
-        (400, b"<html>\n  oops</html>", "400: <html> oops</html>"),
+        (400, b"<html>\n  oops</html>", "400: oops (the answer is a web page)"),
         (400, [{"error": {"message": "listed"}}], "400: listed"),
         (307, b"", "give that address"),
         (413, b"big", "too large"),

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
+from toolmark.core import data_files
 from toolmark.core.errors import EndpointError, failure_of
 from toolmark.core.failure import Kind, Subject
 from toolmark.core.records import Audio, Image, Message, Reply, Request, Text, Tool
@@ -61,10 +62,8 @@ def test_the_table_is_of_its_schema_and_every_rule_can_be_met() -> None:
 
 
 def test_a_table_of_another_form_is_refused() -> None:
-    text = (
-        complaint_rules.TABLE_PATH.read_bytes()
-        + b'\n[[rules]]\nabout = "x"\nkind = "rejected.else"\n'
-    )
+    path = data_files.data_path(complaint_rules.__file__, "complaints.toml")
+    text = path.read_bytes() + b'\n[[rules]]\nabout = "x"\nkind = "rejected.else"\n'
     with pytest.raises(msgspec.ValidationError, match=r"rejected\.else"):
         msgspec.toml.decode(text, type=complaint_rules.ComplaintTable)
 

@@ -12,7 +12,8 @@ from tests.servers import fake
 
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Control, Message, Model, Reply, Request, Task, Text
+from toolmark.core.model import Control, ReplyFunction
+from toolmark.core.records import Message, Reply, Request, Task, Text
 from toolmark.models.model_resolver import make_endpoint_model, public_model_address
 from toolmark.models.request_policies import CachedModel, RetryingModel
 from toolmark.suites.model_registry import make_model
@@ -27,7 +28,7 @@ class Suite:
     def __init__(self) -> None:
         self.controls = {"oracle": self.make, "faulty": self.make}
 
-    def make(self, task: Task, repeat: int, options: Mapping[str, str]) -> Model:
+    def make(self, task: Task, repeat: int, options: Mapping[str, str]) -> ReplyFunction:
         async def model(request: Request, /) -> Reply:
             return Reply(text=f"{task.id} {repeat} {sorted(options.items())}")
 
@@ -188,6 +189,7 @@ def test_baselines_are_found_and_get_no_policies(name: str, module: str) -> None
 
 
 USERS = """
+from toolmark.core.model import Control
 from toolmark.core.records import Reply
 class Mine:
     name = "mine"
@@ -197,7 +199,7 @@ async def function(request, /):
     return Reply(text="function")
 def factory():
     return Mine()
-class Seer:
+class Seer(Control):
     def bind(self, task, repeat, /):
         return Mine()
 thing = Mine()

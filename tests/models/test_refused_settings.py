@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from tests.servers import fake
 
 from toolmark.core.errors import EndpointError, Rejected
 from toolmark.core.records import Call, Message, Request, Sampling, Text
+from toolmark.models.endpoint_profile import EndpointProfile
+from toolmark.models.request_policies import CachedModel
 from toolmark.models.wires.chat_completions import ChatCompletionsModel
 
 PAPER = Sampling(temperature=0.0, top_p=1.0, max_tokens=9)
@@ -96,7 +99,7 @@ def test_a_model_that_refuses_temperature_0_is_asked_without_and_it_is_remembere
     assert [reply.text for reply in done] == ["fine", "fine"]
     assert ["temperature" in asked.json for asked in seen] == [True, False, False]
     assert {asked.json["top_p"] for asked in seen} == {1.0}
-    assert model.dropped == {"temperature"}
+    assert model.refused_settings == {"temperature"}
 
 
 def test_all_that_is_refused_is_found_one_after_the_other() -> None:
@@ -105,14 +108,14 @@ def test_all_that_is_refused_is_found_one_after_the_other() -> None:
     assert [reply.text for reply in done] == ["fine", "fine"]
     assert len(seen) == 5
     assert seen[-1].json["max_completion_tokens"] == 9
-    assert model.dropped == {"temperature", "top_p"}
+    assert model.refused_settings == {"temperature", "top_p"}
 
 
 def test_requests_in_flight_together_all_come_through() -> None:
     table = {"temperature": COLD, "top_p": TOP}
     model, done, seen = asyncio.run(play(strict(table), *[ask()] * 20, at_once=True))
     assert {reply.text for reply in done} == {"fine"}
-    assert model.dropped == {"temperature", "top_p"}
+    assert model.refused_settings == {"temperature", "top_p"}
     assert len(seen) <= 60
 
 
@@ -134,7 +137,7 @@ def test_servers_say_it_in_many_words(body: Any, dropped: str) -> None:
     name = {"t": "temperature", "p": "top_p"}[dropped]
     model, done, _ = asyncio.run(play(strict({name: body}), ask()))
     assert done[0].text == "fine"
-    assert model.dropped == {name}
+    assert model.refused_settings == {name}
 
 
 @pytest.mark.parametrize(
@@ -152,14 +155,14 @@ def test_a_value_out_of_range_and_another_fault_are_the_users_to_correct(body: A
     model, done, seen = asyncio.run(play(fake.answer(400, body), ask()))
     assert isinstance(done[0], Rejected)
     assert len(seen) == 1
-    assert model.dropped == frozenset()
+    assert model.refused_settings == frozenset()
 
 
 def test_what_was_left_out_in_vain_is_not_remembered() -> None:
     model, done, seen = asyncio.run(play(fake.answer(400, COLD), ask(), ask()))
     assert all(isinstance(error, Rejected) for error in done)
     assert len(seen) == 4
-    assert model.dropped == frozenset()
+    assert model.refused_settings == frozenset()
 
 
 def test_a_setting_that_was_not_asked_for_is_not_left_out() -> None:
@@ -186,7 +189,7 @@ def test_a_refused_setting_and_odd_arguments_are_both_corrected() -> None:
     request = Request(messages=(broken,), sampling=PAPER)
     model, done, _ = asyncio.run(play(behave, request))
     assert done[0].text == "fine"
-    assert model.dropped == {"temperature"}
+    assert model.refused_settings == {"temperature"}
 
 
 def test_the_identity_is_the_same_before_and_after() -> None:
@@ -213,3 +216,71 @@ def test_other_quirks_keep_what_was_learned() -> None:
             return len(server.asked) - n
 
     assert asyncio.run(go()) == 1
+
+
+def test_a_setting_that_the_profile_never_sends_is_told_where_it_was_asked_for() -> None:
+    never = EndpointProfile(without=("temperature", "reasoning_effort"))
+    found, done, asked = asyncio.run(
+        play(strict({}), Request(messages=HELLO, sampling=PAPER), wire_profile=never)
+    )
+    assert done[0].text == "fine"
+    assert "temperature" not in asked[0].json and asked[0].json["top_p"] == 1.0
+    assert found.unsent_settings == {"temperature"} and found.refused_settings == frozenset()
+
+
+def test_what_was_not_asked_for_is_not_told() -> None:
+    never = EndpointProfile(without=("temperature",))
+    found, _, _ = asyncio.run(
+        play(strict({}), Request(messages=HELLO, sampling=Sampling()), wire_profile=never)
+    )
+    assert found.unsent_settings == frozenset()
+
+
+def test_what_is_never_sent_and_what_is_refused_are_told_apart() -> None:
+    never = EndpointProfile(without=("temperature",))
+    found, _, asked = asyncio.run(
+        play(strict({"top_p": TOP}), Request(messages=HELLO, sampling=PAPER), wire_profile=never)
+    )
+    assert found.unsent_settings == {"temperature"} and found.refused_settings == {"top_p"}
+    assert not {"temperature", "top_p"} & asked[-1].json.keys()
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
+def test_a_limit_that_is_never_sent_is_named_as_the_user_named_it(limit: Any) -> None:
+    never = EndpointProfile(without=("max_tokens",), limit=limit)
+    found, _, asked = asyncio.run(
+        play(strict({}), Request(messages=HELLO, sampling=PAPER), wire_profile=never)
+    )
+    assert limit not in asked[0].json and found.unsent_settings == {"max_tokens"}
+
+
+def test_a_reply_from_the_cache_tells_what_its_request_was_never_sent(tmp_path: Path) -> None:
+    request = Request(messages=HELLO, sampling=PAPER)
+
+    async def ask(model: ChatCompletionsModel, server: bool) -> frozenset[str]:
+        cached = CachedModel(model, tmp_path, model.identity)
+        reply = await cached(request)
+        assert reply.kept is not server
+        return cached.unsent_settings
+
+    async def twice() -> list[frozenset[str]]:
+        async with fake.serve(strict({})) as server:
+            made = [
+                ChatCompletionsModel(
+                    server.url, "fake-1", wire_profile=EndpointProfile(without=("top_p",))
+                )
+                for _ in range(2)
+            ]
+            try:
+                return [await ask(made[0], server=True), await ask(made[1], server=False)]
+            finally:
+                for model in made:
+                    await model.close()
+
+    assert asyncio.run(twice()) == [{"top_p"}, {"top_p"}]
+
+
+def test_a_wire_is_shown_by_its_own_name() -> None:
+    assert repr(ChatCompletionsModel("http://h/v1", "m")) == (
+        "ChatCompletionsModel(url='http://h/v1', model='m')"
+    )

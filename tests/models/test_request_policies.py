@@ -19,13 +19,14 @@ from toolmark.core.errors import (
     TornReply,
     Unavailable,
 )
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Message, Reply, Request, Text, Tool, Usage
 from toolmark.models.request_policies import CachedModel, PacedModel, RetryingModel
 
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 
 
-class Scripted:
+class Scripted(Model):
     """Raises or returns what it is told, one after the other; the last one stays."""
 
     name = "scripted"
@@ -59,7 +60,7 @@ def test_what_waits_to_be_asked_again_can_be_seen() -> None:
     seen: list[list[str]] = []
 
     async def sleep(wait_s: float) -> None:
-        seen.append(list(asking.waits))
+        seen.append(list(asking.wait_reasons))
 
     asking = RetryingModel(
         Scripted(Unavailable("refused"), TornReply("cut"), Reply()), 5, sleep=sleep
@@ -67,8 +68,8 @@ def test_what_waits_to_be_asked_again_can_be_seen() -> None:
     cached = CachedModel(asking, Path("unused"), "one")
     asyncio.run(asking(HELLO))
     assert seen == [["refused"], ["cut"]]
-    assert list(asking.waits) == list(cached.waits) == []
-    assert not PacedModel(Scripted(Reply()), 1).waits
+    assert list(asking.wait_reasons) == list(cached.wait_reasons) == []
+    assert not PacedModel(Scripted(Reply()), 1).wait_reasons
 
 
 @pytest.mark.parametrize("kind", [RateLimited, Unavailable, Timeout, TornReply])
@@ -129,7 +130,7 @@ def test_the_servers_wait_is_honoured_but_not_for_ever() -> None:
     assert (model.n_asked, slept) == (1, [])
 
 
-class Gate:
+class Gate(Model):
     """Holds every request until it is let go; knows how many are in."""
 
     def __init__(self) -> None:
@@ -305,14 +306,16 @@ def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 class Picky(Scripted):
     """An endpoint that refuses temperature, as the wire tells it."""
 
-    dropped = frozenset({"temperature"})
+    refused_settings = frozenset({"temperature"})
 
 
 def test_what_was_left_out_is_recorded_through_all_policies(tmp_path: Path) -> None:
     outer = CachedModel(RetryingModel(PacedModel(Picky(REPLY), 2), 1), tmp_path, "id")
-    assert outer.dropped == {"temperature"}
+    assert outer.refused_settings == {"temperature"}
     assert (
-        CachedModel(RetryingModel(PacedModel(Scripted(REPLY), 2), 1), tmp_path, "id").dropped
+        CachedModel(
+            RetryingModel(PacedModel(Scripted(REPLY), 2), 1), tmp_path, "id"
+        ).refused_settings
         == frozenset()
     )
 
@@ -320,16 +323,18 @@ def test_what_was_left_out_is_recorded_through_all_policies(tmp_path: Path) -> N
 def test_a_reply_from_the_cache_tells_what_was_left_out_when_it_was_asked(tmp_path: Path) -> None:
     asyncio.run(CachedModel(Picky(REPLY), tmp_path, "id")(HELLO))
     later = CachedModel(Scripted(REPLY), tmp_path, "id")
-    assert later.dropped == frozenset()
+    assert later.refused_settings == frozenset()
     assert asyncio.run(later(HELLO)) == KEPT
-    assert later.dropped == {"temperature"}
+    assert later.refused_settings == {"temperature"}
 
 
 @pytest.mark.parametrize("hears", [True, False])
 def test_a_model_that_is_deaf_says_so_through_all_policies(hears: bool, tmp_path: Path) -> None:
     model = Scripted(REPLY)
-    model.hears = hears  # type: ignore[attr-defined]
-    assert CachedModel(RetryingModel(PacedModel(model, 2), 1), tmp_path, "id").hears is hears
+    model.accepts_audio = hears
+    assert (
+        CachedModel(RetryingModel(PacedModel(model, 2), 1), tmp_path, "id").accepts_audio is hears
+    )
 
 
 def test_policies_pass_the_name_and_the_end_on(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from toolmark.core.errors import UsageError, describe_error
 from toolmark.core.media import MediaStore
+from toolmark.core.model import adapt_function
 from toolmark.core.records import Call, Message, Reply, Request, Text
 from toolmark.models import user_model
 from toolmark.models.model_resolver import resolve_model
@@ -25,6 +26,7 @@ from toolmark.models.model_resolver import resolve_model
 HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
 MINE = """
 import functools
+from toolmark.core.model import adapt_function
 from toolmark.core.records import Reply
 def again(model):
     @functools.wraps(model)
@@ -168,7 +170,7 @@ def test_a_class_is_made_and_known_as_the_command_knows_it(
 ) -> None:
     media = MediaStore(tmp_path)
     made: Any = resolve_model(mine.Seeing, media=media)
-    assert made.model.model.model.media is media
+    assert made.model.model.model.function.media is media
     assert asyncio.run(made(HELLO)).text == "old"
     found = user_model.identify_object(mine.Seeing)
     assert found == user_model.identify_spec("users_mine:Seeing", mine.Seeing) and found.is_unique
@@ -194,7 +196,7 @@ def test_what_is_no_reply_ends_a_run_at_once(
     for kept in (None, tmp_path):
         model = resolve_model(with_name(mine.bad(reply)), cache=kept)
         with pytest.raises(UsageError, match=words):
-            asyncio.run(model(HELLO))  # type: ignore[operator]
+            asyncio.run(model(HELLO))
 
 
 def with_name(model: Any) -> Any:
@@ -209,7 +211,7 @@ def test_after_an_answer_what_is_no_reply_costs_one_episode() -> None:
         return replies.pop(0)  # type: ignore[no-any-return]
 
     async def both() -> None:
-        asked = user_model.UserModel(model)
+        asked = user_model.UserModel(adapt_function(model))
         await asked(HELLO)
         with pytest.raises(TypeError, match="must return a Reply"):
             await asked(HELLO)
@@ -228,7 +230,7 @@ def test_a_constructor_that_fails_names_file_and_line_of_the_user(mine: ModuleTy
 def test_an_error_is_placed_where_it_arose_in_the_users_own_file(mine: ModuleType) -> None:
     line = 1 + MINE.splitlines().index("    return Reply(text=next(iter(())))")
     with pytest.raises(RuntimeError) as found:
-        asyncio.run(resolve_model(mine.searching)(HELLO))  # type: ignore[operator]
+        asyncio.run(resolve_model(mine.searching)(HELLO))
     assert describe_error(found.value) == (
         f"RuntimeError: coroutine raised StopIteration (users_mine.py, line {line})"
     )
@@ -280,6 +282,6 @@ def test_what_was_made_for_a_run_is_closed_and_what_was_given_is_its_owners(late
             return asyncio.sleep(0) if later else None
 
     for given, n in ((Closing(), 0), (Closing, 1)):
-        made: Any = resolve_model(given)
+        made: Any = resolve_model(given)  # type: ignore[arg-type]
         asyncio.run(made.close())
         assert len(closed) == n

@@ -20,7 +20,7 @@ from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_dat
 from toolmark.runs.suite import Suite
 from toolmark.suites import suite_registry
 from toolmark.suites.bfcl import official_handlers, official_models, stored_rows
-from toolmark.suites.bfcl.official_handlers import MalformedResult
+from toolmark.suites.bfcl.handler_replies import MalformedResult
 
 SINGLE = ("simple_python", "multiple", "parallel", "irrelevance", "live_relevance")
 SEVERAL, FOUND = "multi_turn_base", "memory_kv"

@@ -29,14 +29,10 @@ from toolmark.core.records import (
     Verdict,
 )
 from toolmark.reports import episode_block, html_report, run_facts
+from toolmark.reports.comparison_report import Comparison, verdict_sentence
 from toolmark.reports.embedded_pictures import MAX_EMBEDDED_BYTES as PICTURE
 from toolmark.reports.episode_block import MAX_EPISODE_BYTES, MAX_TEXT_LENGTH
-from toolmark.reports.run_comparison import (
-    Comparison,
-    adjust_comparisons,
-    compare_runs,
-    verdict_sentence,
-)
+from toolmark.reports.run_comparison import adjust_comparisons, compare_runs
 from toolmark.runs import run_finalization
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import read_presentation

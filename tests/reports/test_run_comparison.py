@@ -16,14 +16,13 @@ from toolmark.core import number_format
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Estimate, Score, Table, Verdict
 from toolmark.reports import run_names
-from toolmark.reports.run_comparison import (
+from toolmark.reports.comparison_report import (
     Comparison,
-    adjust_comparisons,
-    compare_runs,
     detail_tables,
     summary_table,
     verdict_sentence,
 )
+from toolmark.reports.run_comparison import adjust_comparisons, compare_runs
 from toolmark.reports.run_differences import same_tasks_advice
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Scorer

@@ -11,8 +11,10 @@ from typing import Any
 
 import msgspec
 
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import ToolEnvironmentError, ToolmarkError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Call,
     Label,
@@ -74,7 +76,7 @@ class Chain:
             yield first
 
 
-class World:
+class World(Environment):
     """Adds; `dead` loses its transport. The final state lists what this episode started from."""
 
     def __init__(self, needed: Mapping[str, Any], *, dead: bool = False) -> None:
@@ -93,7 +95,7 @@ class World:
         return dict(self.needed)
 
 
-class Site:
+class Site(EnvironmentFactory):
     """Gives worlds; the tasks named in `dead` get dead ones."""
 
     def __init__(self, dead: tuple[str, ...] = ()) -> None:
@@ -149,7 +151,7 @@ def load(*, n: int = 20, dead: tuple[str, ...] = (), chain: bool = False) -> Sui
 Trouble = Callable[[int, int], ToolmarkError | str | None]
 
 
-class Adder:
+class Adder(Model):
     """Calls add, then says what came back; `trouble(item, repeat)` may raise or answer instead."""
 
     name = "adder"

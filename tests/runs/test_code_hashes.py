@@ -110,6 +110,22 @@ def test_every_suite_of_ours_has_a_scorer_hash_and_asks_with_no_code_of_the_user
     assert "toolmark.suites.suite_registry" not in judged.files
 
 
+def test_a_scorer_is_known_by_the_data_files_that_its_modules_read(shop: Path) -> None:
+    (shop / "shop_more.py").write_text(
+        "from toolmark.core.data_files import read_table\n"
+        "many = read_table(__file__, 'many.toml', dict[str, int])\n"
+    )
+    (shop / "data").mkdir()
+    (shop / "data" / "many.toml").write_text("many = 3\n")
+    before = code_hashes.spec_hashes("shop_score:score")
+    (shop / "data" / "many.toml").write_text("many = 4\n")
+    after = code_hashes.spec_hashes("shop_score:score")
+    assert {name for name in after if after[name] != before[name]} == {"shop_more:many.toml"}
+    (shop / "data" / "many.toml").unlink()
+    with pytest.raises(DataError, match=r"many\.toml: cannot read"):
+        code_hashes.spec_hashes("shop_score:score")
+
+
 def test_code_that_stands_in_no_file_equals_nothing() -> None:
     def score(task: Any, trajectory: Any) -> dict[str, Verdict]:
         return {}

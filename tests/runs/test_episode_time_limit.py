@@ -13,8 +13,10 @@ from tests.environments.mcp.mcp_episodes import fault, gone, soon
 from tests.runs import mini
 
 import toolmark as tm
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Message, Reply, Request, Result, Task, Text, Turn
 from toolmark.environments.mcp.mcp_environment import McpServersFactory
 from toolmark.environments.mcp.server_config import parse_config
@@ -48,7 +50,7 @@ class Stubborn(mini.World):
         return await super().call(call)
 
 
-class Site:
+class Site(EnvironmentFactory):
     """Gives worlds; some tasks get worlds that hang: in a call, when they open, as they close."""
 
     def __init__(self, hanging: Mapping[str, str]) -> None:
@@ -167,7 +169,7 @@ def test_who_stops_a_run_is_not_taken_for_its_limit(tmp_path: Path) -> None:
     assert reasons(asyncio.run(play())) == {}
 
 
-class Caller:
+class Caller(Model):
     """Calls one tool, and repeats what it says."""
 
     name = "caller"

@@ -19,6 +19,7 @@ from tests.runs import mini
 import toolmark as tm
 from toolmark.cli import console_output, exit_codes, failure_advice
 from toolmark.core import errors, json_codec
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import (
     RateLimited,
     Rejected,
@@ -32,11 +33,11 @@ from toolmark.core.errors import (
 )
 from toolmark.core.failure import NEVER_FITS, Failure, Kind, Stage, Subject
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Attempt,
     Judgement,
     Message,
-    Model,
     Reply,
     Request,
     Ruling,
@@ -97,7 +98,7 @@ class Around(mini.World):
         raise ZeroDivisionError("in the user")
 
 
-class Sites:
+class Sites(EnvironmentFactory):
     """Gives worlds that fail in one way."""
 
     def __init__(self, how: str) -> None:
@@ -275,7 +276,7 @@ def test_one_first_request_that_fits_makes_the_others_the_models_limit(
 
 
 def test_it_is_decided_anew_when_more_is_run(tmp_path: Path) -> None:
-    class Growing:
+    class Growing(Model):
         """Takes only the numbers from 2 on, and fails for those from `up` on."""
 
         name = "growing"

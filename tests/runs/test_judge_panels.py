@@ -12,7 +12,8 @@ from tests.runs import mini
 import toolmark as tm
 from toolmark.core.errors import DataError, EndpointError, Rejected, Unavailable
 from toolmark.core.failure import Failure, Kind, Subject
-from toolmark.core.records import Judgement, Model, Reply, Request, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Judgement, Reply, Request, Task, Trajectory
 from toolmark.runs import judge_panels
 from toolmark.runs.circuit_breaker import (
     MAX_CONSECUTIVE_FAILURES,
@@ -27,7 +28,7 @@ FORMS = {"taste": "v1"}
 Say = Callable[[str, Trajectory], float | EndpointError | None]
 
 
-class Named:
+class Named(Model):
     """A judge that only has a name: how it is asked is the test's affair."""
 
     def __init__(self, name: str) -> None:
@@ -52,7 +53,7 @@ def refusal(
 
 def _asking(say: Say, asked: list[tuple[str, str, int]]) -> judge_panels.JudgeFunction:
     async def ask(model: Model, kind: str, task: Task, trajectory: Trajectory) -> Judgement:
-        name: str = model.name  # type: ignore[attr-defined]
+        name = model.name
         asked.append((name, task.id, trajectory.repeat))
         await asyncio.sleep(0)
         value = say(name, trajectory)

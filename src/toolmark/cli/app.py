@@ -208,9 +208,8 @@ def _print_after_run(done: Run, found: dict[str, Any]) -> None:
         if len(versions) > 1:
             note = f"  server {name} changed during the run: {'; then '.join(versions)}"
             out.print(visible_text(note), markup=False, highlight=False, soft_wrap=True)
-    if done.info.dropped:
-        left_out = ", ".join(done.info.dropped)
-        out.print(f"  the server refused {left_out}: its own default was used", highlight=False)
+    for line in run_names.left_out_settings(done.info):
+        out.print(f"  {line}", highlight=False, soft_wrap=True)
     if done.info.plan.knobs.get("seed", 0) is None and not done.info.plan.tasks:
         out.print(f"  seed {done.info.seed} was drawn; --seed {done.info.seed} repeats these tasks")
     step = f"  next: {consoles.shell_command('report', done.path)}"

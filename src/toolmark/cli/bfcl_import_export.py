@@ -17,7 +17,9 @@ from toolmark.core.failure import Failure
 from toolmark.core.files import file_sha256
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Attempt, Task, Trajectory
-from toolmark.official_bfcl import official_data
+from toolmark.formats.native_format import NativeFormat
+from toolmark.formats.prompt_format import DEFAULT_NAME
+from toolmark.official_bfcl import official_data, prompt_formats
 from toolmark.reports.table_format import visible_text
 from toolmark.runs import run_finalization, run_folders
 from toolmark.runs.episode_records import BUFFER_BYTES, EpisodeRecords
@@ -27,7 +29,7 @@ from toolmark.statistics.score_columns import gather_columns
 from toolmark.studio.bfcl_interchange import leaderboard_files, result_export, result_files
 from toolmark.studio.bfcl_interchange.result_files import ModelFiles, ResultRows
 from toolmark.suites import suite_registry
-from toolmark.suites.bfcl import official_handlers, official_models, stored_rows
+from toolmark.suites.bfcl import handler_replies, official_handlers, official_models, stored_rows
 from toolmark.suites.bfcl.leaderboard import UNSCORED
 
 BENCHMARKS = ("bfcl",)
@@ -245,18 +247,18 @@ def _write_category(
 
 
 def _uses_structured_calls(run: Run) -> bool:
-    return run.info.plan.dialect == "native"
+    return prompt_formats.find_format(run.info.plan.dialect) is None
 
 
 def _call_shape(
     run: Run, name: str, official_model: official_models.ListedModel | None
-) -> official_handlers.ArgumentShape:
+) -> handler_replies.ArgumentShape:
     """Return how structured calls are written for the official handler of this name.
 
     Raises UsageError where that handler would not read the run's replies as what they are.
     """
     dialect = run.info.plan.dialect
-    if dialect not in ("native", "prompt"):
+    if not _uses_structured_calls(run) and not prompt_formats.is_default_text(dialect):
         raise UsageError(
             f"{run.path}: replies in the format {dialect}; official files hold structured calls, "
             "or text as the default prompt asks for it"
@@ -264,11 +266,14 @@ def _call_shape(
     if official_model is None:
         return "text"
     handler = official_handlers.handler_format(name, official_model)
-    form = "native" if _uses_structured_calls(run) else "prompt"
-    if form != handler.reply_form or (form == "native" and not handler.argument_shape):
+    form = NativeFormat.name if _uses_structured_calls(run) else DEFAULT_NAME
+    lacks_shape = _uses_structured_calls(run) and not handler.argument_shape
+    if form != handler.reply_form or lacks_shape:
         wanted = "structured calls" if handler.argument_shape else "text in a form of its own"
         wanted = (
-            "text as the default prompt asks for it" if handler.reply_form == "prompt" else wanted
+            "text as the default prompt asks for it"
+            if handler.reply_form == DEFAULT_NAME
+            else wanted
         )
         raise UsageError(
             f"{run.path}: under the name {name} the official evaluator reads {wanted}, and this "

@@ -31,7 +31,7 @@ MAX_LISTED_EPISODES = 50  # episodes that `show` lists
 MAX_REASONS = 3  # why tasks fail, or could not be made
 MAX_FURTHER_MESSAGES = 2  # further ones of one cause of not being run
 AGENT_DESCRIPTIONS = {
-    "baselines": "baseline/planner, baseline/eager, baseline/lexical, baseline/desk, "
+    "baselines": "baseline/planner, baseline/eager, baseline/lexical, "
     "baseline/listener, baseline/ocr-search, baseline/blind: agents that need no key",
     "baselines of MultiNet": ", ".join(
         f"baseline/{name}" for name in multinet_families.FAMILIES_BY_BASELINE

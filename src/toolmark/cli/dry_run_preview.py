@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
-from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.agents.tool_loop import ToolLoop
 from toolmark.cli import console_output, episode_output
 from toolmark.core import json_codec
 from toolmark.core.media import MediaStore
@@ -82,7 +82,7 @@ def make_preview(loaded: Suite, chosen: dict[str, Any]) -> Preview:
         if plan.tasks
         else loaded.maker.describe_work(select_tasks(loaded, plan, loaded.provenance.seed)),
         # other agents ask as they go
-        max_requests=max_requests if loaded.defaults.agent is run_tool_loop else None,
+        max_requests=max_requests if isinstance(loaded.defaults.agent, ToolLoop) else None,
         missing=dict(
             loaded.environment.missing_parts(select_tasks(loaded, plan, loaded.provenance.seed))
         ),
@@ -156,7 +156,9 @@ def _prompt_and_tools(
     """Return the messages and tools of all turns, in the dialect in which they are asked."""
     messages, tools = task.turns[0].messages if task.turns else (), task.tools
     tools += task.turns[0].tools if task.turns else ()
-    if tools and loaded.defaults.agent is run_tool_loop:  # others write their prompts as they go
+    if tools and isinstance(
+        loaded.defaults.agent, ToolLoop
+    ):  # others write their prompts as they go
         messages, tools = loaded.tool_formats[task.dialect or plan.dialect].open(messages, tools)
     later = task.turns[1:]
     return (

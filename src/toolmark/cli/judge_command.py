@@ -14,7 +14,7 @@ from toolmark.cli import console_output, consoles, exit_codes, progress_display
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Control, Model
+from toolmark.core.model import Control, Model
 from toolmark.models.model_resolver import public_model_address
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
@@ -142,9 +142,7 @@ async def open_model(stack: AsyncExitStack, name: str, settings: Mapping[str, An
     model = make_model(name, **settings)
     if isinstance(model, Control):
         raise UsageError(f"{name} is a test instrument, which sees the reference; name a model")
-    close = getattr(model, "close", None)
-    if close is not None:
-        stack.push_async_callback(close)
+    stack.push_async_callback(model.close)
     return model
 
 

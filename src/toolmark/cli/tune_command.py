@@ -15,8 +15,8 @@ from toolmark.cli import consoles, exit_codes, progress_display
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.number_format import format_count
-from toolmark.core.records import Control, Model
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
 from toolmark.reports.table_format import pluralize, render_text, visible_text
@@ -203,7 +203,7 @@ async def _tune_items(
         else {}
     )
     async with AsyncExitStack() as stack:
-        panel: dict[str, Model | Control] = {}
+        panel: dict[str, Model] = {}
         if not tuning_folder.is_tuning_folder(output):  # a name that is none makes no folder
             panel = await _open_panel(stack, loaded, request.models, settings)
         tuning = tuning_folder.open_or_create(output, request)
@@ -227,14 +227,12 @@ async def _tune_items(
 
 async def _open_panel(
     stack: AsyncExitStack, loaded: Suite, names: tuple[str, ...], settings: Mapping[str, Any]
-) -> dict[str, Model | Control]:
+) -> dict[str, Model]:
     """Return the models by name, closed with the stack."""
     found = {}
     for name in names:
         model = make_model(name, suite=loaded, **settings)
-        close = getattr(model, "close", None)
-        if close is not None:
-            stack.push_async_callback(close)
+        stack.push_async_callback(model.close)
         found[name] = model
     return found
 

@@ -200,7 +200,7 @@ _STAGE_ATTRIBUTE = "toolmark_stage"
 
 def mark_stage(error: Exception, stage: Stage) -> None:
     """Mark an exception with its stage, unless it has one."""
-    if not hasattr(error, _STAGE_ATTRIBUTE):
+    if getattr(error, _STAGE_ATTRIBUTE, None) is None:
         setattr(error, _STAGE_ATTRIBUTE, stage)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from toolmark.core.errors import ToolmarkError, UsageError, describe_error, suggest_names
 
 FILE_MODULE_PREFIX = "_toolmark_file_"  # prefix of the names of modules loaded from a file
+_MISSING = object()
 
 # parts of module names, alone or before an underscore, and the extra they need; the first counts
 EXTRA_BY_PACKAGE = {
@@ -73,10 +74,11 @@ def import_attribute(spec: str) -> Any:
             raise
         raise UsageError(f"cannot import {module}: {describe_error(error)}") from error
     for name in path.split("."):
-        if not hasattr(found, name):
+        inner = getattr(found, name, _MISSING)
+        if inner is _MISSING:
             nearest = suggest_names(name, filter(_is_public, dir(found)))
             raise UsageError(f"module {module} has no {path}{nearest}")
-        found = getattr(found, name)
+        found = inner
     return found
 
 

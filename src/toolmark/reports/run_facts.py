@@ -326,6 +326,7 @@ def _setting_rows(run: Run) -> Iterator[tuple[str, str]]:
     yield "dialect", plan.dialect
     yield "knobs", _settings_text(plan.knobs)
     yield "sampling", _settings_text(msgspec.to_builtins(plan.sampling)) or "the endpoint's own"
+    yield "left out", "; ".join(run_names.left_out_settings(info))
     yield "seed", str(info.seed)
     yield "tasks × repeats", f"{number_format.format_count(info.n_tasks)} × {plan.repeats}"
     yield "selection", _selection_text(run)

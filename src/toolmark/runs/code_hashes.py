@@ -2,8 +2,9 @@
 
 A module counts with every module that it imports by an `import` statement, anywhere in its source.
 The sources are read and parsed, and nothing is imported, so the same code gives the same hashes in
-every process, also before the code is trusted. A module that is imported by a computed name is not
-seen, nor are files that a module reads as data.
+every process, also before the code is trusted. A data file counts with a module that names it in a
+call of `core.data_files.read_table`. Other files that a module reads are not seen, nor is a module
+that is imported by a computed name.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import pkgutil
 import sys
 import sysconfig
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolmark.core import errors, user_modules
+from toolmark.core import data_files, errors, user_modules
 from toolmark.runs.scorer_id import ScorerId
 from toolmark.runs.suite import Scorer, Suite
 
@@ -49,6 +51,14 @@ class _Module(NamedTuple):
     name: str
     path: Path
     package: str  # what its relative imports start from
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The names of all modules that a source may import, and of the data files that it reads."""
+
+    imports: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
 
 def spec_hashes(spec: str) -> dict[str, str]:
@@ -203,7 +213,11 @@ def _module_hashes(
     while queue:
         module = queue.pop()
         found[module.name] = _file_sha256(module.path)
-        for name in _imported_names(module.path, module.package):
+        source = _read_source(module.path, module.package)
+        for name in source.tables:
+            path = data_files.data_path(module.path, name)
+            found[f"{module.name}:{name}"] = _file_sha256(path)
+        for name in source.imports:
             if name in seen or not _may_be_relevant(name, for_scoring=for_scoring):
                 continue
             seen.add(name)
@@ -242,21 +256,34 @@ def _file_sha256(path: Path) -> str:
         raise errors.DataError(f"{path}: cannot read: {error.strerror}") from None
 
 
-def _imported_names(path: Path, package: str) -> tuple[str, ...]:
-    """Return the names of all modules that a source may import; none if it is not Python."""
+def _read_source(path: Path, package: str) -> _Source:
+    """Return what a source names; nothing if it is not Python."""
     status = path.stat()
-    return _parse_imports(path, status.st_mtime_ns, status.st_size, package)
+    return _parse_source(path, status.st_mtime_ns, status.st_size, package)
 
 
 @cache
-def _parse_imports(path: Path, mtime_ns: int, size_bytes: int, package: str) -> tuple[str, ...]:
+def _parse_source(path: Path, mtime_ns: int, size_bytes: int, package: str) -> _Source:
     if path.suffix != ".py":
-        return ()
+        return _Source()
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError, OSError):  # importing the module reports the error
-        return ()
-    return tuple(dict.fromkeys(_import_names(tree, package)))
+        return _Source()
+    return _Source(
+        tuple(dict.fromkeys(_import_names(tree, package))),
+        tuple(dict.fromkeys(_table_names(tree))),
+    )
+
+
+def _table_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Name(id="read_table"),
+                args=[ast.Name(id="__file__"), ast.Constant(value=str(name)), _],
+            ):
+                yield name
 
 
 def _import_names(tree: ast.Module, package: str) -> Iterator[str]:

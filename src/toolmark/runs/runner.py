@@ -14,23 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+from toolmark.core.environment import EnvironmentFactory, check_factory
 from toolmark.core.errors import DataError, Rejected
 from toolmark.core.failure import Failure
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.number_format import format_count
-from toolmark.core.records import (
-    Attempt,
-    Control,
-    EnvironmentFactory,
-    Estimate,
-    HasIncidentNotes,
-    HasPartDescriptions,
-    Model,
-    Score,
-    Task,
-    ToolFormat,
-    Trajectory,
-)
+from toolmark.core.records import Attempt, Estimate, Score, Task, ToolFormat, Trajectory
 from toolmark.environments import provider_circuit_breaker
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS
 from toolmark.runs import code_hashes, run_scoring
@@ -100,7 +90,7 @@ ProgressWatcher = Callable[[Progress], None]
 async def execute_run(
     folder: RunWriter,
     suite: Suite,
-    model: Model | Control | None,
+    model: Model | None,
     tool_format: ToolFormat,
     *,
     max_connections: int = DEFAULT_CONNECTIONS,
@@ -158,18 +148,15 @@ async def _run_in_environment(
     async with context.suite.environment.open(
         MediaStore(folder.path / "media")
     ) as environment_factory:
+        check_factory(environment_factory)
         context.notify_watcher()
         try:
             await _run_workers(context, environment_factory, n_workers, stop)
         finally:
             folder.update_info(
                 served=context.served_models,
-                notes=environment_factory.notes()
-                if isinstance(environment_factory, HasIncidentNotes)
-                else None,
-                servers=environment_factory.known()
-                if isinstance(environment_factory, HasPartDescriptions)
-                else None,
+                notes=environment_factory.incident_notes(),
+                servers=environment_factory.part_descriptions(),
                 wall_s=context.progress.elapsed_s,
             )
 
@@ -181,7 +168,7 @@ class _RunContext:
         self,
         folder: RunWriter,
         suite: Suite,
-        model: Model | Control | None,
+        model: Model | None,
         tool_format: ToolFormat,
         scorer_id: ScorerId,
         progress: Progress,
@@ -259,7 +246,8 @@ class _RunContext:
 
     def wait_reasons(self) -> list[str]:
         """Return why requests and searches wait now."""
-        return wait_reasons([self.model], self.environment_waits)
+        models = () if self.model is None else (self.model,)
+        return wait_reasons(models, self.environment_waits)
 
     def note_user_stop(self) -> None:
         """Record that the user stopped the run, and the most common reason of waiting."""
@@ -340,10 +328,10 @@ async def notify_periodically(notify: Callable[[], None]) -> None:
         notify()
 
 
-def wait_reasons(models: Iterable[object], environment_waits: Mapping[object, str]) -> list[str]:
+def wait_reasons(models: Iterable[Model], environment_waits: Mapping[object, str]) -> list[str]:
     """Return why requests to the models, and requests of environments, wait now."""
     return [
-        *(reason for model in models for reason in getattr(model, "waits", ())),
+        *(reason for model in models for reason in model.wait_reasons),
         *environment_waits.values(),
     ]
 

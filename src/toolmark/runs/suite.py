@@ -9,21 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.agents.agent import Agent
+from toolmark.agents.tool_loop import TOOL_LOOP
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Attempt,
     Audio,
     Chart,
     Drawing,
-    Environment,
-    EnvironmentFactory,
-    Model,
     Part,
     Sampling,
-    Step,
     Table,
     Task,
     TaskSequence,
@@ -33,34 +32,6 @@ from toolmark.core.records import (
 )
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns
-
-
-class Agent(Protocol):
-    """Drives a model through one episode: `run_tool_loop`, or an `agents.executor.Executor`."""
-
-    async def __call__(
-        self,
-        task: Task,
-        model: Model,
-        dialect: ToolFormat,
-        world: Environment,
-        sampling: Sampling,
-        repeat: int = 0,
-        *,
-        steps: list[Step] | None = None,
-    ) -> Trajectory:
-        """Play the episode. Steps are appended to `steps` as they happen."""
-        ...
-
-
-@runtime_checkable
-class ControlAdapter(Protocol):
-    """An agent that asks models in its own way, which controls of the plain loop do not know."""
-
-    def paced(self, player: Model, /) -> Model:
-        """Return a control of the plain loop as a model that this agent can ask."""
-        ...
-
 
 if TYPE_CHECKING:
     from toolmark.runs.run_store import Run
@@ -203,7 +174,7 @@ class Defaults:
     """
 
     sampling: Sampling = field(default_factory=Sampling)
-    agent: Agent = run_tool_loop
+    agent: Agent = TOOL_LOOP
 
 
 def _user_texts(task: Task) -> Iterator[str]:

@@ -165,3 +165,12 @@ def merge_equal_rules(by_rule: Mapping[str, Columns]) -> dict[str, Columns]:
 def have_equal_values(a: Columns, b: Columns) -> bool:
     """Tell whether two grading rules give the same tasks the same values."""
     return np.array_equal(a.task, b.task) and np.array_equal(a.value, b.value, equal_nan=True)
+
+
+def describe_partial(columns: Columns, word: str) -> str:
+    """Return how many categories ran, "4 of 5 categories run"; "" where all or none ran."""
+    names, ran = (
+        len({str(name) for name in each} - {""})
+        for each in (columns.category, columns.category[columns.run])
+    )
+    return f"{ran} of {names} {word} run" if 0 < ran < names else ""

@@ -17,13 +17,13 @@ from msgspec.structs import replace
 
 from toolmark.agents.tool_loop import gather_all
 from toolmark.core import json_codec
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import EndpointError, ToolEnvironmentError, failure_of
 from toolmark.core.failure import Failure
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Attempt,
-    EnvironmentFactory,
-    Model,
     Record,
     Reply,
     Step,
@@ -294,7 +294,7 @@ class _AuthoringWork:
 
     def _no_decision_message(self, decision: m3_reference_judging.JudgeDecision) -> str:
         """Return a message with the judge that gave no decision, and its reply."""
-        name = getattr(self.judge, "name", "") or type(self.judge).__name__
+        name = self.judge.name or type(self.judge).__name__
         quoted = (
             f"it said {decision.text[:_MAX_QUOTED_CHARS]!r}"
             if decision.text.strip()

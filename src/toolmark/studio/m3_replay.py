@@ -16,16 +16,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from toolmark.agents.tool_loop import max_parallel_calls
 from toolmark.core import json_codec
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError, suggest_names
 from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count
 from toolmark.core.records import (
     Audio,
     Call,
-    Environment,
-    EnvironmentFactory,
     Image,
     Record,
     Result,
@@ -271,7 +269,7 @@ async def _execute_step(
     environment: Environment, step: tuple[RecordedCall, ...]
 ) -> list[Result | str]:
     """Execute the calls of a step at the same time, up to the environment's limit."""
-    limit = asyncio.Semaphore(max_parallel_calls(environment))
+    limit = asyncio.Semaphore(environment.max_parallel_calls)
 
     async def one(call: Call) -> Result | str:
         async with limit:

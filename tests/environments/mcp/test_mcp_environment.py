@@ -190,14 +190,14 @@ def test_the_suite_fills_the_workspace_and_reads_it_at_the_end(tmp_path: Path) -
     play({"a": fault()}, tmp_path, scene, prepare=prepare, state=state)
 
 
-def test_calls_of_one_reply_may_run_at_once(tmp_path: Path) -> None:
+def test_calls_of_one_reply_may_run_max_parallel_calls(tmp_path: Path) -> None:
     async def scene(world: McpEnvironment) -> None:
-        assert world.at_once == 5
+        assert world.max_parallel_calls == 5
         calls = [Call(name="a/echo", arguments=json.dumps({"text": str(i)})) for i in range(50)]
         found = await asyncio.gather(*(world.call(call) for call in calls))
         assert [result.text for result in found] == [str(i) for i in range(50)]
 
-    play({"a": fault()}, tmp_path, scene, at_once=5)
+    play({"a": fault()}, tmp_path, scene, max_parallel_calls=5)
 
 
 @pytest.mark.parametrize(("serial", "most"), [(True, 1), (False, 5)])

@@ -14,6 +14,7 @@ from tests.runs import mini
 
 import toolmark as tm
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Message, Reply, Request, Task, Text, Turn
 from toolmark.environments.mcp.mcp_environment import McpServersFactory, servers_that_cannot_run
 from toolmark.environments.mcp.server_config import parse_config
@@ -50,7 +51,7 @@ def ask(name: str) -> Task:
     )  # fmt: skip
 
 
-class Caller:
+class Caller(Model):
     """Calls the tool of its case, and repeats what it says."""
 
     name = "caller"

@@ -387,7 +387,7 @@ def test_a_silent_failure_of_a_tool_is_recognised_by_what_it_was_asked(tmp_path:
             assert (await ask(world, "own/read", path=str(path))).is_error
 
         with sandbox.hide_paths(answers):
-            return play(entry, tmp_path, scene).notes()
+            return play(entry, tmp_path, scene).incident_notes()
 
     (note,) = told(wanted)["own"]
     assert f'add to mcpServers.own: "paths": ["{wanted}"] (the model chose this path' in note

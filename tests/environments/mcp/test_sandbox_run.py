@@ -28,6 +28,7 @@ import toolmark as tm
 from toolmark.cli.app import app
 from toolmark.core import canary
 from toolmark.core.errors import DataError, SandboxError, UsageError
+from toolmark.core.model import adapt_function
 from toolmark.core.records import Call, Message, Reply, Request, Task, Text, Tool
 from toolmark.environments.mcp import (
     program_files,
@@ -199,7 +200,7 @@ def test_only_a_whole_canary_counts() -> None:
     async def model(request: Request, /) -> Reply:
         return Reply(text="answered")
 
-    guarded = canary.guard_model(model)
+    guarded = canary.GuardedModel(adapt_function(model))
     assert asyncio.run(guarded(asked(changed))).text == "answered"
     told = Call(name="f", arguments=json.dumps({"text": mark}))
     odd = Tool(name="f", description=mark, parameters={"default": 10**30})

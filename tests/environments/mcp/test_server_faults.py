@@ -54,7 +54,7 @@ def test_a_server_that_does_not_start_costs_only_the_tasks_that_need_it(
         lacks = servers_that_cannot_run(
             parse_config({"mcpServers": {"bad": entry}}, "x"), [task("bad")]
         )
-        assert "bad" in {**servers.notes(), **lacks}
+        assert "bad" in {**servers.incident_notes(), **lacks}
 
     asyncio.run(scene())
 
@@ -121,7 +121,7 @@ def test_a_key_that_a_server_prints_is_masked(
             async with servers.world(task("good"), {}) as world:
                 shown = await ask(world, "good/environ", name="THE_KEY")
                 assert shown.text == "[removed]"
-            assert "sk-very" not in str(servers.notes())
+            assert "sk-very" not in str(servers.incident_notes())
 
     asyncio.run(scene())
 
@@ -167,7 +167,7 @@ def test_a_call_that_hangs_ends_and_the_server_is_given_up_after_one_restart(
     entries = {"a": fault("--log", str(log), call_timeout_s=0.5), "b": fault()}
     servers = play(entries, tmp_path, scene)
     assert log.read_text().count("start") == 2
-    assert "none to a ping" in str(servers.notes()["a"])
+    assert "none to a ping" in str(servers.incident_notes()["a"])
 
 
 def test_a_server_that_dies_in_a_call_is_restarted_once_and_asked_again(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_server_that_dies_in_a_call_is_restarted_once_and_asked_again(tmp_path
 
     servers = play({"a": fault("--log", str(log))}, tmp_path, scene)
     assert log.read_text().count("start") == 2  # the one restart was used up
-    assert any("stopped during the run" in note for note in servers.notes()["a"])
+    assert any("stopped during the run" in note for note in servers.incident_notes()["a"])
 
 
 def test_a_call_that_kills_every_server_ends_after_one_restart(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_death_between_two_calls_is_met_by_the_restart(tmp_path: Path) -> None
         assert (await ask(world, "a/count")).text == "1"
         pid = int(log.read_text().split()[2])
         os.kill(pid, 9)
-        assert await soon(lambda: world.changed)
+        assert await soon(lambda: world.tools_changed())
         assert (await ask(world, "a/count")).text == "1"
 
     play({"a": fault("--log", str(log))}, tmp_path, scene)
@@ -292,7 +292,7 @@ def test_a_call_that_is_late_is_an_error_while_the_server_lives(tmp_path: Path) 
         assert late.is_error and late.text == "no answer within 1 s; the call was cancelled"
         assert (await ask(world, "a/add", a=1, b=2)).structured == {"total": 3}
 
-    assert not play({"a": entry}, tmp_path, scene).notes()
+    assert not play({"a": entry}, tmp_path, scene).incident_notes()
 
 
 def test_a_changed_tool_list_is_offered_at_the_next_step(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_a_changed_tool_list_is_offered_at_the_next_step(tmp_path: Path) -> None
         assert await world.tools() is before
         assert (await ask(world, "a/later")).is_error
         await ask(world, "a/change")
-        assert world.changed
+        assert world.tools_changed()
         assert {t.name for t in await world.tools()} - {t.name for t in before} == {"a/later"}
         assert (await ask(world, "a/later")).text == "new"
 
@@ -316,7 +316,7 @@ def test_odd_tools_are_offered_or_left_out_and_the_others_work(tmp_path: Path) -
         assert (await ask(world, "a/text_schema")).is_error
         assert (await ask(world, "a/echo", text="hi")).text == "hi"
 
-    notes = str(play({"a": fault("--odd-tools")}, tmp_path, scene).notes()["a"])
+    notes = str(play({"a": fault("--odd-tools")}, tmp_path, scene).incident_notes()["a"])
     for said in ("'no_schema' is left out", "'text_schema' is left out", "no name", "twice"):
         assert said in notes
 
@@ -340,7 +340,7 @@ def test_a_list_of_tools_has_an_end_in_number_and_in_size(tmp_path: Path) -> Non
             offered[server] = offered.get(server, 0) + 1
 
     entries = {"many": fault("--many", "5000"), "heavy": fault("--heavy", "5000000")}
-    notes = play(entries, tmp_path, scene).notes()
+    notes = play(entries, tmp_path, scene).incident_notes()
     assert offered == {"many": 2000, "heavy": 3}
     said = {name: int(re.sub(r"\D", "", notes[name][0])) for name in offered}
     assert said == offered

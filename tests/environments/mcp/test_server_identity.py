@@ -15,6 +15,7 @@ from tests.runs import mini
 
 import toolmark as tm
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Message, Reply, Request, Task, Text, Tool, Turn
 from toolmark.environments.mcp.mcp_environment import McpServersFactory
 from toolmark.environments.mcp.server_config import ServerConfig, parse_config, read_config
@@ -121,7 +122,7 @@ def _suite(servers: tuple[ServerConfig, ...]) -> Suite:
     )
 
 
-class Silent:
+class Silent(Model):
     """Answers at once."""
 
     name = "silent"

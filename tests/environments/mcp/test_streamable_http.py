@@ -91,7 +91,7 @@ def test_a_changed_tool_list_is_heard_over_http(tmp_path: Path) -> None:
     async def scene(world: McpEnvironment, port: int) -> None:
         await world.tools()
         await ask(world, "h/grow")
-        assert await soon(lambda: world.changed)
+        assert await soon(lambda: world.tools_changed())
         assert "h/grown" in [tool.name for tool in await world.tools()]
         assert (await ask(world, "h/grown")).text == "grown"
 

@@ -37,7 +37,7 @@ from toolmark.core.records import (
 )
 from toolmark.formats.render.call_text import render_calls
 from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_data, prompt_formats
-from toolmark.suites.bfcl import agentic_tasks, official_handlers
+from toolmark.suites.bfcl import agentic_tasks, handler_replies, official_handlers
 from toolmark.suites.bfcl.stored_rows import ResultRow, RowReader
 from toolmark.suites.bfcl.stored_rows import score_episode as graded
 
@@ -290,7 +290,7 @@ def _agentic(task: Task, rng: Random) -> Drawn:
 def _imported(tasks: list[Task]) -> Iterator[tuple[str, Line]]:
     """Go through replies as stored files hold them, errors in the place of a reply included."""
     dialects = tm.load("bfcl", category=("simple_python",)).tool_formats
-    way = official_handlers.HandlerFormat("prompt", official_handlers.read_text_reply, "text", True)
+    way = official_handlers.HandlerFormat("prompt", handler_replies.read_text_reply, "text", True)
     reader = RowReader(dialects, way)
     for task in tasks[::60]:
         for number, result in enumerate(("Error during inference: 500", "[]", "f(a=1)", None)):

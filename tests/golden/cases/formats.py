@@ -573,7 +573,7 @@ def _names() -> dict[str, Any]:
             " ".join(each): tried(prompt_formats.select_format_names, each) for each in asked
         },
         "form": {
-            name: repr(prompt_formats.find_format(name))
+            name: tried(lambda given: repr(prompt_formats.find_format(given)), name)
             for name in (*dict(tasks).values(), "odd", "")
         },
         "levels": prompt_formats.axis_levels(PromptVariant(calls="json", tag=True)),

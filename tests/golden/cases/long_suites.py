@@ -23,7 +23,7 @@ def record(folder: Path) -> dict[str, Json]:
         {
             "m3-oracle": Play("test/oracle", {**tape, "mode": "record"}, tasks=True),
             "m3-null": Play("test/null", tape),
-            "m3-desk": Play("baseline/desk"),
+            "m3-lexical": Play("baseline/lexical"),
             "m3-faulty": Play("test/faulty?class=missing_call&rate=0.6"),
             "m3-executor": Play("test/oracle", {"agent": "executor"}),
         },

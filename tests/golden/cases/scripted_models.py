@@ -22,6 +22,7 @@ from tests.runs import mini
 from tests.servers import fake
 
 import toolmark as tm
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import (
     DataError,
     RateLimited,
@@ -312,7 +313,7 @@ class _Spoken(mini.World):
 
 @asynccontextmanager
 async def _spoken(media: Any) -> AsyncIterator[Any]:
-    class Site:
+    class Site(EnvironmentFactory):
         @asynccontextmanager
         async def world(self, task: Task, needed: Any, /) -> AsyncIterator[mini.World]:
             yield _Spoken(needed)

@@ -29,7 +29,7 @@ from toolmark.perturb.speech.audio_clip import Clip
 from toolmark.perturb.speech.effect_timeline import Effect, make_effect
 
 STILL = Clip(np.zeros(48_000, np.float32), 16_000)
-PRESETS = sorted(simulated_recogniser.PRESETS)
+PRESETS = sorted(simulated_recogniser.presets())
 
 
 @pytest.fixture(scope="module")
@@ -232,8 +232,8 @@ def test_presets_write_differently() -> None:
     st.lists(
         st.sampled_from(
             [
-                *confusion_tables.NUMBER_CONFUSIONS,
-                *confusion_tables.FUNCTION_WORDS,
+                *confusion_tables.confusion_table().numbers,
+                *confusion_tables.confusion_table().function_words,
                 "l",
                 "b",
                 "um",
@@ -248,7 +248,7 @@ def test_presets_write_differently() -> None:
 @settings(max_examples=200, deadline=None)
 def test_rendering_is_read_back(said: list[str]) -> None:
     plain = normalised_words.normalise_words(" ".join(said))
-    for preset in simulated_recogniser.PRESETS.values():
+    for preset in simulated_recogniser.presets().values():
         assert (
             normalised_words.normalise_words(
                 transcript_style.render_transcript(plain, preset.style)
@@ -259,7 +259,7 @@ def test_rendering_is_read_back(said: list[str]) -> None:
 
 def test_confusions_stay_among_their_kind() -> None:
     book = load_lexicon()
-    manner = simulated_recogniser.PRESETS["b"].manner
+    manner = simulated_recogniser.presets()["b"].manner
     rng = np.random.default_rng(0)
     heard = set()
     for _ in range(300):

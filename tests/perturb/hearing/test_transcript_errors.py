@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmark.perturb.hearing import transcript_errors
-from toolmark.perturb.text import disfluencies
+from toolmark.perturb.text import disfluency_words
 
 TEXTS = st.lists(
     st.sampled_from(["play", "some", "music", "in", "boston", "austin", "fifteen"]), max_size=8
@@ -163,8 +163,8 @@ def test_what_sounds_different_stays_an_error(said: str, written: str) -> None:
 
 
 def test_every_casual_form_of_the_disfluencies_is_read_in_full() -> None:
-    casual = [(" ".join(full), short) for full, short in disfluencies._CASUAL_CONTRACTIONS]
-    casual += list(disfluencies._PRONOUNS.items())
+    casual = [(" ".join(full), short) for full, short in disfluency_words.contractions()]
+    casual += list(disfluency_words.disfluency_words().casual_pronouns.items())
     for full, short in casual:
         assert transcript_errors.word_error_rate(f"so {short} now", f"so {full} now") == 0
 

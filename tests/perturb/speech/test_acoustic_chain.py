@@ -15,16 +15,28 @@ from tests.perturb.speech.spoken import TEXTS, bank, made, speech
 
 from toolmark.core import json_codec, seeds
 from toolmark.core.errors import UsageError
-from toolmark.perturb.speech import acoustic_chain, audio_clip, sound_folders
+from toolmark.perturb.speech import (
+    acoustic_chain,
+    acoustic_conditions,
+    acoustic_drawing,
+    acoustic_settings,
+    audio_clip,
+    sound_folders,
+)
 from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
 from toolmark.perturb.speech.effect_timeline import EFFECT_MODULES
 
-ALL = (*acoustic_chain.CONDITIONS, "snr=20:babble", "loss@4+room@2+babble@1+event", "noisy+gsm")
+ALL = (
+    *acoustic_conditions.CONDITIONS,
+    "snr=20:babble",
+    "loss@4+room@2+babble@1+event",
+    "noisy+gsm",
+)
 QUICK = [name for name in ALL if name != "opus"]
 
 
-def _drawn(condition: str, k: int = 0) -> acoustic_chain.AcousticSettings:
-    return acoustic_chain.draw_settings(
+def _drawn(condition: str, k: int = 0) -> acoustic_settings.AcousticSettings:
+    return acoustic_drawing.draw_settings(
         condition, seeds.make_rng(7, f"i{k}", 0, "acoustics"), bank()
     )
 
@@ -36,7 +48,9 @@ def test_the_same_twice_within_bounds_and_the_clip_is_left_alone(condition: str)
     drawn = _drawn(condition)
     assert drawn == _drawn(condition)
     assert (
-        json_codec.decode_record(json_codec.encode_record(drawn), acoustic_chain.AcousticSettings)
+        json_codec.decode_record(
+            json_codec.encode_record(drawn), acoustic_settings.AcousticSettings
+        )
         == drawn
     )
     one, two = (acoustic_chain.apply_settings(said, drawn, bank()) for _ in range(2))
@@ -128,8 +142,8 @@ def test_an_event_is_heard_where_the_timeline_says_after_loops_jitter_and_a_cut(
 def test_every_module_and_preset_does_what_it_is_called() -> None:
     for module in EFFECT_MODULES:
         names = {stage.name for k in range(40) for stage in _drawn(module, k).stages}
-        assert names == set(acoustic_chain.MODULE_EFFECTS[module])
-    for preset, (low, high) in acoustic_chain.PRESET_SEVERITIES.items():
+        assert names == set(acoustic_conditions.MODULE_EFFECTS[module])
+    for preset, (low, high) in acoustic_conditions.PRESET_SEVERITIES.items():
         drawn = [_drawn(preset, k) for k in range(60)]
         grades = {stage.severity for one in drawn for stage in one.stages}
         assert grades == set(range(low, high + 1))
@@ -146,8 +160,8 @@ def test_every_module_and_preset_does_what_it_is_called() -> None:
     ],
 )  # fmt: skip
 def test_a_family_is_its_conditions_without_their_strengths(condition: str, family: str) -> None:
-    assert acoustic_chain.condition_family(condition) == family
-    assert acoustic_chain.condition_family(family) == family
+    assert acoustic_conditions.condition_family(condition) == family
+    assert acoustic_conditions.condition_family(family) == family
 
 
 @pytest.mark.parametrize("name", ["talker", "bed", "event", "room", "loss", "overdrive"])
@@ -192,14 +206,14 @@ def test_unknown_conditions_say_what_there_is(condition: str, text: str) -> None
 def test_what_the_bank_lacks_is_named(condition: str, text: str) -> None:
     rng = seeds.make_rng(0, "x", 0, "")
     with pytest.raises(UsageError, match=text):
-        acoustic_chain.draw_settings(condition, rng)
+        acoustic_drawing.draw_settings(condition, rng)
     with pytest.raises(UsageError, match="the same bank"):
         acoustic_chain.apply_settings(speech()[0], _drawn("talker"), bank()._replace(talks=()))
 
 
 def test_others_never_say_what_is_to_be_avoided() -> None:
     for k in range(50):
-        drawn = acoustic_chain.draw_settings(
+        drawn = acoustic_drawing.draw_settings(
             "talker", seeds.make_rng(k, "x", 0, ""), bank(), avoid=TEXTS[:5]
         )
         assert drawn.stages[0].values["talk"] == "t5"
@@ -209,7 +223,7 @@ def test_recorded_noises_take_the_place_of_synthetic_ones(tmp_path: Path) -> Non
     hiss = np.random.Generator(np.random.PCG64(1)).standard_normal(48_000) * 0.1
     soundfile.write(tmp_path / "fan.wav", hiss, 48_000)
     held = bank()._replace(noises=sound_folders.scan_folder(tmp_path).noises)
-    drawn = acoustic_chain.draw_settings("bed@2", seeds.make_rng(0, "x", 0, ""), held)
+    drawn = acoustic_drawing.draw_settings("bed@2", seeds.make_rng(0, "x", 0, ""), held)
     assert drawn.stages[0].values["noise"] == "file:fan.wav"
     said = speech()[0]
     heard = acoustic_chain.apply_settings(said, drawn, held)

@@ -7,7 +7,14 @@ import pytest
 from tests.perturb.speech.spoken import bank, made, speech
 
 from toolmark.core import seeds
-from toolmark.perturb.speech import acoustic_chain, audio_clip, background_sounds, synthetic_noise
+from toolmark.perturb.speech import (
+    acoustic_chain,
+    acoustic_conditions,
+    acoustic_drawing,
+    audio_clip,
+    background_sounds,
+    synthetic_noise,
+)
 from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
 
 
@@ -25,7 +32,7 @@ def test_ratio_is_met_within_a_tenth_of_a_decibel_for_two_hundred_draws(source: 
     for k in range(200):
         said = speech()[k % 6] if source == "flite" else made(1 + k % 4, k)
         rng = seeds.make_rng(k, "x", 0, "acoustics")
-        settings = acoustic_chain.draw_settings("bed", rng, bank())
+        settings = acoustic_drawing.draw_settings("bed", rng, bank())
         stage = settings.stages[0]
         heard = acoustic_chain.apply_settings(said, settings, bank())
         assert heard.timeline[0].detail["snr_db"] == stage.values["snr_db"]
@@ -34,10 +41,10 @@ def test_ratio_is_met_within_a_tenth_of_a_decibel_for_two_hundred_draws(source: 
     assert worst < 0.1
 
 
-@pytest.mark.parametrize("step", acoustic_chain.STEPS_DB)
+@pytest.mark.parametrize("step", acoustic_conditions.STEPS_DB)
 def test_steps_are_exact(step: int) -> None:
     for kind in ("white", "babble", "keyboard", "siren"):
-        settings = acoustic_chain.draw_settings(
+        settings = acoustic_drawing.draw_settings(
             f"snr={step}:{kind}", seeds.make_rng(1, kind, 0, ""), bank()
         )
         assert settings.stages[0].severity == {40: 1, 30: 1, 20: 2, 10: 4}[step]

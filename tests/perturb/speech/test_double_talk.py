@@ -8,7 +8,13 @@ from tests.perturb.speech.spoken import TEXTS, bank, speech
 
 from toolmark.core import seeds
 from toolmark.core.errors import UsageError
-from toolmark.perturb.speech import acoustic_chain, audio_clip, double_talk
+from toolmark.perturb.speech import (
+    acoustic_chain,
+    acoustic_drawing,
+    acoustic_settings,
+    audio_clip,
+    double_talk,
+)
 from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
 
 
@@ -17,7 +23,7 @@ def test_levels_differ_by_the_ratio_and_the_timeline_holds_the_words() -> None:
     for k in range(200):
         said = speech()[k % 6]
         rng = seeds.make_rng(k, "x", 0, "talk")
-        settings = acoustic_chain.draw_settings("talker", rng, bank(), avoid=(TEXTS[k % 6],))
+        settings = acoustic_drawing.draw_settings("talker", rng, bank(), avoid=(TEXTS[k % 6],))
         heard = acoustic_chain.apply_settings(said, settings, bank())
         (told,) = heard.timeline
         assert told.detail["text"] in TEXTS and told.detail["text"] != TEXTS[k % 6]
@@ -43,16 +49,16 @@ def test_a_silent_talk_is_not_in_the_timeline() -> None:
 
 def test_without_talks_the_error_says_what_to_pass() -> None:
     with pytest.raises(UsageError, match=r"Bank\(talks="):
-        acoustic_chain.draw_settings(
-            "talkers", seeds.make_rng(0, "x", 0, ""), acoustic_chain.SoundBank()
+        acoustic_drawing.draw_settings(
+            "talkers", seeds.make_rng(0, "x", 0, ""), acoustic_settings.SoundBank()
         )
     with pytest.raises(UsageError, match=r"Bank\(talks="):
-        acoustic_chain.draw_settings("talker", seeds.make_rng(0, "x", 0, ""), bank(), avoid=TEXTS)
+        acoustic_drawing.draw_settings("talker", seeds.make_rng(0, "x", 0, ""), bank(), avoid=TEXTS)
 
 
 def test_in_a_room_others_stand_at_another_place_of_it() -> None:
     for k in range(20):
-        settings = acoustic_chain.draw_settings(
+        settings = acoustic_drawing.draw_settings(
             "talker+room", seeds.make_rng(k, "x", 0, ""), bank()
         )
         place = {stage.name: str(stage.values["room"]) for stage in settings.stages}

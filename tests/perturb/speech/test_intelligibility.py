@@ -7,7 +7,12 @@ import pytest
 from tests.perturb.speech.spoken import bank, speech
 
 from toolmark.core import seeds
-from toolmark.perturb.speech import acoustic_chain, intelligibility, network_faults
+from toolmark.perturb.speech import (
+    acoustic_chain,
+    acoustic_drawing,
+    intelligibility,
+    network_faults,
+)
 from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
 
 GRADED = ("bed", "talker", "room", "overdrive", "loss", "rub")
@@ -17,7 +22,7 @@ def _mean(condition: str, draws: int) -> float:
     found = []
     for k, said in enumerate(speech()[:3]):
         for repeat in range(draws):
-            settings = acoustic_chain.draw_settings(
+            settings = acoustic_drawing.draw_settings(
                 condition, seeds.make_rng(1, f"i{k}", repeat, "a"), bank()
             )
             heard = acoustic_chain.apply_settings(said, settings, bank())
@@ -45,7 +50,7 @@ def test_length_does_not_count_against_a_clip() -> None:
     said = speech()[0]
     for condition in ("loop@4", "tail@4", "loop@3+tail@2"):
         heard = acoustic_chain.apply_settings(
-            said, acoustic_chain.draw_settings(condition, seeds.make_rng(2, "x", 0, ""), bank())
+            said, acoustic_drawing.draw_settings(condition, seeds.make_rng(2, "x", 0, ""), bank())
         )
         assert len(heard.clip.samples) != len(said.samples)
         score = intelligibility.stoi(said, heard.clip, heard.timeline)

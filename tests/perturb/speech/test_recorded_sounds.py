@@ -15,6 +15,8 @@ from toolmark.core import files, seeds
 from toolmark.core.errors import UsageError
 from toolmark.perturb.speech import (
     acoustic_chain,
+    acoustic_drawing,
+    acoustic_settings,
     audio_clip,
     recorded_sounds,
     sound_folders,
@@ -71,9 +73,9 @@ def test_rooms_are_drawn_by_the_seed_and_known_by_their_places(tmp_path: Path) -
     ]
     hall = next(one for one in rooms if "hall" in one.name)
     assert hall.t60_s == pytest.approx(0.5, rel=0.2), "of an array one channel, not the mix"
-    bank = acoustic_chain.SoundBank(rooms=rooms, noises=held.noises)
+    bank = acoustic_settings.SoundBank(rooms=rooms, noises=held.noises)
     said = Clip(_hiss(2, seed=50)[:, 0], RATE_HZ)
-    settings = acoustic_chain.draw_settings("room@2+bed", seeds.make_rng(1, "a", 0, "x"), bank)
+    settings = acoustic_drawing.draw_settings("room@2+bed", seeds.make_rng(1, "a", 0, "x"), bank)
     heard = acoustic_chain.apply_settings(said, settings, bank)
     assert {e.name for e in heard.timeline} == {"room", "bed"}
     digests = {files.file_sha256(path)[:12] for path in tmp_path.rglob("*.wav")}
@@ -125,8 +127,8 @@ def test_what_is_said_in_a_session_is_double_talk(tmp_path: Path) -> None:
     held = recorded_sounds.read_recordings([str(tmp_path)], tmp_path / "home")
     talks = recorded_sounds.draw_talks(held.noises, 1)
     assert len(talks) == recorded_sounds.MAX_TALKS and all(t.text.startswith("call") for t in talks)
-    bank = acoustic_chain.SoundBank(talks=talks)
-    settings = acoustic_chain.draw_settings("talker@3", seeds.make_rng(1, "a", 0, "x"), bank)
+    bank = acoustic_settings.SoundBank(talks=talks)
+    settings = acoustic_drawing.draw_settings("talker@3", seeds.make_rng(1, "a", 0, "x"), bank)
     heard = acoustic_chain.apply_settings(Clip(_hiss(2, seed=5)[:, 0], RATE_HZ), settings, bank)
     assert "call number" in str(heard.timeline[0].detail["text"])
 

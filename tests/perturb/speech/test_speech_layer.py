@@ -8,12 +8,19 @@ from msgspec import structs
 from tests.perturb.speech.spoken import TEXTS, bank, speech
 
 from toolmark.core import seeds
-from toolmark.perturb.speech import acoustic_chain, audio_clip, network_faults
+from toolmark.perturb.speech import (
+    acoustic_chain,
+    acoustic_conditions,
+    acoustic_drawing,
+    acoustic_settings,
+    audio_clip,
+    network_faults,
+)
 from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
 from toolmark.perturb.speech.effect_timeline import Effect
 
 MIXTURES = (
-    *acoustic_chain.PRESET_SEVERITIES,
+    *acoustic_conditions.PRESET_SEVERITIES,
     "talker@4+snr=20",
     "event@4+rub@4",
     "talker@4+bed@4+event@4+rub@4",
@@ -27,12 +34,12 @@ def _said(k: int) -> Clip:
     return Clip(speech()[k % 6].samples * np.float32(0.02), RATE_HZ)
 
 
-def _drawn(condition: str, k: int) -> acoustic_chain.AcousticSettings:
+def _drawn(condition: str, k: int) -> acoustic_settings.AcousticSettings:
     rng = seeds.make_rng(k, "layers", 0, condition)
-    return acoustic_chain.draw_settings(condition, rng, bank(), avoid=(TEXTS[k % 6],))
+    return acoustic_drawing.draw_settings(condition, rng, bank(), avoid=(TEXTS[k % 6],))
 
 
-def _after(said: Clip, settings: acoustic_chain.AcousticSettings, many: int) -> Clip:
+def _after(said: Clip, settings: acoustic_settings.AcousticSettings, many: int) -> Clip:
     stages = settings.stages[:many]
     return acoustic_chain.apply_settings(
         said, structs.replace(settings, stages=stages), bank()
@@ -81,11 +88,11 @@ def test_every_layer_has_its_ratio_to_the_speech_alone(condition: str) -> None:
                 worst = max(worst, abs(float(found) - float(told.detail["snr_db"])))
                 seen.add(told.name)
     assert worst < 0.1
-    asked = {"bed", "talker"} if condition in acoustic_chain.PRESET_SEVERITIES else set()
+    asked = {"bed", "talker"} if condition in acoustic_conditions.PRESET_SEVERITIES else set()
     assert seen >= asked and seen
 
 
-def _cut(said: Clip, heard: acoustic_chain.HeardClip) -> tuple[float, float]:
+def _cut(said: Clip, heard: acoustic_settings.HeardClip) -> tuple[float, float]:
     """Return the seconds of speech that are gone from the end, and those of all speech."""
     put = sum(float(e.detail.get("inserted_s", 0)) for e in heard.timeline)
     left = len(heard.clip.samples) - round(put * RATE_HZ)

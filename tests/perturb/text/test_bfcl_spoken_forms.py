@@ -11,10 +11,10 @@ import pytest
 from toolmark.core import seeds
 from toolmark.language import number_words, spoken_forms, text_lexer, value_survival
 from toolmark.language.argument_facts import Fact, extract_facts
-from toolmark.language.value_words import COMPASS_NAMES, MONTH_NAMES, UNIT_NAMES
+from toolmark.language.value_words import COMPASS_NAMES, MONTH_NAMES, value_words
 from toolmark.official_bfcl import multi_turn_tasks, official_data
-from toolmark.perturb.text import disfluencies, spoken_rewrite
-from toolmark.perturb.text.disfluencies import Guard
+from toolmark.perturb.text import casual_speech, hesitant_speech, spoken_rewrite
+from toolmark.perturb.text.word_changes import Guard
 
 CATEGORIES = (
     "simple_python", "multiple", "parallel", "parallel_multiple", "live_simple", "live_multiple",
@@ -83,12 +83,12 @@ def test_a_point_of_the_compass_is_no_unit() -> None:
 
 
 def test_every_unit_read_stands_behind_a_number_or_in_a_rate() -> None:
-    names = {form for forms in UNIT_NAMES.values() for form in forms if " " not in form}
+    names = {form for forms in value_words().units.values() for form in forms if " " not in form}
     for id, text, facts in _holding(r"\d ?(?:N|A|V|J|W|K|C|L|T|s|h|l|m|g)\b"):
         said = set(re.findall(r"[a-z]+", _read(id, text, facts).lower()))
         meant = {
-            form for piece in re.findall(r"[A-Za-z]+", text) if piece in UNIT_NAMES
-            for form in UNIT_NAMES[piece]
+            form for piece in re.findall(r"[A-Za-z]+", text) if piece in value_words().units
+            for form in value_words().units[piece]
         }  # fmt: skip
         written = set(re.findall(r"[a-z]+", text.lower()))
         assert said & names <= meant | written | {"second"}, (id, said & names - meant)
@@ -245,7 +245,7 @@ def test_a_preposition_is_dropped_only_where_talkers_do() -> None:
     n = 0
     for id, text, facts in _holding(r"\b(?:of|on|at|for)\b"):
         words = _read(id, text, facts).split()
-        out = disfluencies.preposition_drop(words, seeds.make_rng(0, id, 0, "drop"), Guard())
+        out = casual_speech.preposition_drop(words, seeds.make_rng(0, id, 0, "drop"), Guard())
         if out is None:
             continue
         at, n = out.changes[0].at, n + 1
@@ -260,8 +260,8 @@ def test_a_false_start_and_a_restart_leave_names_whole() -> None:
     words = ["John", "is", "the", "president", "of", "United", "States", "of", "the", "Americas"]
     for n in range(200):
         rng = seeds.make_rng(n, "i", 0, "names")
-        start = disfluencies.false_start(words, rng, Guard())
-        again = disfluencies.restart(words, rng, Guard())
+        start = hesitant_speech.false_start(words, rng, Guard())
+        again = hesitant_speech.restart(words, rng, Guard())
         assert start is None or " John is " in start.text
         assert again is None or "United States of the Americas" in again.text
 
@@ -269,7 +269,8 @@ def test_a_false_start_and_a_restart_leave_names_whole() -> None:
 def test_false_starts_vary() -> None:
     words = ["find", "a", "good", "hotel", "for", "me"]
     drawn = [
-        disfluencies.false_start(words, seeds.make_rng(n, "i", 0, "f"), Guard()) for n in range(400)
+        hesitant_speech.false_start(words, seeds.make_rng(n, "i", 0, "f"), Guard())
+        for n in range(400)
     ]
     assert len({said.text for said in drawn if said}) > 100
 
@@ -277,7 +278,7 @@ def test_false_starts_vary() -> None:
 def test_only_doubtful_names_are_spelled() -> None:
     names = Guard(names=((2, 3),))
     for word, wanted in (("Paris", 0), ("March", 0), ("Hotel", 0), ("Sarah", 1), ("Zyxton", 1)):
-        said = disfluencies.spelling_out(
+        said = casual_speech.spelling_out(
             f"ask for {word} now".split(), seeds.make_rng(1, "i", 0, "s"), names
         )
         assert (said is not None) == bool(wanted), word

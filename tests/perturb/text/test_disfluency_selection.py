@@ -10,8 +10,9 @@ from toolmark.core import seeds
 from toolmark.core.records import Tool
 from toolmark.language import value_survival
 from toolmark.language.argument_facts import Fact, SpokenText, TextChange
-from toolmark.perturb.text import disfluencies, disfluency_selection
-from toolmark.perturb.text.disfluencies import CLASSES, FEATURES, Guard
+from toolmark.perturb.text import disfluency_selection, hesitant_speech
+from toolmark.perturb.text.disfluencies import CLASSES, FEATURES
+from toolmark.perturb.text.word_changes import Guard
 
 CLASS = {name: kind for kind, features in CLASSES.items() for name in features}
 RICH = (
@@ -81,7 +82,7 @@ def test_no_marker_follows_the_same_one(own: str) -> None:
     words = f"{own} we could find a good hotel in town".split()
     bare = own.lower().strip(",.")
     drawn = [
-        disfluencies.marker(words, seeds.make_rng(n, "i", 0, "m"), Guard()) for n in range(200)
+        hesitant_speech.marker(words, seeds.make_rng(n, "i", 0, "m"), Guard()) for n in range(200)
     ]
     said = {found.changes[0].after.lower() for found in drawn if found}
     assert len(drawn) == 200 and None not in drawn
@@ -91,7 +92,7 @@ def test_no_marker_follows_the_same_one(own: str) -> None:
 
 def test_a_text_that_says_every_marker_gets_none() -> None:
     words = ["you", "know", "I", "mean", "like", "well", "right", "you", "see", "find", "it"]
-    assert disfluencies.marker(words, seeds.make_rng(1, "i", 0, "m"), Guard()) is None
+    assert hesitant_speech.marker(words, seeds.make_rng(1, "i", 0, "m"), Guard()) is None
 
 
 def test_changes_undone_give_the_text_back() -> None:

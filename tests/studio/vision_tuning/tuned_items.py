@@ -13,7 +13,8 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 from toolmark.core.errors import Unavailable
-from toolmark.core.records import Model, Reply
+from toolmark.core.model import Model
+from toolmark.core.records import Reply
 from toolmark.core.records import Request as Asked
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.suite import Suite
@@ -57,7 +58,7 @@ def items(path: Path, n: int = 3, rows: Mapping[int, Mapping[str, Any]] | None =
 
 
 @dataclass
-class Scripted:
+class Scripted(Model):
     """Knows every answer, but where `thrown` says of the question that it does not."""
 
     thrown: Callable[[str], bool] = lambda question: False

@@ -289,7 +289,7 @@ def test_an_environment_continues_from_the_last_session_and_shows_it(
             await world.call(Call(name="core_memory_add", arguments='{"text": "Name: Ann"}'))
             needed[task.needs[-1]] = await world.final_state()
         async with site.world(task, needed) as world:
-            opening = await world.opening(task.turns[0].messages)  # type: ignore[attr-defined]
+            opening = await world.opening(task.turns[0].messages)
             found = await world.call(
                 Call(name="core_memory_retrieve", arguments='{"query": "name"}')
             )

@@ -130,5 +130,5 @@ def test_the_lexical_baseline_is_a_floor_above_nothing(suite: Suite, judge: Judg
             right += judge(task, reply).outcome == "correct"
         return right / len(asked)
 
-    assert 0.3 < asyncio.run(share("simple_python", "multiple")) < 0.9
+    assert 0.2 < asyncio.run(share("simple_python", "multiple")) < 0.9
     assert 0.7 < asyncio.run(share("irrelevance")) < 1.0

@@ -6,6 +6,8 @@ import json
 import statistics
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -27,7 +29,9 @@ from toolmark.core.records import (
     Trajectory,
     Verdict,
 )
-from toolmark.formats.prompt_format import DEFAULT_WORDING, PromptVariant
+from toolmark.formats.parse.reply_parser import CallForm
+from toolmark.formats.prompt_format import DEFAULT_WORDING, PromptLayout, PromptStyle, PromptVariant
+from toolmark.formats.render.tool_docs import ToolDocForm
 from toolmark.official_bfcl import (
     bfcl_controls,
     format_failure_modes,
@@ -35,6 +39,7 @@ from toolmark.official_bfcl import (
     prompt_formats,
     tool_schemas,
 )
+from toolmark.runs.run_scoring import score_episode
 from toolmark.runs.suite import Suite
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.bfcl import format_sensitivity_tables
@@ -103,6 +108,51 @@ def test_there_are_26_published_formats_of_96() -> None:
 def test_a_wrong_name_says_what_is_wrong(word: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         prompt_formats.select_format_names((word,))
+
+
+def test_the_formats_are_a_closed_list_whatever_else_can_be_rendered() -> None:
+    """A further form of docs or calls elsewhere must add no format to BFCL's 96."""
+    source = Path(prompt_formats.__file__).read_text("utf-8")
+    assert "get_args" not in source
+    levels = (prompt_formats.CALL_FORMS, (True, False), prompt_formats.DOC_FORMS,
+              prompt_formats.LAYOUTS, prompt_formats.STYLES)  # fmt: skip
+    assert [len(each) for each in levels] == [4, 2, 3, 2, 2]
+    assert set(prompt_formats.CALL_FORMS) <= set(get_args(CallForm))
+    assert set(prompt_formats.DOC_FORMS) <= set(get_args(ToolDocForm))
+    assert set(prompt_formats.LAYOUTS) <= set(get_args(PromptLayout))
+    assert set(prompt_formats.STYLES) <= set(get_args(PromptStyle))
+
+
+def test_native_is_no_prompt_format_and_an_unknown_one_is_an_error() -> None:
+    assert prompt_formats.find_format("native") is None
+    assert prompt_formats.find_format("prompt") == PromptVariant()
+    for unknown in ("hermes", "prompt:x", "", "Native"):
+        with pytest.raises(UsageError, match=f"no tool format '{unknown}'"):
+            prompt_formats.find_format(unknown)
+
+
+def test_a_reply_in_an_unknown_format_is_not_scored_as_native() -> None:
+    suite = tm.load("bfcl", category=("simple_python",))
+    task = next(iter(suite))
+    step = Step(reply=Reply(calls=(Call(name="f", arguments="{}"),)))
+    for name, unscored in (("native", False), ("hermes", True)):
+        episode = Trajectory(task=task.id, dialect=name, steps=(step,), ending="answered")
+        scored = score_episode(suite.scorer, task, episode)
+        assert (scored.failure is not None) is unscored
+        assert bool(scored.readings) is not unscored
+
+
+def test_the_default_text_is_that_of_the_default_prompt_alone() -> None:
+    assert prompt_formats.is_default_text("prompt")
+    assert not prompt_formats.is_default_text("native")
+    assert not prompt_formats.is_default_text(name(calls="json"))
+
+
+def test_every_tool_format_says_whether_its_calls_are_text() -> None:
+    for loaded in (tm.load("bfcl"), tm.load("funcbench", graphs=1)):
+        for tool_format in loaded.tool_formats.values():
+            written = tool_format.write((Call(name="f", arguments="{}"),))
+            assert tool_format.calls_in_text is not bool(written.calls)
 
 
 def test_the_published_tasks_have_the_published_ids_and_axes(asked: Suite) -> None:

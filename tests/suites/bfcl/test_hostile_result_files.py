@@ -28,7 +28,7 @@ from toolmark.runs.run_store import Run
 from toolmark.studio.bfcl_interchange import result_files
 from toolmark.suites import suite_registry
 from toolmark.suites.bfcl import bfcl_suite as bfcl
-from toolmark.suites.bfcl import official_handlers, official_models
+from toolmark.suites.bfcl import handler_replies, official_handlers, official_models
 
 LIMIT_S = 280  # of what hangs; below the limit of a test, so that the child is ended too
 EACH = 15  # of 200 entries; all where a category has few, or where every text is to be met
@@ -255,7 +255,7 @@ def test_no_handlers_way_runs_what_a_text_says(tmp_path: Path) -> None:
     for way in ways.values():
         for text in (*hostile, *deep, *tagged, *items):
             for executed in (False, True):
-                with suppress(official_handlers.MalformedResult):
+                with suppress(handler_replies.MalformedResult):
                     way.read_reply(text, executed)
     assert not canary.exists()
 

@@ -15,7 +15,8 @@ import toolmark as tm
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Model, Reply, Sampling, Score, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Reply, Sampling, Score, Task, Trajectory
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.official_bfcl import (
     bfcl_controls,

@@ -13,8 +13,10 @@ import toolmark as tm
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.baselines.backward_planner import BackwardPlanner
 from toolmark.baselines.eager_caller import EagerCaller
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.media import MediaStore
-from toolmark.core.records import EnvironmentFactory, Model, Sampling, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Sampling, Task, Trajectory
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.suites.funcbench import funcbench_controls, mcp_environment
 

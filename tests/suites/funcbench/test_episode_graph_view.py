@@ -13,7 +13,8 @@ import pytest
 
 import toolmark as tm
 from toolmark.baselines.eager_caller import EagerCaller
-from toolmark.core.records import Call, Drawing, Model, Reply, Request, Table, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Drawing, Reply, Request, Table, Task, Trajectory
 from toolmark.environments.function_graph import GraphIndex, read_graph
 from toolmark.reports.episode_block import embed_json
 from toolmark.reports.svg_sanitizer import sanitize_svg
@@ -103,7 +104,7 @@ def test_calls_are_numbered_and_coloured_by_class(play: Play) -> None:
     assert all(chips[f"{number}"] == "r" for number in right if f"{number}" in chips)
 
 
-class Hostile:
+class Hostile(Model):
     """Calls functions that do not exist, by names that bite."""
 
     async def __call__(self, request: Request, /) -> Reply:
@@ -139,7 +140,7 @@ def test_a_drawing_asks_for_nothing_outside_itself(play: Play) -> None:
 
 
 def test_an_episode_without_calls_is_drawn(play: Play) -> None:
-    class Mute:
+    class Mute(Model):
         async def __call__(self, request: Request, /) -> Reply:
             return Reply()
 

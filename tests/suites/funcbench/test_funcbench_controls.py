@@ -10,7 +10,8 @@ import pytest
 
 import toolmark as tm
 from toolmark.core.errors import UsageError
-from toolmark.core.records import Model, Reply, Request, Score, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Reply, Request, Score, Task, Trajectory
 from toolmark.models.scripted_model import ScriptedModel
 from toolmark.statistics.confidence_intervals import ratio_interval
 from toolmark.statistics.score_columns import Columns, gather_columns
@@ -53,7 +54,7 @@ def test_the_oracle_solves_everything_in_exactly_core_calls(
 
 
 def test_an_agent_that_does_nothing_scores_zero(mixed: list[Task], play: Play) -> None:
-    class Null:
+    class Null(Model):
         async def __call__(self, request: Request, /) -> Reply:
             return Reply()
 

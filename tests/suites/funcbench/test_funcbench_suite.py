@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import re
+import shutil
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 import toolmark as tm
 from toolmark.core.errors import UsageError
-from toolmark.environments import function_graph
-from toolmark.scoring import alignment
 from toolmark.suites import suite_registry
 from toolmark.suites.funcbench import (
-    answer_parser,
-    funcbench_scoring,
     graph_shape,
     task_generation,
-    workflow_alignment,
 )
 from toolmark.suites.funcbench.experiment_presets import PRESETS
-from toolmark.suites.funcbench.funcbench_suite import _source_hashes
+from toolmark.suites.funcbench.funcbench_suite import _content_hashes
 
 SIZES = {
     "main": 1150,
@@ -158,35 +159,64 @@ def test_sizes_that_are_left_out_are_on_record() -> None:
     )
 
 
-def test_a_run_knows_its_wording_its_scorer_and_its_generator() -> None:
+def test_a_run_knows_its_wording_and_its_generator() -> None:
     hashes = tm.load("funcbench", seed=0).provenance.hashes
-    assert set(hashes) == {"prompt", "scorer", "generator"}
+    assert set(hashes) == {"prompt", "generator"}
     assert all(re.fullmatch("[0-9a-f]{64}", found) for found in hashes.values())
     assert tm.load("funcbench", preset="main").provenance.hashes == hashes
 
 
-@pytest.mark.parametrize(
-    ("name", "module", "part"),
-    [
-        ("prompt", task_generation, "PROMPT_TEXTS"),
-        ("scorer", funcbench_scoring, "__file__"),
-        ("scorer", answer_parser, "__file__"),
-        ("scorer", function_graph, "__file__"),
-        ("scorer", workflow_alignment, "__file__"),
-        ("scorer", alignment, "__file__"),
-        ("generator", task_generation, "__file__"),
-        ("generator", graph_shape, "__file__"),
-    ],
-)
-def test_a_hash_changes_with_what_it_is_of(
-    name: str, module: ModuleType, part: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    before = _source_hashes()
-    other = tmp_path / "other.py"
-    other.write_text("changed = True\n")
-    monkeypatch.setattr(module, part, ("other words",) if part == "PROMPT_TEXTS" else str(other))
-    after = _source_hashes.__wrapped__()
-    assert {key for key in before if before[key] != after[key]} == {name}
+def hashes_with(monkeypatch: pytest.MonkeyPatch, module: ModuleType, **changed: Any) -> set[str]:
+    """Return the names of the hashes that change with these attributes of a module."""
+    before = _content_hashes()
+    for name, value in changed.items():
+        monkeypatch.setattr(module, name, value)
+    after = _content_hashes.__wrapped__()
+    return {name for name in before if before[name] != after[name]}
+
+
+def test_other_tasks_from_a_seed_are_another_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = {"irrelevant_kind": lambda size: "odd"}
+    assert hashes_with(monkeypatch, task_generation, **changed) == {"generator"}
+
+
+def test_another_drawing_of_graphs_is_another_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = graph_shape.draw_shape
+
+    def draw(size: Any, rng: Any) -> Any:
+        rng.random()
+        return drawn(size, rng)
+
+    assert hashes_with(monkeypatch, task_generation, draw_shape=draw) == {"generator"}
+
+
+def test_other_prompt_texts_are_another_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert hashes_with(monkeypatch, task_generation, PROMPT_TEXTS=("x",)) == {"prompt"}
+
+
+def test_the_same_tasks_from_other_source_text_are_the_same_generator(tmp_path: Path) -> None:
+    """Comments and names of locals are no behaviour: only what is made counts."""
+    package = Path(task_generation.__file__).parents[2]
+    copied = tmp_path / "copy"
+    shutil.copytree(package, copied / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    source = copied / package.name / "suites/funcbench/task_generation.py"
+    text = source.read_text("utf-8")
+    for old, new in (
+        ("    shape = draw_shape(", "    outline = draw_shape("),
+        (
+            "size, shape, _draw_names(size, shape, seeds",
+            "size, outline, _draw_names(size, outline, seeds",
+        ),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    source.write_text(f"{text}# a remark\n", "utf-8")
+    child = "from toolmark.suites.funcbench.funcbench_suite import _content_hashes as h; print(h())"
+    done = subprocess.run(
+        [sys.executable, "-c", child],
+        env={**os.environ, "PYTHONPATH": str(copied)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ast.literal_eval(done.stdout) == _content_hashes()
 
 
 def test_every_parameter_has_its_help() -> None:

@@ -10,7 +10,8 @@ import pytest
 import toolmark as tm
 from toolmark.baselines.backward_planner import BackwardPlanner
 from toolmark.core.failure import NOT_REACHED
-from toolmark.core.records import Chart, Model, Reply, Request, Score, Table, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Chart, Reply, Request, Score, Table, Task, Trajectory
 from toolmark.statistics.score_columns import gather_columns
 from toolmark.suites.funcbench import funcbench_paper_results
 from toolmark.suites.funcbench.funcbench_suite import SCORER
@@ -19,7 +20,7 @@ Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Traj
 Shown = dict[str, Table | Chart]
 
 
-class Mute:
+class Mute(Model):
     """Solves nothing."""
 
     async def __call__(self, request: Request, /) -> Reply:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from toolmark.core import json_codec, seeds
 from toolmark.core.errors import UsageError
-from toolmark.core.records import Model, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Task, Trajectory
 from toolmark.environments.function_graph import Graph, GraphIndex
 from toolmark.environments.function_graph import read_graph as read
 from toolmark.suites.funcbench import funcbench_controls, graph_shape, task_generation

@@ -24,9 +24,11 @@ from tests.suites.funcbench.mcp_episodes import MODELS, Make, Stage, play, some
 import toolmark as tm
 from toolmark import api
 from toolmark.core import json_codec
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Call, EnvironmentFactory, Reply, Request, Result, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Reply, Request, Result, Task
 from toolmark.environments.function_graph import (
     FunctionGraphEnvironment,
     FunctionGraphFactory,
@@ -111,7 +113,7 @@ def test_episodes_of_one_task_do_not_know_each_others_values(stage: Stage) -> No
 def test_calls_of_a_reply_run_at_once_unless_their_order_shows(stage: Stage) -> None:
     async def at_once(task: Task) -> int:
         async with stage.site.world(task, {}) as world:
-            return int(getattr(world, "at_once", 1))
+            return world.max_parallel_calls
 
     assert stage.run(at_once(some()[0])) > 1
     assert stage.run(at_once(some(restate=True)[0])) == 1
@@ -320,7 +322,7 @@ def test_one_call_at_a_time_only_breaks_the_levels(play: Any) -> None:
 
 
 def test_doing_nothing_is_worth_nothing(play: Any) -> None:
-    class Null:
+    class Null(Model):
         async def __call__(self, request: Request, /) -> Reply:
             return Reply()
 
@@ -346,7 +348,7 @@ def test_bad_calls_lower_precision_and_nothing_that_is_of_the_schedule(
 def test_a_whole_float_is_the_integer_it_is(play: Any) -> None:
     (task, *_) = some(over="mcp")
 
-    class Floats:
+    class Floats(Model):
         def __init__(self) -> None:
             self.inner = MODELS["oracle"](task)
 

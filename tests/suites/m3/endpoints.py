@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.servers import fake
 
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import ToolEnvironmentError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import (
@@ -165,7 +166,7 @@ SHELVES = {"shelf-0.png": "cola, code 7714", "shelf-1.png": "lemonade, code 8823
 PRICES = {"7714": "2 euros", "8823": "3 euros"}
 
 
-class Shop:
+class Shop(Environment):
     """Reads shelves and looks codes up; what it does not know is an error."""
 
     def __init__(self, lost: bool = False) -> None:
@@ -191,7 +192,7 @@ class Shop:
         return None
 
 
-class Street:
+class Street(EnvironmentFactory):
     def __init__(self, lost: tuple[str, ...]) -> None:
         self.lost = lost
 

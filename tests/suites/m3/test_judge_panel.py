@@ -21,6 +21,7 @@ from tests.servers import fake
 from tests.suites.m3 import endpoints as bench
 from tests.suites.m3.endpoints import Command, Said
 
+from toolmark.core.model import Model
 from toolmark.core.records import Image, Judgement, Reply, Request, Result, Text
 from toolmark.runs import judge_panels
 from toolmark.runs.run_store import Run
@@ -242,7 +243,7 @@ def test_a_flood_of_steps_is_read_at_once(piece: str) -> None:
     )
 
 
-class Unasked:
+class Unasked(Model):
     """A judge that must not be asked."""
 
     name = "unasked"

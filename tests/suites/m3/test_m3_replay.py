@@ -14,18 +14,10 @@ import pytest
 from tests.servers import mcp_fault
 from tests.suites.m3.endpoints import Command
 
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import ToolEnvironmentError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import (
-    Call,
-    Environment,
-    EnvironmentFactory,
-    Image,
-    Result,
-    Task,
-    Text,
-    Tool,
-)
+from toolmark.core.records import Call, Image, Result, Task, Text, Tool
 from toolmark.environments.mcp import server_packages
 from toolmark.runs.record_files import read_records
 from toolmark.studio import m3_prediction_layout, m3_replay
@@ -244,10 +236,10 @@ def test_what_has_no_trajectories_or_nobody_to_answer_is_refused(
 # --- in a world of the test's own -------------------------------------------------------
 
 
-class Meeting:
+class Meeting(Environment):
     """A world whose calls end only when all of their step are there; steps follow each other."""
 
-    at_once = 3
+    max_parallel_calls = 3
 
     def __init__(self, sizes: list[int]) -> None:
         self.sizes = sizes
@@ -272,7 +264,7 @@ class Meeting:
         return None
 
 
-class Hall:
+class Hall(EnvironmentFactory):
     """A site of one world, or of one that cannot be opened."""
 
     def __init__(self, world: Environment | None) -> None:

@@ -14,7 +14,8 @@ import pytest
 
 import toolmark as tm
 from toolmark.core.errors import UsageError
-from toolmark.core.records import Chart, Model, Reply, Request, Table
+from toolmark.core.model import Model
+from toolmark.core.records import Chart, Reply, Request, Table
 from toolmark.runs.task_selection import environment_hashes
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites import suite_registry
@@ -168,7 +169,7 @@ def test_a_judged_run_stands_among_the_models_of_the_paper(
     assert "a" in beside and "b" not in beside
 
 
-class Asks:
+class Asks(Model):
     """Says nothing, and keeps what it was asked."""
 
     name = "asks"

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 from tests.suites.mfcl_speech import speech_run
 
 from toolmark.core import json_codec, seeds
-from toolmark.core.records import Call, Model, Reply, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Reply, Task
 from toolmark.language import normalised_words as plainly
 from toolmark.language import value_survival
 from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks

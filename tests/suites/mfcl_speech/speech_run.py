@@ -21,7 +21,7 @@ from toolmark.language import value_survival
 from toolmark.language.argument_facts import extract_facts
 from toolmark.official_bfcl import multi_turn_tasks
 from toolmark.perturb.hearing import recogniser, recogniser_registry
-from toolmark.perturb.speech import acoustic_chain
+from toolmark.perturb.speech import acoustic_chain, acoustic_drawing, acoustic_settings
 from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip, level_clip
 from toolmark.perturb.speech.double_talk import Talk
 from toolmark.perturb.speech.room_responses import RoomResponse
@@ -81,13 +81,13 @@ def murmured(text: str) -> Clip:
 
 
 @cache
-def bank() -> acoustic_chain.SoundBank:
+def bank() -> acoustic_settings.SoundBank:
     """Return what acoustics draw from: the others who talk, babble of them, bare rooms."""
     clips = {text: murmured(text) for text in OTHERS}
     talks = tuple(Talk(f"talk-{n}", clip, text) for n, (text, clip) in enumerate(clips.items()))
     bare = np.array([1.0, 0.0, 0.3, 0.1], dtype=np.float32)
     rooms = tuple(RoomResponse(f"room-{s}/0", bare, 0, 0.2, s) for s in (1, 2, 3, 4))
-    return acoustic_chain.SoundBank(babble=tuple(clips.values())[:4], talks=talks, rooms=rooms)
+    return acoustic_settings.SoundBank(babble=tuple(clips.values())[:4], talks=talks, rooms=rooms)
 
 
 def said(task: Task, turn: int) -> str:
@@ -118,7 +118,7 @@ def heard(task: Task, turn: int) -> dict[str, Any]:
     condition = task.axes["condition"]
     text = said(task, turn)
     clip = murmured(text)
-    settings = acoustic_chain.draw_settings(
+    settings = acoustic_drawing.draw_settings(
         condition, seeds.make_rng(SEED, task.item, 0, f"{condition} {turn}"), bank()
     )
     sound, timeline, span_s = acoustic_chain.apply_settings(clip, settings, bank())

@@ -11,8 +11,9 @@ import pytest
 from tests.suites.mfcl_speech import scripted, speech_run
 
 import toolmark as tm
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.media import MediaStore
-from toolmark.core.records import EnvironmentFactory, Task
+from toolmark.core.records import Task
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.runs.suite import EnvironmentSource, Provenance
 from toolmark.suites.mfcl_speech import speech_failure_modes, speech_suite_builder

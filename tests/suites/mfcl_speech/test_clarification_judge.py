@@ -23,6 +23,7 @@ from toolmark.core.errors import (
     UsageError,
 )
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model, adapt_function
 from toolmark.core.records import (
     Audio,
     Call,
@@ -50,7 +51,7 @@ QUESTION = clarification_judge.Question(
 )
 
 
-class Says:
+class Says(Model):
     """A model with its replies in order, the last for ever."""
 
     def __init__(self, *texts: str) -> None:
@@ -141,7 +142,9 @@ def test_a_judge_that_fails_is_not_taken_for_the_model(error: EndpointError) -> 
         raise error
 
     with pytest.raises(type(error), match=r"^judge http://h/v1#j: ") as told:
-        asyncio.run(clarification_judge.ModelJudge(model, "http://h/v1#j")(QUESTION))
+        asyncio.run(
+            clarification_judge.ModelJudge(adapt_function(model), "http://h/v1#j")(QUESTION)
+        )
     assert str(error) in str(told.value) and "judge=" in str(told.value)
     assert vars(told.value) == vars(error), "how long to wait, and what the status was"
 
@@ -216,7 +219,7 @@ def test_it_answers_so_often_in_a_turn(most: int) -> None:
 
 def test_an_episode_with_it_ends_at_the_cap() -> None:
     class World(NoOpEnvironment):
-        user = clarification_judge.SimulatedUser()
+        user: Any = clarification_judge.SimulatedUser()
 
     item = task({"whitelist": WHITELIST, "written": ["fly"]})
     found = asyncio.run(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from toolmark.core.records import Ruling
 from toolmark.language import word_likeness
-from toolmark.language.value_words import SYMBOL_NAMES
+from toolmark.language.value_words import value_words
 from toolmark.official_bfcl import official_data
 from toolmark.suites.mfcl_speech import answer_whitelist
 from toolmark.suites.mfcl_speech.answer_whitelist import WhitelistValue
@@ -110,7 +110,7 @@ def test_values_not_asked_for_are_revealed_no_oftener_than_they_were(half: str) 
 
 
 def signed(sign: str) -> list[str]:
-    return SYMBOL_NAMES.get(sign, "").split()
+    return value_words().symbols.get(sign, "").split()
 
 
 def leaked(reply: str, request: str, asked: list[Any]) -> set[str]:

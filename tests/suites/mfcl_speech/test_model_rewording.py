@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from toolmark.core import seeds
+from toolmark.core.model import Model
 from toolmark.core.records import Reply, Request
 from toolmark.language.argument_facts import Fact, extract_facts
 from toolmark.perturb.text import spoken_rewrite
@@ -167,7 +168,7 @@ def test_what_the_rules_make_of_published_requests_is_as_written() -> None:
     assert n > 200
 
 
-class Endless:
+class Endless(Model):
     """A model that never answers; tells when it was asked, and how it ended."""
 
     asked = threading.Event()

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from toolmark.perturb.hearing.recogniser import Transcript
 from toolmark.perturb.hearing.simulated import simulated_recogniser
 from toolmark.perturb.speech import (
-    acoustic_chain,
+    acoustic_settings,
     background_sounds,
     double_talk,
     synthetic_noise,
@@ -140,7 +140,7 @@ def test_steps_differ_in_strength_alone(booth: SpeechPipeline, name: str) -> Non
         assert len({repr(_bare(stage)) for [stage] in drawn}) == 1
 
 
-def _bare(stage: acoustic_chain.AcousticStage) -> acoustic_chain.AcousticStage:
+def _bare(stage: acoustic_settings.AcousticStage) -> acoustic_settings.AcousticStage:
     values = {key: value for key, value in stage.values.items() if key != "snr_db"}
     return replace(stage, severity=0, values=values)
 

@@ -18,6 +18,7 @@ import toolmark as tm
 from toolmark.core import json_codec
 from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Audio, Call, Reply, Request, Task
 from toolmark.official_bfcl import official_data, truth_replay
 from toolmark.perturb.hearing import transcript_errors
@@ -174,7 +175,7 @@ def test_a_set_is_asked_where_nothing_can_be_made(
     }
 
 
-class Asks:
+class Asks(Model):
     """Asks for the spelling of the first value, then calls nothing right."""
 
     async def __call__(self, request: Request, /) -> Reply:

@@ -16,6 +16,7 @@ import toolmark as tm
 from toolmark.baselines import speech_listener
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Audio, Call, Reply, Request, Task
 from toolmark.perturb.speech import speech_synthesis
 from toolmark.perturb.speech.audio_clip import decode_clip
@@ -103,7 +104,7 @@ def test_an_item_has_one_voice_and_one_wording_in_all_conditions() -> None:
         assert item[1]["snr_db"] == pytest.approx(10)
 
 
-class Asks:
+class Asks(Model):
     """Asks for the spelling of the first value, then makes the right calls."""
 
     def __init__(self, right: list[Call]) -> None:

@@ -40,7 +40,7 @@ from toolmark.suites.mfcl_vision.item_records import (
     Sign,
 )
 from toolmark.suites.mfcl_vision.task_maker import GeneratedItems
-from toolmark.suites.mfcl_vision.templates import SCENES_BY_DOMAIN, TEMPLATES, Template
+from toolmark.suites.mfcl_vision.templates import Template, item_templates, scenes_by_domain
 
 SEED = 11
 
@@ -87,7 +87,7 @@ def items() -> list[GeneratedItem]:
 # --- plans ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+@pytest.mark.parametrize("template", item_templates(), ids=lambda template: template.name)
 def test_who_reads_the_clue_and_searches_finds_the_answer(template: Template) -> None:
     (plan,) = plans(template, GenerationParameters())
     clue = next(sign for sign in plan.setting.signs if sign.role == "clue")
@@ -104,7 +104,7 @@ def test_who_reads_the_clue_and_searches_finds_the_answer(template: Template) ->
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+@pytest.mark.parametrize("template", item_templates(), ids=lambda template: template.name)
 def test_question_and_picture_tell_no_answer(template: Template) -> None:
     (plan,) = plans(template, GenerationParameters(lookalikes=(2,), depth=(1,)))
     asked = prompts.question_text(plan.asked)
@@ -121,7 +121,7 @@ def test_question_and_picture_tell_no_answer(template: Template) -> None:
 
 @pytest.mark.parametrize("kind", QUERY_KINDS)
 def test_one_is_meant_among_several_alike(kind: str) -> None:
-    template = next(t for t in TEMPLATES if t.kind == kind)
+    template = next(t for t in item_templates() if t.kind == kind)
     (plan,) = plans(template, GenerationParameters(lookalikes=(2,), clue=("text",)))
     clue = next(sign for sign in plan.setting.signs if sign.role == "clue")
     if kind == "select":
@@ -132,7 +132,7 @@ def test_one_is_meant_among_several_alike(kind: str) -> None:
 
 
 def test_parameters_determine_what_plans_contain() -> None:
-    template = next(t for t in TEMPLATES if t.name == "sports-quantify-team")
+    template = next(t for t in item_templates() if t.name == "sports-quantify-team")
     for hops in (1, 2, 3, 4):
         knobs = GenerationParameters(
             hops=(hops,), lookalikes=(3,), depth=(1,), clue=("symbol",), sizes=("small",),
@@ -169,7 +169,9 @@ def test_parts_of_a_question_come_and_go_and_nothing_else_changes() -> None:
 
 
 def test_no_single_answer_is_right_often() -> None:
-    drawn = [plan for template in TEMPLATES for plan in plans(template, GenerationParameters(), 2)]
+    drawn = [
+        plan for template in item_templates() for plan in plans(template, GenerationParameters(), 2)
+    ]
     (_, most), *_ = Counter(plan.answers[0] for plan in drawn).most_common(1)
     assert most <= 0.02 * len(drawn)
 
@@ -191,7 +193,7 @@ def test_parameters_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None
 
 
 def _plan() -> ItemPlan:
-    template = next(t for t in TEMPLATES if t.name == "media-temporal-film")
+    template = next(t for t in item_templates() if t.name == "media-temporal-film")
     (plan,) = plans(
         template, GenerationParameters(hops=(2,), lookalikes=(1,), depth=(0,), clue=("text",))
     )
@@ -339,7 +341,7 @@ def test_scenes_come_about_as_often_in_every_domain() -> None:
         for n in range(1_000)
     )
     for domain in DOMAINS:
-        counts = [first[domain, scene] for scene in set(SCENES_BY_DOMAIN[domain])]
+        counts = [first[domain, scene] for scene in set(scenes_by_domain()[domain])]
         assert min(counts) >= 10 and max(counts) <= 5 * min(counts)
     whole = Counter[str]()
     for (_, scene), n in first.items():
@@ -351,7 +353,7 @@ def test_every_scene_of_a_domain_can_be_asked_about_in_every_way() -> None:
     for domain, kind in product(DOMAINS, QUERY_KINDS):
         assert all(
             item_generator.fitting_templates(domain, kind, scene)
-            for scene in SCENES_BY_DOMAIN[domain]
+            for scene in scenes_by_domain()[domain]
         )
 
 

@@ -14,6 +14,7 @@ import toolmark as tm
 from toolmark.core import json_codec, worker_processes
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Image, Reply, Request, Task
 from toolmark.environments.search_environment import FETCH_TOOL, SEARCH_TOOL
 from toolmark.perturb.image.picture_variations import TABLE_2_VARIATIONS
@@ -89,7 +90,7 @@ def test_tasks_are_as_promised(made: Path) -> None:
         assert all(mark.box for mark in truth.marks if mark.role == "clue")
 
 
-class Asks:
+class Asks(Model):
     """Asks back as often as it is answered, then gives up."""
 
     def __init__(self) -> None:
@@ -112,7 +113,7 @@ def test_who_asks_back_gets_one_answer_that_nobody_knows(tmp_path: Path) -> None
     assert scored.readings["paper"].parts["asked_back"] == 1
 
 
-class Loops:
+class Loops(Model):
     """Searches for ever."""
 
     async def __call__(self, request: Request, /) -> Reply:

@@ -31,6 +31,7 @@ from toolmark.suites.multinet.frame_records import (
     Frame,
     FreeText,
     FunctionCalls,
+    OneStepRows,
     Picture,
     Truth,
 )
@@ -48,7 +49,7 @@ WHEELS = ActionVector(names=("speed", "turn"), low=(0.0, -0.5), high=(0.3, 0.5),
 HOSTILE = "</text></svg><script>document.title='owned'</script><img src=x onerror=alert(1)>"
 
 
-class Shown:
+class Shown(OneStepRows):
     """Rows in memory, each with one small picture of its own colour."""
 
     hashes: Mapping[str, str] = {}

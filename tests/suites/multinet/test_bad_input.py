@@ -17,6 +17,7 @@ import pytest
 import toolmark as tm
 from toolmark.core import json_codec, worker_processes
 from toolmark.core.errors import DataError
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Request
 from toolmark.scoring import action_errors, brier_errors, classification
 from toolmark.suites.multinet import answer_parsing
@@ -363,7 +364,7 @@ REPLIES = (
 )  # fmt: skip
 
 
-class Odd:
+class Odd(Model):
     """Says all of it, one after the other."""
 
     name = "odd"

@@ -21,6 +21,7 @@ from toolmark.suites.multinet.frame_records import (
     Frame,
     FreeText,
     FunctionCalls,
+    OneStepRows,
     Picture,
 )
 from toolmark.suites.multinet.multinet_families import BASELINES_BY_FAMILY, FAMILIES, Family
@@ -38,7 +39,7 @@ SPACES: dict[str, AnswerSpace] = {
 LEVELS = {"sqa3d": "type", "robovqa": "type", "odinw": "subset", "overcooked": "layout"}
 
 
-class Held:
+class Held(OneStepRows):
     """Rows in memory."""
 
     def __init__(self, frames: Sequence[Frame], name: str = "held") -> None:

@@ -11,18 +11,8 @@ import pytest
 from msgspec import structs
 
 from toolmark.core.errors import UsageError
-from toolmark.core.records import (
-    Message,
-    Model,
-    Reply,
-    Request,
-    Step,
-    Task,
-    Text,
-    Tool,
-    Trajectory,
-    Turn,
-)
+from toolmark.core.model import Model
+from toolmark.core.records import Message, Reply, Request, Step, Task, Text, Tool, Trajectory, Turn
 from toolmark.suites import model_registry as models
 from toolmark.suites.multinet import (
     answer_parsing,
@@ -158,7 +148,7 @@ def test_every_baseline_can_be_named_and_others_get_a_clear_error() -> None:
         name for family in FAMILIES for name in BASELINES_BY_FAMILY[family]
     } == FAMILIES_BY_BASELINE.keys()
     for name in FAMILIES_BY_BASELINE:
-        assert models.make_model(f"baseline/{name}").name == f"baseline/{name}"  # type: ignore[union-attr]
+        assert models.make_model(f"baseline/{name}").name == f"baseline/{name}"
     with pytest.raises(UsageError, match=r"no baseline 'majorty'; did you mean: majority"):
         models.make_model("baseline/majorty")
     piqa = task(truth("piqa", Choice(options=("a", "b")), "text", {"uniform": 1}))
@@ -168,3 +158,17 @@ def test_every_baseline_can_be_named_and_others_get_a_clear_error() -> None:
         baseline_players.BaselineModel("stay").bind(Task(id="t", suite="funcbench", turns=()), 0)
     nothing = baseline_players.BaselineModel("majority").bind(piqa, 0)
     assert play(nothing, ["user"]) == Reply(), "where there was nothing to learn"
+
+
+@pytest.mark.parametrize(
+    "said", ["cd('docs', 'more')", "rm('docs')", "cd('docs', folder='docs', 1)", "rm()"]
+)
+def test_a_call_loses_no_argument_that_has_no_name(said: str) -> None:
+    shape = {"type": "object", "properties": {"folder": {"type": "string"}}}
+    known = truth("bfcl", FunctionCalls(), "tool", {"majority": ((said,),)})
+    offered = (Tool(name="cd", parameters=shape),)
+    reply = play(baseline_players.BaselineModel("majority").bind(task(known, offered), 0), ["user"])
+    if said == "rm()":  # it has none to lose
+        assert [call.name for call in reply.calls] == ["rm"]
+    else:
+        assert reply.text == f"[{said}]" and not reply.calls

@@ -19,12 +19,13 @@ import toolmark as tm
 from toolmark.core import worker_processes
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Image, Message, Reply, Request, Task
 from toolmark.official_bfcl import official_data as official
 from toolmark.runs import dataset_folder
 from toolmark.suites.multinet import control_models, task_making
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES
-from toolmark.suites.multinet.frame_records import Choice, Frame, Picture, parse_truth
+from toolmark.suites.multinet.frame_records import Choice, Frame, OneStepRows, Picture, parse_truth
 from toolmark.suites.multinet.multinet_families import FAMILIES
 from toolmark.suites.multinet.row_sampling import JoinedRows, SampledRows
 
@@ -42,7 +43,7 @@ def alone() -> Iterator[None]:
         yield
 
 
-class Few:
+class Few(OneStepRows):
     """Rows in memory; of one the picture lacks."""
 
     clustered = True
@@ -251,7 +252,7 @@ def test_a_folder_in_the_published_layout_is_asked(family: str, tmp_path: Path) 
 # --- episodes ---------------------------------------------------------------------------
 
 
-class Heard:
+class Heard(Model):
     """A model that keeps what it was asked and gives replies in turn."""
 
     def __init__(self, *replies: Reply) -> None:

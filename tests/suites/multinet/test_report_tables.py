@@ -21,7 +21,7 @@ from toolmark.core.errors import UsageError
 from toolmark.core.failure import NOT_REACHED
 from toolmark.core.records import Chart, Estimate, Reply, Score, Table
 from toolmark.scoring import classification
-from toolmark.statistics.metric_formulas import MacroF1
+from toolmark.statistics.class_formulas import MacroF1
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.suites.multinet import paper_comparison, report_tables
 from toolmark.suites.multinet.frame_records import Form

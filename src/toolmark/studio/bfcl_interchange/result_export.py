@@ -13,14 +13,14 @@ from toolmark.core import json_codec
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.files import atomic_file
 from toolmark.core.records import Call, Reply, Score, Step, Task, Trajectory, Verdict
-from toolmark.official_bfcl import reply_decoding
+from toolmark.official_bfcl import prompt_formats, reply_decoding
 from toolmark.statistics.score_columns import Columns
 from toolmark.studio.bfcl_interchange.inference_log import TurnResults, make_log
 from toolmark.studio.bfcl_interchange.leaderboard_files import format_sensitivity
 from toolmark.studio.bfcl_interchange.result_files import CATEGORIES
 from toolmark.suites.bfcl import stored_rows
+from toolmark.suites.bfcl.handler_replies import ArgumentShape
 from toolmark.suites.bfcl.leaderboard import UNSCORED
-from toolmark.suites.bfcl.official_handlers import ArgumentShape
 
 _ENTRY_NUMBER = re.compile(r".*_(\d{1,9})(?:-[^_]*)?", re.DOTALL)
 
@@ -113,7 +113,7 @@ def make_result_row(
             "result": json_codec.restore_surrogates(trajectory.answer),
             "traceback": "",
         }
-    native = trajectory.dialect == "native"
+    native = prompt_formats.find_format(trajectory.dialect) is None
     names = (
         {t.name: t.name.replace(".", "_") for t in task.tools}
         if native and underscores_for_dots

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from toolmark.agents.tool_loop import gather_all
 from toolmark.core import json_codec, seeds
 from toolmark.core.errors import ToolEnvironmentError, UsageError
-from toolmark.core.records import Call, Control, Model, Result, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Result, Task, Trajectory
 from toolmark.environments import provider_circuit_breaker
 from toolmark.environments.search_environment import FETCH_TOOL
 from toolmark.runs import runner
@@ -46,7 +47,7 @@ from toolmark.suites.mfcl_vision.generation_parameters import MAX_HOPS
 from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION, Hop
 from toolmark.suites.mfcl_vision.web_environment import WebEnvironmentFactory, picture_failure
 
-Panel: TypeAlias = Mapping[str, Model | Control]
+Panel: TypeAlias = Mapping[str, Model]
 _MAX_PAGE_CHARS = 20_000  # characters of a page that a reviewer is shown
 
 

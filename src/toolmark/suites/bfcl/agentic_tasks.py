@@ -14,9 +14,10 @@ import msgspec
 
 from toolmark.core import sentence_encoder as encoders
 from toolmark.core import user_modules
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Environment, Limits, Message, Task, Text, Tool, Turn
+from toolmark.core.records import Limits, Message, Task, Text, Tool, Turn
 from toolmark.environments import search_engines, vector_memory
 from toolmark.environments.memory_environment import (
     MEMORY_PLACEHOLDER,
@@ -221,7 +222,7 @@ class AgenticSettings:
         return {name: reason for name, reason in found.items() if name in self.categories}
 
 
-class AgenticEnvironments:
+class AgenticEnvironments(EnvironmentFactory):
     """Makes the memory or web-search environment of each episode."""
 
     def __init__(

@@ -10,14 +10,14 @@ import msgspec
 from toolmark.core import json_codec
 from toolmark.core.records import Label, Reply, Step, Task, ToolFormat, Trajectory, Usage, Verdict
 from toolmark.official_bfcl import bfcl_scoring as scoring
-from toolmark.suites.bfcl.official_handlers import (
-    HandlerFormat,
+from toolmark.suites.bfcl.handler_replies import (
     MalformedResult,
     ReplyReader,
     StoredReply,
     format_json,
     read_text_reply,
 )
+from toolmark.suites.bfcl.official_handlers import HandlerFormat
 
 INFERENCE_ERROR = "Error during inference"
 
@@ -64,7 +64,7 @@ class RowReader:
         if _holds_error(row):
             return _error_trajectory(task, row, tool_format.name)
         turns = self._read_turns(task, row)
-        names = _tool_names(task, self.underscores_for_dots) if tool_format.name == "native" else {}
+        names = {} if tool_format.calls_in_text else _tool_names(task, self.underscores_for_dots)
         steps: list[Step] = []
         for number, replies in enumerate(turns):
             for reply, fault in replies:

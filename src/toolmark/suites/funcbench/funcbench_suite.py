@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
+import itertools
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 from msgspec.structs import replace
 
-from toolmark.core import seeds
+from toolmark.core import json_codec
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import EnvironmentFactory, Sampling, Task
-from toolmark.environments import function_graph
+from toolmark.core.records import Sampling, Task
 from toolmark.environments.function_graph import FunctionGraphFactory
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
@@ -31,15 +30,12 @@ from toolmark.runs.suite import (
     SetExport,
     Suite,
 )
-from toolmark.scoring import alignment, call_assignment, call_similarity, step_structure
 from toolmark.suites.funcbench import (
-    answer_parser,
     episode_graph_view,
     experiment_presets,
     funcbench_controls,
     funcbench_scoring,
     funcbench_tables,
-    graph_shape,
     task_generation,
     workflow_alignment,
 )
@@ -64,6 +60,15 @@ EXPORT = SetExport(
     asking_parameters=("over",),
 )
 _DEFAULT_GRAPHS = 20
+_PROBE_GRAPHS = 3
+# small sizes that reach every branch of the generator
+_PROBE_SIZES = (
+    GraphSize(core=4, depth=2, connected=2, disconnected=1),
+    GraphSize(
+        core=6, depth=3, connected=1, disconnected=3, types=3, max_inputs=4, root_inputs=2,
+        known_distractor_inputs=False,
+    ),
+)  # fmt: skip
 _DEFAULT_SIZE = {"core": 10, "depth": 5, "connected": 0, "disconnected": 0}
 
 
@@ -117,34 +122,25 @@ def _make_suite(generated: GeneratedTasks, parameters: dict[str, Any]) -> Suite:
             "faulty": funcbench_controls.make_faulty,
         },
         defaults=Defaults(sampling=Sampling(temperature=0.0, top_p=1.0)),
-        provenance=Provenance(seed=generated.seed, hashes=_source_hashes(), export=EXPORT),
+        provenance=Provenance(seed=generated.seed, hashes=_content_hashes(), export=EXPORT),
     )
 
 
 @cache
-def _source_hashes() -> dict[str, str]:
-    """Return the SHA-256 of the prompt texts, and of the sources that score and that generate."""
-    parts = {
-        "prompt": task_generation.PROMPT_TEXTS,
-        "scorer": _module_sources(
-            funcbench_scoring,
-            answer_parser,
-            function_graph,
-            workflow_alignment,
-            alignment,
-            call_similarity,
-            call_assignment,
-            step_structure,
-        ),
-        "generator": _module_sources(task_generation, graph_shape, experiment_presets, seeds),
-    }
+def _content_hashes() -> dict[str, str]:
+    """Return the SHA-256 of the prompt texts, and of tasks that show what the generator makes.
+
+    The second changes with the tasks that a seed gives, and not with the wording of the code.
+    """
+    prompt = "\0".join(task_generation.PROMPT_TEXTS)
+    made = hashlib.sha256()
+    for number, size in itertools.product(range(_PROBE_GRAPHS), _PROBE_SIZES):
+        for task in make_tasks(size, number, (Variant(), Variant(protocol="restate")), seed=0):
+            made.update(json_codec.encode_record(task))
     return {
-        name: hashlib.sha256("\0".join(texts).encode()).hexdigest() for name, texts in parts.items()
+        "prompt": hashlib.sha256(prompt.encode()).hexdigest(),
+        "generator": made.hexdigest(),
     }
-
-
-def _module_sources(*modules: ModuleType) -> tuple[str, ...]:
-    return tuple(inspect.getsource(module) for module in modules)
 
 
 class GeneratedTasks:

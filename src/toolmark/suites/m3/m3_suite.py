@@ -72,7 +72,7 @@ def load(parameters: M3Parameters) -> Suite:
         servers,
         cassette,
         parameters.mode,
-        head=CassetteHeader(published_tasks.SUITE_NAME),
+        header=CassetteHeader(published_tasks.SUITE_NAME),
         keys=tuple(files),
     )
     return Suite(

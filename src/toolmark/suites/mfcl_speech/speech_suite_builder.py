@@ -11,7 +11,8 @@ from msgspec import structs
 
 from toolmark.core import lazy_collections, secrets
 from toolmark.core.errors import UsageError
-from toolmark.core.records import Model, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Task
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
 from toolmark.official_bfcl import bfcl_controls

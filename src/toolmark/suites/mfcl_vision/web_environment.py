@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Message, Ruling, Step, Task, Text, Tool
@@ -62,7 +63,7 @@ class WebEnvironment(SearchEnvironment):
     user = UnknowingUser()
 
 
-class WebEnvironmentFactory:
+class WebEnvironmentFactory(EnvironmentFactory):
     """Makes a web environment for each episode, with the tools that its task describes.
 
     `engine` answers searches; without it, the pages of the task's own world do.

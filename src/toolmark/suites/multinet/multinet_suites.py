@@ -43,6 +43,7 @@ from toolmark.suites.multinet.frame_records import Form, Frame, Rows
 from toolmark.suites.multinet.multinet_families import Family
 from toolmark.suites.multinet.parameters import (
     BfclParameters,
+    EncodedPictureParameters,
     FamilyParameters,
     OdinwParameters,
     OpenxParameters,
@@ -150,7 +151,9 @@ def _build_suite(
 ) -> Suite:
     """Return the suite of a family; `row_sets` are further options for each of its sets of rows."""
     source = parameters.data
-    similarity = getattr(parameters, "similarity", answer_scoring.NO_ENCODER)
+    similarity = answer_scoring.NO_ENCODER
+    if isinstance(parameters, EncodedPictureParameters | BfclParameters):
+        similarity = parameters.similarity
     answer_scoring.check_encoder(similarity)
     seed = sources.resolve_seed(source, parameters.seed)
     rows = sources.load_rows(family, source, seed, parameters.items, row_sets, options)

@@ -12,7 +12,7 @@ from toolmark.core import user_modules
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.number_format import format_count
 from toolmark.suites.multinet.baseline_answers import add_baseline_answers
-from toolmark.suites.multinet.frame_records import Rows, complete_frame, partial_frames
+from toolmark.suites.multinet.frame_records import Rows
 from toolmark.suites.multinet.multinet_families import Family
 from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES, OWN_MORPHOLOGY
 from toolmark.suites.multinet.published_layout import SIBLING_TRAIN_NOTE, sibling_train_folder
@@ -100,12 +100,12 @@ def _load_set(
 
 def _check_split_overlap(test: Rows, train: Rows, folder: Path) -> None:
     """Raise DataError for rows that are in both splits: same id, same text, same truth."""
-    train_frames = {frame.id: frame for frame in partial_frames(train)}
+    train_frames = {frame.id: frame for frame in train.partial_frames()}
     shared_ids = [
         complete.id
-        for each in partial_frames(test)
+        for each in test.partial_frames()
         if each.id in train_frames
-        and (complete := complete_frame(test, each)) == complete_frame(train, train_frames[each.id])
+        and (complete := test.complete_frame(each)) == train.complete_frame(train_frames[each.id])
         and (complete.fields or complete.group != complete.id)
     ]
     if shared_ids:

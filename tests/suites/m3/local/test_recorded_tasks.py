@@ -42,6 +42,6 @@ def test_a_recording_of_one_seed_answers_no_other(tmp_path: Path) -> None:
     assert tape.headers == [CassetteHeader("m3-local", seed, knobs) for seed in (3, 4)]
     # without what it says of itself, the takes still tell the instances apart
     lines = tape.path.read_text().splitlines(keepends=True)
-    tape.path.write_text("".join(line for line in lines if '"kind":"head"' not in line))
+    tape.path.write_text("".join(line for line in lines if '"kind":"suite"' not in line))
     (lost,) = play(tmp_path, "silent", seed=5).attempts()
     assert "was recorded for another instance; give --seed" in lost.failure.message

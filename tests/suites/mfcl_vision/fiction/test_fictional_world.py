@@ -20,10 +20,10 @@ from toolmark.environments.html_conversion import html_to_text
 from toolmark.environments.page_corpus import PageCorpus
 from toolmark.generation.drawing import emblem as drawn
 from toolmark.suites.mfcl_vision.fiction import (
-    ENTITY_KINDS,
     Entity,
     EntityFact,
     FictionalWorld,
+    entity_kinds,
     value_vocabulary,
 )
 from toolmark.suites.mfcl_vision.fiction.fictional_world import MAX_ENTITIES, MIN_ENTITIES
@@ -125,14 +125,16 @@ def test_names_and_addresses_are_unique_and_none_is_within_another(seed: int) ->
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_emblems_can_be_drawn_and_hold_words_that_no_other_holds(seed: int) -> None:
-    symbols = [entity.emblem for entity in world(seed).entities if ENTITY_KINDS[entity.kind].emblem]
+    symbols = [
+        entity.emblem for entity in world(seed).entities if entity_kinds()[entity.kind].emblem
+    ]
     assert all(symbols)
     bags = {frozenset(symbol.split()) - {"a", "an"} for symbol in symbols}
     assert len(bags) == len(symbols)
     for symbol in symbols:
         read = drawn.parse_emblem(symbol)
         assert {read.charge, read.ink, read.shape, read.field} <= set(symbol.split())
-    assert not any(e.emblem for e in world(seed).entities if not ENTITY_KINDS[e.kind].emblem)
+    assert not any(e.emblem for e in world(seed).entities if not entity_kinds()[e.kind].emblem)
 
 
 def test_emblems_are_made_of_all_that_can_be_drawn() -> None:
@@ -141,7 +143,7 @@ def test_emblems_are_made_of_all_that_can_be_drawn() -> None:
 
 
 def test_choices_are_made_among_hundreds() -> None:
-    chosen = {f.name for kind in ENTITY_KINDS.values() for f in kind.fields if f.sort == "choice"}
+    chosen = {f.name for kind in entity_kinds().values() for f in kind.fields if f.sort == "choice"}
     assert all(value_vocabulary.count_values(name) >= 300 for name in chosen)
 
 
@@ -152,9 +154,9 @@ def test_choices_are_made_among_hundreds() -> None:
 def test_links_lead_to_the_named_entity_of_the_right_kind(seed: int) -> None:
     here = world(seed)
     for entity in here.entities:
-        assert [*entity.facts] == [field.name for field in ENTITY_KINDS[entity.kind].fields]
+        assert [*entity.facts] == [field.name for field in entity_kinds()[entity.kind].fields]
         for field, fact in zip(
-            ENTITY_KINDS[entity.kind].fields, entity.facts.values(), strict=True
+            entity_kinds()[entity.kind].fields, entity.facts.values(), strict=True
         ):
             assert (fact.name, fact.sort, fact.unit) == (field.name, field.sort, field.unit)
             assert bool(fact.link) == bool(field.link)
@@ -391,7 +393,7 @@ def test_words_of_a_fact_alone_find_it_no_oftener_than_others_of_its_kind() -> N
     for entity, fact in list(facts(here))[::7]:
         words = fact.text.replace(entity.name, "").replace(fact.value, "")
         found += here.page(entity.id).href in first(
-            index, f"{ENTITY_KINDS[entity.kind].noun} {words}"
+            index, f"{entity_kinds()[entity.kind].noun} {words}"
         )
         chance += 3 / len(here.entities_of_kind(entity.kind))
     assert found <= 2 * chance  # a fact is told in two or three ways: so many share its words

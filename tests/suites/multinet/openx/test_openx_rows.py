@@ -29,7 +29,7 @@ from tests.suites.multinet.openx.openx_files import (
 
 from toolmark.core.errors import DataError, UsageError
 from toolmark.suites.multinet import baseline_answers, published_layout, row_sampling
-from toolmark.suites.multinet.frame_records import ActionVector, Frame, Rows, partial_frames
+from toolmark.suites.multinet.frame_records import ActionVector, Frame, Rows
 from toolmark.suites.multinet.openx import action_statistics, snapshot_export, tfrecord
 from toolmark.suites.multinet.openx import openx_rows as rows_module
 from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES
@@ -382,7 +382,7 @@ def test_rows_that_travelled_read_each_episode_once(
     read = counted(monkeypatch)
     assert list(there) == list(here)
     assert len(read) == len(here.episodes)  # type: ignore[attr-defined]
-    assert [replace(frame, fields={}) for frame in here] == list(partial_frames(here))
+    assert [replace(frame, fields={}) for frame in here] == list(here.partial_frames())
 
 
 def test_bad_actions_are_reported_all_at_once(tmp_path: Path) -> None:

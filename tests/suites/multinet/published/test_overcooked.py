@@ -19,7 +19,7 @@ from tests.suites.multinet.published import layouts
 import toolmark as tm
 from toolmark.core.errors import DataError, UsageError
 from toolmark.suites.multinet.baseline_answers import add_baseline_answers
-from toolmark.suites.multinet.frame_records import Distribution, partial_frames
+from toolmark.suites.multinet.frame_records import Distribution
 from toolmark.suites.multinet.overcooked import safe_unpickling
 from toolmark.suites.multinet.overcooked.overcooked_rows import JOINT_ACTIONS
 from toolmark.suites.multinet.published import overcooked
@@ -162,7 +162,7 @@ def test_what_is_drawn_is_as_whole_as_all_of_it(tmp_path: Path) -> None:
     drawn = list(SampledRows(rows, 4, 0))
     assert len(drawn) == 4 and drawn == [whole[frame.id] for frame in drawn]
     assert all(frame.guesses and frame.fields["history"] for frame in drawn)
-    assert [frame.truth for frame in partial_frames(rows)] == [frame.truth for frame in rows]
+    assert [frame.truth for frame in rows.partial_frames()] == [frame.truth for frame in rows]
 
 
 # --- where they lie ---------------------------------------------------------------------

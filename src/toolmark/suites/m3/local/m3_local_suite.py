@@ -75,7 +75,7 @@ def load(parameters: M3LocalParameters) -> Suite:
         parameters.mode,
         prepare=prepare_workspace,
         state=_take_snapshot,
-        head=CassetteHeader(SUITE_NAME, seed, drawn_from),
+        header=CassetteHeader(SUITE_NAME, seed, drawn_from),
     )
     return Suite(
         name=SUITE_NAME,
