@@ -85,7 +85,7 @@ def test_changed_and_missing_bytes_are_noticed(tmp_path: Path) -> None:
     part = store.add_image(b"right", "image/png")
     path = next(path for path in tmp_path.rglob("*") if path.is_file())
     path.write_bytes(b"wrong")
-    with pytest.raises(DataError, match="does not match its name"):
+    with pytest.raises(DataError, match=path.name):
         store.read(part)
     path.unlink()
     with pytest.raises(DataError, match="cannot read media"):

@@ -78,7 +78,7 @@ def test_the_vector_store_returns_what_was_put_in(one: list[str], other: list[st
 def test_a_damaged_vector_store_is_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.sqlite"
     path.write_bytes(b"not a database, but long enough to be looked at as one" * 40)
-    with pytest.raises(DataError, match=r"rows.sqlite: cannot keep vectors.*remove the file"):
+    with pytest.raises(DataError, match=r"rows\.sqlite"):
         sentence_encoder.CachingEncoder(Counting(), sentence_encoder.VectorStore(path))(["a"])
 
 
@@ -133,7 +133,7 @@ def test_scoring_again_loads_and_encodes_nothing(
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentence_encoder, "is_installed", lambda: True)
-    with pytest.raises(UsageError, match=r"holds neither modules\.json nor config\.json"):
+    with pytest.raises(UsageError, match=r"modules\.json.*config\.json"):
         sentence_encoder.load_encoder(str(tmp_path))
 
 

@@ -184,7 +184,7 @@ def test_a_target_that_cannot_be_computed_has_no_levels() -> None:
 
 def test_a_graph_without_a_producer_of_the_target_is_a_data_error() -> None:
     lost = {"graph": {"target": "gaol", "nodes": NODES, "given": {}}}
-    with pytest.raises(DataError, match="no function computes the target 'gaol'"):
+    with pytest.raises(DataError, match="'gaol'"):
         read_graph(msgspec.structs.replace(TASK, reference=lost))
 
 

@@ -83,7 +83,7 @@ def test_the_same_sound_is_the_same_mp3() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"RIFF", b"no sound at all" * 99])
 def test_what_is_no_sound_is_reported(tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(DataError, match="cannot be sent as mp3"):
+    with pytest.raises(DataError, match="mp3"):
         asyncio.run(arrived("mp3", data, tmp_path))
 
 
@@ -111,7 +111,7 @@ def test_a_library_that_writes_no_mp3_is_reported_before_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(soundfile, "available_formats", lambda: {"WAV": "WAV"})
-    with pytest.raises(UsageError, match=r"writes no mp3.*send wav"):
+    with pytest.raises(UsageError, match=r"mp3.*wav"):
         resolve_model("http://127.0.0.1:9/v1#m", audio="mp3")
     resolve_model("http://127.0.0.1:9/v1#m", audio="wav")
 

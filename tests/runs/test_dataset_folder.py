@@ -144,7 +144,7 @@ def test_a_hostile_manifest_leads_nowhere(tmp_path: Path, name: str) -> None:
     files = {**manifest.files, named: dataset_folder.DatasetFile(sha256="0" * 64, size_bytes=1)}
     hostile = msgspec.structs.replace(manifest, files=files)
     (folder / "manifest.json").write_bytes(msgspec.json.encode(hostile))
-    with pytest.raises(DataError, match="is no file of this folder"):
+    with pytest.raises(DataError, match=r"manifest\.json"):
         dataset_folder.write_dataset(folder, suite(2))
     assert (tmp_path / "victim").read_text() == "alive"
 
@@ -166,7 +166,7 @@ def test_a_set_that_was_changed_is_asked_by_its_file_only(tmp_path: Path) -> Non
     assert done.summary()["n_run"] == 3
     lines = (folder / "tasks.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "tasks.jsonl").write_bytes(b"".join(lines[:2]))
-    with pytest.raises(DataError, match="changed since it was made"):
+    with pytest.raises(DataError, match=r"tasks\.jsonl"):
         tm.run(suite(), "test/oracle", tasks=folder, log_dir=tmp_path / "runs")
     path = folder / "tasks.jsonl"
     done = tm.run(suite(), "test/oracle", tasks=path, log_dir=tmp_path / "runs")
@@ -257,7 +257,7 @@ def test_a_file_where_a_folder_must_come_costs_nothing(tmp_path: Path) -> None:
     dataset_folder.write_dataset(folder, suite())
     (folder / "deep").write_text("mine")
     before = held(folder)
-    with pytest.raises(UsageError, match="deep is none of the set's own files"):
+    with pytest.raises(UsageError, match="deep"):
         dataset_folder.write_dataset(folder, richer())
     assert held(folder) == before
 
@@ -348,7 +348,7 @@ def test_a_first_make_that_was_killed_can_be_made_again(
     folder = tmp_path / "made"
     killed(folder, richer(5), n, monkeypatch)
     (folder / "own.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"holds other files \(own.txt\)"):
+    with pytest.raises(UsageError, match=r"own\.txt"):
         dataset_folder.write_dataset(folder, richer(2))
     assert (folder / "own.txt").read_text() == "mine"
     (folder / "own.txt").unlink()
@@ -379,7 +379,7 @@ def test_a_set_whose_making_was_interrupted_is_refused(
     if old:
         dataset_folder.write_dataset(folder, richer(4))
     killed(folder, richer(5), n, monkeypatch)
-    with pytest.raises(DataError, match="a make was interrupted: make the set again"):
+    with pytest.raises(DataError, match=str(folder)):
         tm.run(suite(), "test/oracle", tasks=folder, log_dir=tmp_path / "runs")
 
 

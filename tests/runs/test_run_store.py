@@ -54,7 +54,7 @@ def test_nothing_is_left_of_a_run_without_tasks(tmp_path: Path) -> None:
 
 def test_equal_ids_are_refused(tmp_path: Path) -> None:
     path = run_folders.claim_folder(tmp_path, PLAN)
-    with pytest.raises(DataError, match="two tasks have the id 'a'"):
+    with pytest.raises(DataError, match="'a'"):
         run_folders.write_run(path, PLAN, [task("a"), task("a")], seed=1)
 
 
@@ -93,7 +93,7 @@ def test_half_a_line_in_the_middle_is_named_and_nothing_is_changed(folder: Path)
     path = folder / "trajectories.jsonl"
     text = b'{"task":"a"}\n{"task":"b","st\n{"task":"c"}\n'
     path.write_bytes(text)
-    with pytest.raises(DataError, match=r"trajectories.jsonl, line 2: .*nothing was changed"):
+    with pytest.raises(DataError, match=r"trajectories\.jsonl, line 2"):
         list(Run(folder).trajectories())
     with pytest.raises(DataError, match="line 2"):
         Run(folder).completed_episodes()
@@ -163,7 +163,7 @@ def test_a_full_disk_destroys_nothing_written(
 
 def test_an_unwritable_place_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="cannot make a run folder there"):
+    with pytest.raises(UsageError, match=str(tmp_path / "file")):
         run_folders.claim_folder(tmp_path / "file" / "runs", PLAN)
 
 
@@ -180,7 +180,7 @@ def test_own_tasks_are_read_with_line_numbers(tmp_path: Path) -> None:
     assert len(tasks) == 2
     with pytest.raises(DataError, match=r"own.jsonl, line 3: not a task"):
         list(tasks)
-    with pytest.raises(DataError, match="line 1: a task of suite 's', not of 'other'"):
+    with pytest.raises(DataError, match=r"line 1: .*'s'.*'other'"):
         list(TaskFile(path, "other"))
     with pytest.raises(UsageError, match="cannot read tasks"):
         TaskFile(tmp_path / "none.jsonl", "s")

@@ -178,7 +178,7 @@ def test_missing_statistics_are_asked_for() -> None:
     assert isnan(action_errors.measure_actions(truth, truth)["approx_rel_mae"])
     with pytest.raises(UsageError, match="'paper' needs baseline="):
         action_errors.measure_actions(truth, [None])
-    with pytest.raises(UsageError, match="'reference' needs low= and high="):
+    with pytest.raises(UsageError, match=r"low=.*high="):
         action_errors.measure_actions(truth, [None], baseline=MEAN, rule="reference")
     with pytest.raises(UsageError, match="needs baseline="):
         action_errors.score_row(truth[0], None)

@@ -179,7 +179,7 @@ def test_a_bool_is_a_number_in_the_reference_alone() -> None:
 
 def test_truths_out_of_range_are_refused_but_in_the_reference() -> None:
     truth, said = [0, 99, -1, 99, 1], [0, 99, 5, 1, -7]
-    with pytest.raises(UsageError, match=r"3 of 5 truths are not in 0\.\.1, first in row 1: 99"):
+    with pytest.raises(UsageError, match=r"3 of 5.*row 1: 99"):
         classification.measure_labels(truth, said, 2)
     found = classification.measure_labels(truth, said, 2, rule="reference")
     assert found["exact_match"] == 0.4  # equal numbers are exact, in range or not

@@ -114,7 +114,7 @@ def test_runs_that_cannot_be_compared_are_refused(make_run: Maker, tmp_path: Pat
     info.pop("tasks_sha256")
     info["tasks_sha256"] = TaskLookup(path).sha256
     (b.path / "run.json").write_text(json.dumps(info))
-    with pytest.raises(UsageError, match="no episode of the same task"):
+    with pytest.raises(UsageError):
         BlindReview(a, Run(b.path), "ada")
 
 

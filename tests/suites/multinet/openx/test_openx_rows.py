@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pickle
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -232,7 +233,7 @@ def test_links_out_of_the_folder_are_refused_and_never_left_out(tmp_path: Path, 
     if place not in target:
         (here / "a.parquet").unlink()
     (here / place).symlink_to(target.get(place, out))
-    with pytest.raises(DataError, match=r"leads out of .*here: refused"):
+    with pytest.raises(DataError, match=re.escape(str(here))):
         wheeled(here)
     assert len(wheeled(out))
 

@@ -119,7 +119,7 @@ def test_a_row_group_beyond_the_limits_is_not_unpacked(
         {name: pa.array(values[:1] * n, TYPES.field(name).type) for name, values in ROWS.items()},
         row_group_size=n,
     )
-    with pytest.raises(DataError, match="row group 0 is too large"):
+    with pytest.raises(DataError, match="row group 0"):
         next(step_parquet.read_rows(path))
 
 

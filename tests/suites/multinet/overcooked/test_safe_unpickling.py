@@ -207,12 +207,12 @@ def test_a_row_that_is_named_again_and_again_is_refused(tmp_path: Path) -> None:
     """Two bytes would stand for a dictionary each time: 200 kB for gigabytes."""
     row = b"}\x94(" + b"".join(p.text(f"{k}") + p.NONE for k in range(60)) + b"u"
     assert len(records(tmp_path, p.whole(b"](" + row + b"e"))[0]) == 60
-    with pytest.raises(DataError, match="row 1 is row 0 once more"):
+    with pytest.raises(DataError, match=r"row 1.*row 0"):
         records(tmp_path, p.whole(b"](" + row + b"h\0" * 20_000 + b"e"))
 
 
 def test_names_in_a_row_are_bounded(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="row 0 has 65 names; at most 64 are read"):
+    with pytest.raises(DataError, match=r"row 0.*65.*64"):
         records(tmp_path, pickle.dumps([{str(k): 0 for k in range(65)}]))
     with pytest.raises(DataError, match="more than 64 columns"):
         read(tmp_path, p.table({f"c{k}": [1.0] for k in range(65)}), "c0")

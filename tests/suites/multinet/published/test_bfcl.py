@@ -135,9 +135,7 @@ def test_bad_entries_are_reported_at_once(tmp_path: Path) -> None:
 
 def test_answers_are_checked_too(tmp_path: Path) -> None:
     asked, told = layouts.bfcl()
-    with pytest.raises(
-        DataError, match="answers without a question: 1, such as 'multi_turn_base_5'"
-    ):
+    with pytest.raises(DataError, match="'multi_turn_base_5'"):
         read(folder(tmp_path, asked[:-1], told))
     with pytest.raises(DataError, match=r"answers.jsonl: 1 bad row:\n  line 7: id"):
         read(folder(tmp_path, asked, [*told, told[0]]))

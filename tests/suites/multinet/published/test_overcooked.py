@@ -199,7 +199,7 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, wrong: dict[str, Any]) 
 def test_a_folder_is_asked(tmp_path: Path) -> None:
     write(tmp_path, ROWS)
     write(tmp_path, ROWS[:3], "train")
-    with pytest.raises(DataError, match="3 rows are asked and in the training split too, such as"):
+    with pytest.raises(DataError, match=r"^.*\b3 rows"):
         tm.load("multinet-overcooked", data=str(tmp_path))
     write(tmp_path, [{**row, "trial_id": "others"} for row in ROWS[:3]], "train")
     suite = tm.load("multinet-overcooked", data=str(tmp_path), items=2, form="both", frames=2)

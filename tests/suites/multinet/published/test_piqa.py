@@ -128,7 +128,7 @@ def test_a_folder_of_training_rows_is_the_training_split(tmp_path: Path) -> None
 
 def test_two_solutions_that_are_one_are_refused(tmp_path: Path) -> None:
     layouts.lines(tmp_path / "x.jsonl", [{**row, "sol2": row["sol1"]} for row in layouts.piqa(1)])
-    with pytest.raises(DataError, match="line 1: both solutions are the same"):
+    with pytest.raises(DataError, match="line 1"):
         ids(tmp_path)
 
 

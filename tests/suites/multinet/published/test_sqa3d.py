@@ -65,7 +65,7 @@ def test_a_question_without_its_picture_is_reported_when_it_is_asked(tmp_path: P
     (home / "scans/scene0001_00_above.png").unlink()
     held = read(tmp_path)
     assert len(held) == 5
-    with pytest.raises(DataError, match="220602000001: no PNG of its scene lies in"):
+    with pytest.raises(DataError, match="220602000001"):
         held.pictures("220602000001")
     (home / "scans/scene0001_00_above.png").symlink_to(layouts.picture(tmp_path / "secret.png"))
     held = sqa3d.rows(home, split="test", seed=0)
