@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from toolmark.core.data_files import DataRecord, read_table
+
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)|(?<![\w.-])-?\d+(?:\.\d+)?")
 _QUOTED = re.compile(r"\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)|[“‘]([^”’]{1,80})[”’]")
@@ -32,22 +34,18 @@ _CLOCK_TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s*([ap])\.?m\b\.?|\b(\d{1,2}
 _NUMBER_WORDS = "two three four five six seven eight nine ten"
 _NUMBER_BY_WORD = {word: number for number, word in enumerate(_NUMBER_WORDS.split(), 2)}
 _NUMBER_WORD = re.compile(rf"\b({'|'.join(_NUMBER_BY_WORD)})\b", re.IGNORECASE)
-_COMMON_WORDS = (
-    "a an the of to in on at for from by with and or is are was be been i me my you your we it its "
-    "this that these those what which who whom how when where why can could would should please do "
-    "does did will if so as get give find tell show need want let know some any using use given "
-    "based specific specified about into have has there between note provided function python "
-    "syntax"
-)
-_STOP_WORDS = frozenset(_COMMON_WORDS.split())
-_LEADING_WORDS = {
-    "Find", "Get", "What", "Can", "Could", "How", "Calculate", "Please", "I", "I'm", "I'd", "Who",
-    "Where", "When", "Which", "Is", "Are", "Give", "Tell", "Show", "Compute", "Determine", "Help",
-    "Retrieve", "Also", "Then", "Book", "Search", "Look", "Provide", "Convert", "Generate", "My",
-    "The", "A", "An", "If", "In", "For", "Play", "Order", "Check", "List", "Create", "Add", "Set",
-    "What's", "Let's", "Will", "Do", "Does", "Would", "Estimate", "Predict", "Identify", "You",
-    "Fetch", "Send", "Update", "Buy", "Make", "Plan", "Suppose", "Using", "Hi", "Hello", "Hey",
-}  # fmt: skip
+
+
+class QuestionWords(DataRecord, frozen=True):
+    """The data file: words without meaning of their own, and words that begin a sentence."""
+
+    common_words: frozenset[str]
+    leading_words: frozenset[str]
+
+
+def question_words() -> QuestionWords:
+    """Return the content of the data file."""
+    return read_table(__file__, "question_words.toml", QuestionWords)
 
 
 class Span(NamedTuple):
@@ -69,8 +67,9 @@ def stem_word(word: str) -> str:
 
 def word_stems(text: str) -> set[str]:
     """Return the stems of the words of a text or a name, without common words."""
+    common_words = question_words().common_words
     words = (found[0].lower() for found in _WORD.finditer(text))
-    return {stem_word(word) for word in words if word not in _STOP_WORDS}
+    return {stem_word(word) for word in words if word not in common_words}
 
 
 class TextSpans:
@@ -207,7 +206,7 @@ class TextSpans:
     def _name_spans(self) -> Iterator[Span]:
         for span in self._unused_spans(_NAME):
             first, _, remaining = span.text.partition(" ")
-            if first in _LEADING_WORDS:
+            if first in question_words().leading_words:
                 span = Span(
                     remaining.lstrip(), span.start + len(span.text) - len(remaining.lstrip())
                 )

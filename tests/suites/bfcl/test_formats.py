@@ -26,7 +26,7 @@ from toolmark.core.records import (
     Trajectory,
     Verdict,
 )
-from toolmark.formats.prompt_format import DEFAULT_WORDING, PromptVariant
+from toolmark.formats.prompt_format import PromptVariant, default_wording
 from toolmark.official_bfcl import (
     bfcl_controls,
     format_failure_modes,
@@ -137,7 +137,7 @@ def test_formats_wording_and_entries_are_knobs() -> None:
     assert list(one.dialects) == ["native", "prompt", name(layout="markdown")]
     own = bfcl.load(category=("multiple",), wording="own")
     (message,), _ = own.dialects["prompt"].open((), ())
-    assert message.text.startswith(DEFAULT_WORDING.styles["classic"]["persona"])
+    assert message.text.startswith(default_wording().styles["classic"]["persona"])
     for wrong in ({"wording": "loud"}, {"entries": "20"}, {"formats": ()}):
         with pytest.raises(UsageError):
             bfcl.load(category=("format_sensitivity",), **wrong)

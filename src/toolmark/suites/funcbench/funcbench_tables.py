@@ -87,7 +87,7 @@ def _success_table(columns: Columns) -> Table:
     return Table(
         title="Success by number of core functions",
         head=("model", *(f"core {core}" for core in sizes)),
-        rows=(*rows, *_paper_rows(funcbench_paper_results.SUCCESS_RATES, sizes)),
+        rows=(*rows, *_paper_rows(funcbench_paper_results.success_rates(), sizes)),
         note=_COMPARISON_NOTE if known else "",
     )
 
@@ -114,7 +114,7 @@ def _calls_table(columns: Columns) -> Table:
         cells = [_mean_calls(select_rows(part, core=core)) for core in sizes]
         rows.append((label, *(x for pair in cells for x in pair)))
     if any(core in funcbench_paper_results.CORE_SIZES for core in sizes):
-        for model, row in funcbench_paper_results.CALLS_PER_TRIAL.items():
+        for model, row in funcbench_paper_results.calls_per_trial().items():
             known = dict(zip(funcbench_paper_results.CORE_SIZES, row, strict=True))
             pairs = [known.get(core, (None, None)) for core in sizes]
             rows.append((f"{model} (paper)", *(x for pair in pairs for x in pair)))
@@ -146,14 +146,9 @@ def _failure_table(columns: Columns) -> Table:
             for name in CLASS_LABELS
         )
         rows.append((label, round(total), *shares))
-    for model, (errors, *row) in funcbench_paper_results.ERROR_SHARES.items():
-        rows.append(
-            (
-                f"{model} (paper)",
-                round(errors),
-                *(number_format.format_percent(x / 100) for x in row),
-            )
-        )
+    for paper in funcbench_paper_results.error_shares():
+        shares = (number_format.format_percent(getattr(paper, name) / 100) for name in CLASS_LABELS)
+        rows.append((f"{paper.model} (paper)", paper.errors, *shares))
     return Table(
         title="Bad calls by class (paper: Table 3)",
         head=("model", "errors", *CLASS_LABELS.values()),
@@ -199,7 +194,7 @@ def _tables_without_irrelevant(columns: Columns) -> Iterator[Table]:
     yield Table(
         title="Success without irrelevant functions (paper: Table 5)",
         head=("model", *(f"core {core}" for core in sizes)),
-        rows=(*rows, *_paper_rows(funcbench_paper_results.SUCCESS_WITHOUT_IRRELEVANT, sizes)),
+        rows=(*rows, *_paper_rows(funcbench_paper_results.success_without_irrelevant(), sizes)),
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from toolmark.baselines.desk_facts import term_stems
+from toolmark.suites.mfcl_vision.baselines.question_words import question_words
 
 AnswerKind = Literal["date", "number", "place", "name"]
 
@@ -35,10 +37,6 @@ _EXTREMES = (
     ("fewest|least|smallest|lowest|cheapest|shortest|lightest", False, False),
     ("most|greatest|largest|biggest|highest|tallest|longest|heaviest|dearest", True, False),
 )
-_QUANTITY_WORDS = {
-    "lowest": "height", "tallest": "height", "highest": "height", "cheapest": "price",
-    "dearest": "price", "heaviest": "weight", "lightest": "weight",
-}  # fmt: skip
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
     rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}\b|\b{_MONTH} \d{{1,2}}\b|\b{_MONTH} \d{{4}}\b|"
@@ -51,20 +49,6 @@ _CLOCK = re.compile(r"^\d{1,2}[:.]\d\d\b")
 _NUMBER = re.compile(r"^\W?\d[\d,. ]*\b")
 _AMOUNT = re.compile(r"^\W?(\d[\d,]{0,20}(?:\.\d{1,9})?)")
 
-# Words with the same meaning, one group per text.
-_SYNONYM_GROUPS = (
-    "open opened opening inaugurated", "found founded founding established formed began started",
-    "architect designed designer design plans", "wrote written author writer script",
-    "born birth birthplace", "coach coached trainer trains manager",
-    "capacity seats seating hold holds", "cost price", "sell sells selling seller sold",
-    "street address road", "released release",
-    "directed director", "maker manufacturer", "factory made produced", "owner owned owns",
-    "sing sings singer", "weigh weighs weight", "workers staff employees employs workforce",
-    "won winner wins", "captain captained", "former once formerly earlier previously",
-    "attendance attended attend spectators", "height tall high", "label signed",
-    "host hosts hosted presenter presents presented", "chef cook cooks cooked",
-    "population inhabitants people live lives", "drums drummer",
-)  # fmt: skip
 # Letters of a stem.
 _STEM_LETTERS = 5
 
@@ -113,7 +97,7 @@ def analyse_question(text: str) -> AnalysedQuestion:
     places = {
         stem: i
         for i, word in enumerate(content_words)
-        for stem in word_stems(word) - _GENERAL_STEMS
+        for stem in word_stems(word) - _general_stems()
     }
     choice = _parse_choice(clause[1]) if clause else None
     return AnalysedQuestion(
@@ -125,7 +109,7 @@ def _parse_choice(clause: str) -> ChoiceClause | None:
     for words_of_extreme, most, dated in _EXTREMES:
         if found := re.search(rf"\b(?:{words_of_extreme})\b", clause, re.IGNORECASE):
             remaining = f"{clause[: found.start()]} {clause[found.end() :]}"
-            more = word_stems(_QUANTITY_WORDS.get(found[0].lower(), ""))
+            more = word_stems(question_words().quantities.get(found[0].lower(), ""))
             return ChoiceClause(frozenset(word_stems(remaining) | more), most, dated)
     return None
 
@@ -142,7 +126,7 @@ def word_stems(text: str) -> set[str]:
 
     Stems are cut to a few letters, so that "plans" and "planner" are equal.
     """
-    return {_GROUP_STEM.get(stem, stem)[:_STEM_LETTERS] for stem in term_stems(text)}
+    return {_group_stems().get(stem, stem)[:_STEM_LETTERS] for stem in term_stems(text)}
 
 
 def is_of_kind(value: str, answer_kind: AnswerKind) -> bool:
@@ -170,17 +154,19 @@ def value_order(value: str) -> tuple[int, float] | None:
     return 0, float(number[1].replace(",", ""))
 
 
-_GROUP_STEM = {
-    stem: sorted(term_stems(group.split()[0]))[0]
-    for group in _SYNONYM_GROUPS
-    if term_stems(group.split()[0])
-    for stem in term_stems(group)
-}
-# Stems of every question, and of what a fact is in general.
-_GENERAL_STEMS = word_stems(
-    "date day month year time number name named exact full answer please question picture image "
-    "photo seen look up like know tell out person does whose named read hangs "
-    # Objects that show names, and their positions.
-    "sign signs poster banner board screen ticket package plate sleeve cover plaque stone window "
-    "shelf stall left right middle far above below top bottom"
-)
+@cache
+def _group_stems() -> dict[str, str]:
+    """Return the stem that stands for each stem of a group of synonyms."""
+    return {
+        stem: sorted(term_stems(group[0]))[0]
+        for group in question_words().synonym_groups
+        if term_stems(group[0])
+        for stem in term_stems(" ".join(group))
+    }
+
+
+@cache
+def _general_stems() -> frozenset[str]:
+    """Return the stems of every question, and of what a fact is in general."""
+    words = question_words()
+    return frozenset(word_stems(" ".join(words.general_words | words.sign_words)))
