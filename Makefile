@@ -14,10 +14,11 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/ready-base
 	.venv/bin/toolmark demo
 
-QUICK := tests/test_smoke.py tests/test_brackets.py tests/test_codec.py tests/test_files.py \
-  tests/test_media.py tests/test_seeds.py tests/test_svg.py tests/formats tests/scoring \
-  tests/statistics tests/agents tests/runs/test_plan.py tests/runs/test_runner.py \
-  tests/runs/test_store.py tests/suites/test_registry.py tests/test_new_suite.py
+QUICK := tests/test_smoke.py tests/test_new_suite.py tests/core/test_brackets.py \
+  tests/core/test_json_codec.py tests/core/test_files.py tests/core/test_media.py \
+  tests/core/test_seeds.py tests/core/test_svg.py tests/formats tests/scoring tests/statistics \
+  tests/agents tests/runs/test_task_selection.py tests/runs/test_runner.py \
+  tests/runs/test_run_store.py tests/suites/test_suite_registry.py
 
 quick: .venv/ready-dev
 	$(PY) -m pytest --numprocesses auto --dist worksteal $(QUICK) \

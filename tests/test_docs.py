@@ -115,7 +115,7 @@ def _model(suite: str, model: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_what_is_told_to_type_exists(page: str) -> None:
+def test_every_documented_command_exists(page: str) -> None:
     told = list(commands(PAGES[page].read_text("utf-8")))
     found = {" ".join(words): list(wrong(words)) for words in told if words}
     assert {line: faults for line, faults in found.items() if faults} == {}
@@ -143,7 +143,7 @@ def test_all_data_that_can_be_named_have_something_that_fetches_them() -> None:
         assert callable(user_modules.import_attribute(place))
 
 
-def test_every_family_is_told_how_to_run() -> None:
+def test_every_family_is_documented() -> None:
     told = [*commands(PAGES["multinet.md"].read_text("utf-8"))]
     asked = {words[1] for words in told if words[:1] == ["run"]}
     assert asked >= {multinet_families.suite_name(family) for family in multinet_families.FAMILIES}

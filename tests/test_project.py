@@ -44,6 +44,9 @@ def test_the_rules_of_the_house_hold() -> None:
         ("core.p", "import pickle", "imports pickle"),
         ("core.r", "from . import errors", "relative import"),
         ("core.told", "def read_told() -> None: ...", "retired word: read_told"),
+        ("core.h", "x = 1\nhasattr(x, 'opening')", "attribute lookup: hasattr"),
+        ("core.g", "x = 1\ngetattr(x, 'close', None)", "attribute lookup: getattr of 'close'"),
+        ("core.q", "import typing\n@typing.runtime_checkable\nclass A: ...", "a protocol checked"),
         ("core.broad", "try:\n    pass\nexcept Exception:\n    pass", "catches everything"),
     ],
 )

@@ -20,7 +20,7 @@ from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_dat
 from toolmark.runs.suite import Suite
 from toolmark.suites import suite_registry
 from toolmark.suites.bfcl import official_handlers, official_models, stored_rows
-from toolmark.suites.bfcl.official_handlers import MalformedResult
+from toolmark.suites.bfcl.handler_replies import MalformedResult
 
 SINGLE = ("simple_python", "multiple", "parallel", "irrelevance", "live_relevance")
 SEVERAL, FOUND = "multi_turn_base", "memory_kv"
@@ -127,7 +127,7 @@ def models(suite: Suite) -> list[Entry]:
         if known.handler not in UNKNOWN:
             way = official_handlers.handler_format(name, known)
             reader = stored_rows.RowReader(
-                suite.dialects, way, underscores_for_dots=known.underscores_for_dots
+                suite.tool_formats, way, underscores_for_dots=known.underscores_for_dots
             )
             key = (known.handler, known.is_native, known.underscores_for_dots)
             found.setdefault(key, Entry(name, reader))

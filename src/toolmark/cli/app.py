@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 import uvloop
@@ -31,8 +31,14 @@ from toolmark.cli import (
     tune_command,
 )
 from toolmark.cli import command_options as o
+from toolmark.cli.wrong_command_lines import (
+    CommandGroup,
+    CommandLineError,
+    describe_command_line_error,
+)
 from toolmark.core import secrets, user_modules
 from toolmark.core.errors import DataError, Rejected, ToolmarkError, UsageError
+from toolmark.core.number_format import format_short
 from toolmark.environments.mcp import sandbox as boxes
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
@@ -46,6 +52,7 @@ from toolmark.suites import suite_registry
 app = typer.Typer(
     name="toolmark",
     help="Measure how well models act: function calls, tool workflows, actions.",
+    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -115,14 +122,18 @@ def run(
     suite_registry.check_baseline(suite, model)
     loaded = o.load_suite(suite, knob, seed, tasks)
     chosen: dict[str, Any] = {
-        "dialect": dialect, "limit": limit, "ids": o.split_list(ids), "sample": sample,
+        "tool_format": dialect, "limit": limit, "ids": o.split_list(ids), "sample": sample,
         "repeats": repeats, "tasks": tasks or "",
     }  # fmt: skip
     if dry_run:
         with boxes.use_setting(sandbox.value):
-            if loaded.sandboxed:
+            if loaded.environment.starts_processes:
                 boxes.require_sandbox()
-            dry_run_preview.print_preview(out, loaded, chosen)
+            preview = dry_run_preview.make_preview(loaded, chosen)
+        if as_json:
+            o.print_json(preview)
+        else:
+            dry_run_preview.print_preview(out, preview)
         return
     connection = o.connection_settings(
         [model], base_url=base_url, header=header, max_connections=max_connections,
@@ -149,14 +160,15 @@ def run(
         o.print_json(found)
     else:
         console_output.print_summary(out, found)
-        console_output.print_failures(out, done, loaded.scorer.natives)
+        console_output.print_failures(out, done, loaded.scorer.presentation.failure_names)
         _print_after_run(done, found)
     if rejected is not None:
         consoles.print_error(err, rejected)
-    failed = "" if stopped else _gate_failure(found, fail_under)
-    if failed:
-        err.print(f"toolmark: {failed}", markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(_exit_code(found, failed, stopped=stopped))
+    exit_codes.end_command(
+        failed_gate="" if stopped else _gate_failure(found, fail_under),
+        not_run=console_output.not_run_reason(found),
+        interrupted=stopped,
+    )
 
 
 def _execute(
@@ -218,19 +230,17 @@ def _gate_failure(found: dict[str, Any], fail_under: float | None) -> str:
     elif head.get("partial"):
         why = f"there is no whole score: {head['partial']}"
     elif head["value"] < fail_under:
-        why = f"the score is {head['value']:.4g}"
+        why = f"the score is {_format_below(head['value'], fail_under)}"
     else:
         return ""
-    return f"--fail-under {fail_under:g} failed: {why}"
+    return f"--fail-under {format_short(fail_under)} failed: {why}"
 
 
-def _exit_code(found: dict[str, Any], failed: str, *, stopped: bool) -> int:
-    """Return the exit code: stopped 130, a gate that failed 1, something not run 3, else 0."""
-    if stopped:
-        return exit_codes.INTERRUPTED
-    if failed:
-        return exit_codes.GATE_FAILED
-    return exit_codes.NOT_RUN if found["n_not_run"] else 0
+def _format_below(value: float, limit: float) -> str:
+    """Return a number with as many digits as are needed to see that it is below a limit."""
+    limit_text = format_short(limit)
+    texts = (format_short(value, n_digits) for n_digits in range(4, 18))
+    return next((text for text in texts if text != limit_text), repr(value))
 
 
 app.command("list", epilog="Examples: `toolmark list`, `toolmark list funcbench`")(
@@ -341,7 +351,9 @@ def main() -> None:
     """Run the command line; errors on purpose become one line and an exit code."""
     try:
         with termination_signals.interrupt_on_termination():
-            app()
+            code = app(prog_name="toolmark", standalone_mode=False) or 0
+    except CommandLineError as error:
+        _exit_with_error(UsageError(describe_command_line_error(error)), exit_codes.USAGE_ERROR)
     except (UsageError, DataError) as error:
         _exit_with_error(error, exit_codes.USAGE_ERROR)
     except ToolmarkError as error:  # an endpoint or a server that something needs
@@ -356,13 +368,11 @@ def main() -> None:
         if not step:
             raise
         _exit_with_error(UsageError(f"{error}; next: {step}"), exit_codes.USAGE_ERROR)
-    except SystemExit as system_exit:
-        # typer ends a command by itself on Ctrl-C, without a word
-        if isinstance(getattr(system_exit.__context__, "__cause__", None), KeyboardInterrupt):
-            err.print("interrupted; what was done is kept", highlight=False)
-        raise
+    if code == exit_codes.INTERRUPTED:
+        err.print("toolmark: interrupted; what was done is stored", highlight=False)
+    sys.exit(code)
 
 
-def _exit_with_error(error: ToolmarkError, code: int) -> None:
+def _exit_with_error(error: ToolmarkError, code: int) -> NoReturn:
     consoles.print_error(err, error)
     sys.exit(code)

@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import typer
 import uvloop
 
-from toolmark import __version__, api
+from toolmark import __version__
 from toolmark.cli import command_options as o
 from toolmark.cli import consoles, exit_codes, progress_display
 from toolmark.cli.judge_command import ShowPictures, open_model
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Task
 from toolmark.environments.mcp import sandbox as boxes
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
 from toolmark.reports.table_format import pluralize, visible_text
-from toolmark.runs import run_folders
+from toolmark.runs import run_folders, run_preparation
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.suite import Suite
@@ -77,10 +77,10 @@ def author(
             suite=loaded.name,
             # what is kept is condensed: it is no run of the model alone
             model=f"{secrets.mask_model_spec(model)} with {secrets.mask_model_spec(judge)}",
-            dialect=next(iter(loaded.dialects)),
-            knobs=dict(loaded.knobs),
+            dialect=next(iter(loaded.tool_formats)),
+            knobs=dict(loaded.parameters),
             base_url=o.stored_base_url((model, judge), base_url),
-            sampling=loaded.sampling,
+            sampling=loaded.defaults.sampling,
             limit=limit,
             ids=chosen,
             sample=sample,
@@ -120,16 +120,16 @@ def _prepare_folder(path: Path, plan: Plan, suite: Suite) -> None:
         path,
         plan,
         _independent_tasks(suite, plan),
-        media=suite.media,
-        seed=suite.seed,
+        media=suite.provenance.media,
+        seed=suite.provenance.seed,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        hashes=dict(suite.hashes),
+        hashes=dict(suite.provenance.hashes),
         versions={"toolmark": __version__},
     )
 
 
 def _independent_tasks(suite: Suite, plan: Plan) -> Iterator[Task]:
-    for task in select_tasks(suite, plan, suite.seed):
+    for task in select_tasks(suite, plan, suite.provenance.seed):
         if task.needs or task.kind == "setup":
             raise UsageError(f"{suite.name}: its tasks need each other; references are made apart")
         yield task
@@ -148,7 +148,7 @@ async def _make_references(
 
     async with AsyncExitStack() as stack:
         model, judge = [await open_model(stack, name, settings) for name in names]
-        api.check_runnable(suite, plan)
+        run_preparation.check_runnable(suite, plan)
         _prepare_folder(path, plan, suite)
         folder = stack.enter_context(RunWriter(path))
         watch = stack.enter_context(progress_display.show_progress(err, f"author {names[0]}"))
@@ -173,13 +173,14 @@ def _print_result(path: Path, counts: AuthoringCounts, *, as_json: bool) -> None
         o.print_json(found)
     else:
         _print_counts(path, counts, truths)
-    raise typer.Exit(_exit_code(counts))
+    exit_codes.end_command(not_run=_not_made_reason(counts))
 
 
 def _print_counts(path: Path, counts: AuthoringCounts, truths: str) -> None:
     lines = [
-        f"{pluralize(counts.accepted, 'task')} accepted ({counts.by_rule} condensed by rule), "
-        f"{counts.rejected} turned down, {counts.not_run} not run"
+        f"{pluralize(counts.accepted, 'task')} accepted "
+        f"({format_count(counts.by_rule)} condensed by rule), "
+        f"{format_count(counts.rejected)} turned down, {format_count(counts.not_run)} not run"
     ]
     if counts.not_run:
         failures = [attempt.failure for attempt in Run(path).attempts()]
@@ -193,8 +194,8 @@ def _print_counts(path: Path, counts: AuthoringCounts, truths: str) -> None:
         out.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)
 
 
-def _exit_code(counts: AuthoringCounts) -> int:
-    """Return the exit code: something not run 3, every task turned down 1, else 0."""
+def _not_made_reason(counts: AuthoringCounts) -> str:
+    """Say that tasks were not run, or that no reference was made; "" for neither."""
     if counts.not_run:
-        return exit_codes.NOT_RUN
-    return 0 if counts.accepted else exit_codes.GATE_FAILED
+        return f"{pluralize(counts.not_run, 'task')} not run"
+    return "" if counts.accepted else "no reference was made: every task was turned down"

@@ -15,6 +15,7 @@ from toolmark.cli import console_output, consoles, exit_codes
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.failure import Failure
 from toolmark.core.files import file_sha256
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Attempt, Task, Trajectory
 from toolmark.official_bfcl import official_data
 from toolmark.reports.table_format import visible_text
@@ -26,7 +27,7 @@ from toolmark.statistics.score_columns import gather_columns
 from toolmark.studio.bfcl_interchange import leaderboard_files, result_export, result_files
 from toolmark.studio.bfcl_interchange.result_files import ModelFiles, ResultRows
 from toolmark.suites import suite_registry
-from toolmark.suites.bfcl import official_handlers, official_models, stored_rows
+from toolmark.suites.bfcl import handler_replies, official_handlers, official_models, stored_rows
 from toolmark.suites.bfcl.leaderboard import UNSCORED
 
 BENCHMARKS = ("bfcl",)
@@ -71,7 +72,12 @@ def import_results(
     if as_json:
         output = found[0] if len(found) == 1 else found
         o.print_json(output)
-    raise typer.Exit(exit_codes.NOT_RUN if any(each["n_not_run"] for each in found) else 0)
+    n_not_run, n_planned = (
+        sum(each[name] for each in found) for name in ("n_not_run", "n_planned")
+    )
+    exit_codes.end_command(
+        not_run=console_output.not_run_reason({"n_not_run": n_not_run, "n_planned": n_planned})
+    )
 
 
 def _check_benchmark(kind: str) -> None:
@@ -107,8 +113,8 @@ def create_scored_run(source: ModelFiles, log_dir: Path, *, lenient: bool) -> Im
     )
     suite = suite_registry.load_suite("bfcl", category=rows.categories)
     mangled = official_model.underscores_for_dots if official_model else None
-    reader = stored_rows.RowReader(suite.dialects, handler, underscores_for_dots=mangled)
-    parameters = {**suite.knobs, "imported": source.name}
+    reader = stored_rows.RowReader(suite.tool_formats, handler, underscores_for_dots=mangled)
+    parameters = {**suite.parameters, "imported": source.name}
     plan = Plan(suite="bfcl", model=name, dialect=handler.reply_form, knobs=parameters)
     path = run_folders.claim_folder(log_dir, plan)
     imported = result_files.read_episodes(rows, suite, reader, lenient=lenient)
@@ -119,10 +125,10 @@ def create_scored_run(source: ModelFiles, log_dir: Path, *, lenient: bool) -> Im
             path,
             plan,
             (_store_episode(episodes, *each) for each in imported),
-            seed=suite.seed,
+            seed=suite.provenance.seed,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             hashes={
-                **suite.hashes,
+                **suite.provenance.hashes,
                 **{file.name: file_sha256(file) for file in rows.file_of_category.values()},
             },
             versions={"toolmark": __version__},
@@ -163,7 +169,10 @@ def export_runs(
         n, n_repeats = int(entrant.columns.run.sum()), run.info.plan.repeats
         n_not_run = len(entrant.columns) - n
         first = f", the first of {n_repeats} repeats" if n_repeats > 1 else ""
-        message = f"{visible_text(entrant.name)}: {n} entries, {n_not_run} not run left out{first}"
+        message = (
+            f"{visible_text(entrant.name)}: {format_count(n)} entries, "
+            f"{format_count(n_not_run)} not run left out{first}"
+        )
         if _uses_structured_calls(run) and UNSCORED in run.info.plan.knobs.get("category", ()):
             message += (
                 f"; {UNSCORED} left out: officially no model with structured calls is asked it"
@@ -241,7 +250,7 @@ def _uses_structured_calls(run: Run) -> bool:
 
 def _call_shape(
     run: Run, name: str, official_model: official_models.ListedModel | None
-) -> official_handlers.ArgumentShape:
+) -> handler_replies.ArgumentShape:
     """Return how structured calls are written for the official handler of this name.
 
     Raises UsageError where that handler would not read the run's replies as what they are.

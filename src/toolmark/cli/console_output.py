@@ -12,14 +12,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from toolmark.cli import consoles, failure_advice
+from toolmark.core import number_format
 from toolmark.core.failure import Failure, group_failures
 from toolmark.core.records import Attempt, Check, Estimate, Score
 from toolmark.reports import run_names, table_format, usage_text
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.run_store import Run
-from toolmark.statistics import number_format
+from toolmark.runs.suite_parameters import ParameterField
+from toolmark.statistics import interval_limits
 from toolmark.suites.multinet import multinet_families
-from toolmark.suites.suite_registry import SuiteParameter, describe_type
 from toolmark.suites.suite_registry import baseline_names as baselines
 from toolmark.suites.suite_registry import tool_format_note as known
 
@@ -30,7 +31,7 @@ MAX_LISTED_EPISODES = 50  # episodes that `show` lists
 MAX_REASONS = 3  # why tasks fail, or could not be made
 MAX_FURTHER_MESSAGES = 2  # further ones of one cause of not being run
 AGENT_DESCRIPTIONS = {
-    "baselines": "baseline/planner, baseline/eager, baseline/lexical, baseline/desk, "
+    "baselines": "baseline/planner, baseline/eager, baseline/lexical, "
     "baseline/listener, baseline/ocr-search, baseline/blind: agents that need no key",
     "baselines of MultiNet": ", ".join(
         f"baseline/{name}" for name in multinet_families.FAMILIES_BY_BASELINE
@@ -71,7 +72,7 @@ def _label_and_size(fields: Mapping[str, Any]) -> tuple[str, str]:
 
 def _sample_size_text(fields: Mapping[str, Any]) -> str:
     """Say how many of what a number rests on, and of how many items and groups where known."""
-    n, unit = fields["n"], fields.get("unit", "")
+    n, unit = number_format.format_count(fields["n"]), fields.get("unit", "")
     of = (
         f" in {table_format.pluralize(fields['n_groups'], 'group')}"
         if fields.get("n_groups")
@@ -93,7 +94,7 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
     console.print(
         f"  {escape(_label_and_size(head)[0] + rule_note)} "
         f"[bold]{escape(format_estimate(head))}[/]  {_episode_counts_text(found)}, not run "
-        f"{found['n_not_run']}" + _bounds_text(found),
+        f"{number_format.format_count(found['n_not_run'])}" + _bounds_text(found),
         highlight=False,
         soft_wrap=True,
     )
@@ -118,7 +119,7 @@ def print_summary(console: Console, found: Mapping[str, Any]) -> None:
         console.print(hidden_note, style="dim", highlight=False)
     if any(number_format.lacks_interval(_to_estimate(part)) for part in parts):
         console.print(
-            f"  {number_format.NO_INTERVAL_NOTE}", style="dim", highlight=False, soft_wrap=True
+            f"  {interval_limits.NO_INTERVAL_NOTE}", style="dim", highlight=False, soft_wrap=True
         )
     if cost_note := usage_text.summary_usage_line(found):
         console.print(f"  {cost_note}", style="dim", highlight=False, soft_wrap=True)
@@ -132,7 +133,8 @@ def _episode_counts_text(found: Mapping[str, Any]) -> str:
     n, n_run = found["score"]["n"], found["n_run"]
     label = found["score"].get("told")  # of a suite whose headline names what it rests on
     if label and 0 < n < n_run:
-        return f"{n} of all {n_run} answers"
+        n_shown, n_all = number_format.format_count(n), number_format.format_count(n_run)
+        return f"{n_shown} of all {n_all} answers"
     return _sample_size_text({**found["score"], "n": n_run})
 
 
@@ -209,8 +211,9 @@ def print_outcomes(
     if not n:
         console.print("  no episode fits")
     if n > len(rows):
-        console.print(f"... and {n - len(rows):,} more: --all lists them, --outcome and --axis "
-                      "choose", markup=False, highlight=False, soft_wrap=True)  # fmt: skip
+        n_more = number_format.format_count(n - len(rows))
+        note = f"... and {n_more} more: --all lists them, --outcome and --axis choose"
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
     step = f"next: {consoles.shell_command('show', run.path, 'ID')}"
     console.print(step, highlight=False, markup=False, soft_wrap=True)
 
@@ -248,6 +251,15 @@ def print_not_run(console: Console, run: Run) -> None:
     lines += [f"  {step}" for step in failure_advice.next_steps(run, failures, n_unreached)]
     for line_ in lines:
         console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)
+
+
+def not_run_reason(found: Mapping[str, Any]) -> str:
+    """Say how many episodes of a summary were not run, "" where all were."""
+    if not found["n_not_run"]:
+        return ""
+    n_not_run = number_format.format_count(found["n_not_run"])
+    planned = table_format.pluralize(found["n_planned"], "episode")
+    return f"{n_not_run} of {planned} not run"
 
 
 def unscored_failures(run: Run) -> list[Failure]:
@@ -328,8 +340,8 @@ def _first_sentence(text: str) -> str:
     return head + "." if stop else text
 
 
-def print_parameters(console: Console, about: str, found: Sequence[SuiteParameter]) -> None:
-    """Print the knobs of a suite as a table."""
+def print_parameters(console: Console, about: str, found: Sequence[ParameterField]) -> None:
+    """Print the parameters of a suite as a table."""
     console.print(about, highlight=False, markup=False)
     table = Table.grid(padding=(0, 2))
     for parameter in found:
@@ -337,8 +349,8 @@ def print_parameters(console: Console, about: str, found: Sequence[SuiteParamete
         default = ",".join(parameter.default) if is_list else parameter.default
         table.add_row(
             f"[bold]-T {parameter.name}=[/]{escape('' if default is None else str(default))}",
-            f"[dim]{escape(describe_type(parameter.kind))}[/]",
-            escape(parameter.help),
+            f"[dim]{escape(parameter.kind)}[/]",
+            escape(parameter.description),
         )
     console.print(table, highlight=False)
 
@@ -367,4 +379,4 @@ def shorten_text(text: str, more: str = "") -> str:
         return visible_text(text)
     head = visible_text(text[: MAX_TEXT_CHARS // 2])
     tail = visible_text(text[-MAX_TEXT_CHARS // 2 :])
-    return f"{head} ... ({len(text):,} characters{more}) ... {tail}"
+    return f"{head} ... ({number_format.format_count(len(text))} characters{more}) ... {tail}"

@@ -8,15 +8,19 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from toolmark.core.number_format import replace_special_spaces
 from toolmark.reports.table_format import visible_text
 
 
 class SafeConsole(Console):
-    """A console that a text cannot command: control characters are shown, whoever prints them."""
+    """A console that a text cannot command: control characters are shown, whoever prints them.
+
+    The special spaces of formatted numbers become plain ones, which can be searched and copied.
+    """
 
     def render_str(self, text: str, **how: Any) -> Text:
         """Return a text as it is shown."""
-        return super().render_str(visible_text(text), **how)
+        return super().render_str(replace_special_spaces(visible_text(text)), **how)
 
 
 def stdout_console() -> Console:

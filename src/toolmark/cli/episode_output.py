@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from toolmark.cli.console_output import shorten_text
+from toolmark.core import number_format
 from toolmark.core.media import MediaStore
 from toolmark.core.records import (
     Audio,
@@ -71,7 +72,9 @@ def _print_verdicts(
 ) -> None:
     """Print every reading's value, the evidence of the first, and how the others' differs."""
     for rule, verdict in verdicts_by_rule.items():
-        console.print(f"[bold]{escape(rule)}[/] {verdict.outcome} {verdict.value:.3f}")
+        console.print(
+            f"[bold]{escape(rule)}[/] {verdict.outcome} {number_format.format_short(verdict.value)}"
+        )
     first: list[str] = []
     for at, (rule, verdict) in enumerate(verdicts_by_rule.items()):
         labels = [_label_text(label, natives) for label in verdict.labels]
@@ -139,9 +142,9 @@ def _part_text(part: Part, recordings: Mapping[str, Mapping[str, Any]]) -> str:
     recording = recordings.get(part.sha256, {})
     duration_s = recording.get("seconds")
     length = (
-        f"{duration_s:.1f} s"
+        number_format.format_duration(duration_s)
         if isinstance(duration_s, int | float)
-        else f"{part.size_bytes:,} bytes"
+        else f"{number_format.format_count(part.size_bytes)} bytes"
     )
     quoted = f' "{recording["said"]}"' if recording.get("said") else ""
     return f"[sound {length}, media/{part.sha256[:2]}/{part.sha256}]{quoted}"

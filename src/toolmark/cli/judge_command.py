@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 import uvloop
 
 from toolmark import api
@@ -15,15 +14,16 @@ from toolmark.cli import console_output, consoles, exit_codes, progress_display
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Control, Model
+from toolmark.core.model import Control, Model
 from toolmark.models.model_resolver import public_model_address
 from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
 from toolmark.models.wires.chat_completions import TIMEOUT_S
-from toolmark.reports.table_format import render_text, visible_text
+from toolmark.reports.table_format import pluralize, render_text, visible_text
 from toolmark.runs import judge_panels, run_finalization
 from toolmark.runs.damaged_files import check_files
 from toolmark.runs.record_files import lock_folder
 from toolmark.runs.run_store import RUN_FILES, Run
+from toolmark.suites import run_scorers
 from toolmark.suites.model_registry import make_model
 
 if TYPE_CHECKING:
@@ -74,14 +74,21 @@ def judge(
         run.verify()
         check_files(run.path, RUN_FILES)
         uvloop.run(_collect_judgements(run, names, forms, judging_m3.make_asker(see=see), settings))
-        summary = run_finalization.rescore_locked_run(run, api.scorer_for_run(run))
+        summary = run_finalization.rescore_locked_run(run, run_scorers.scorer_for_run(run))
     found = judge_panel.panel_findings(run, kinds)
     if as_json:
         o.print_json({"judged": found, "summary": summary})
     else:
         _print_findings(run, found, summary)
-    incomplete = any(each.n_not_run or any(j.n_not_run for j in each.judges) for each in found)
-    raise typer.Exit(exit_codes.NOT_RUN if incomplete else 0)
+    exit_codes.end_command(not_run=_missing_judgements(found))
+
+
+def _missing_judgements(found: list[PanelFindings]) -> str:
+    """Say what judges did not answer, or which episodes have no number; "" for neither."""
+    if n_judgements := sum(judge.n_not_run for each in found for judge in each.judges):
+        return f"{pluralize(n_judgements, 'judgement')} not made"
+    n_episodes = max((each.n_not_run for each in found), default=0)
+    return f"{pluralize(n_episodes, 'episode')} without a judged number" if n_episodes else ""
 
 
 def _parse_kinds(text_of_kinds: str, known: Iterable[str]) -> list[str]:
@@ -135,9 +142,7 @@ async def open_model(stack: AsyncExitStack, name: str, settings: Mapping[str, An
     model = make_model(name, **settings)
     if isinstance(model, Control):
         raise UsageError(f"{name} is a test instrument, which sees the reference; name a model")
-    close = getattr(model, "close", None)
-    if close is not None:
-        stack.push_async_callback(close)
+    stack.push_async_callback(model.close)
     return model
 
 

@@ -14,8 +14,9 @@ import typer
 
 from toolmark.cli import command_options as o
 from toolmark.cli import consoles, exit_codes
-from toolmark.core import user_modules
-from toolmark.reports.table_format import visible_text
+from toolmark.cli.wrong_command_lines import CommandGroup
+from toolmark.core import number_format, user_modules
+from toolmark.reports.table_format import pluralize, visible_text
 
 if TYPE_CHECKING:  # loaded when needed: other commands start sooner without it
     from toolmark.perturb.image.variation_record import VariationRecord
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # loaded when needed: other commands start sooner without it
     from toolmark.suites.mfcl_speech.speech_pipeline import Utterance
 
 app = typer.Typer(
+    cls=CommandGroup,
     help="Change wording, sound and pictures as the suites do, seeded and recorded.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -127,8 +129,8 @@ def speech(
         o.print_json(records)
     else:
         _print_speech_summary(records, output)
-    if any(one.get("failed") for one in records):
-        raise typer.Exit(exit_codes.NOT_RUN)
+    n_failed = sum(bool(one.get("failed")) for one in records)
+    exit_codes.end_command(not_run=_not_made_reason(n_failed, len(records), "utterance"))
 
 
 @app.command(
@@ -185,10 +187,16 @@ def image(
         if one.failed:
             _print_note(one.failed)
     for note, n in Counter(f"{one.variation}: {one.note}" for one in records if one.note).items():
-        _print_note(f"{note} ({_plural(n, 'picture')})")
+        _print_note(f"{note} ({pluralize(n, 'picture')})")
     _print_image_summary(records, output, as_json=as_json)
-    if any(one.failed for one in records):
-        raise typer.Exit(exit_codes.NOT_RUN)
+    n_failed = sum(bool(one.failed) for one in records)
+    exit_codes.end_command(not_run=_not_made_reason(n_failed, len(records), "variation"))
+
+
+def _not_made_reason(n_failed: int, n: int, what: str) -> str:
+    if not n_failed:
+        return ""
+    return f"{number_format.format_count(n_failed)} of {pluralize(n, what)} not made"
 
 
 def _print_image_summary(
@@ -199,23 +207,17 @@ def _print_image_summary(
         return
     fine = [one for one in records if not one.failed and one.variation != "sheet"]
     n_pictures = len({one.name for one in fine})
-    message = f"{_plural(len(fine), 'variation')} of {_plural(n_pictures, 'picture')}"
+    message = f"{pluralize(len(fine), 'variation')} of {pluralize(n_pictures, 'picture')}"
     message = f"{output}: {message}, record.jsonl"
     if refused := sum(bool(one.failed) for one in records):
-        message += f"; {refused} refused"
+        message += f"; {number_format.format_count(refused)} refused"
     out.print(message, markup=False, highlight=False, soft_wrap=True)
-
-
-def _plural(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _print_speech_summary(records: Sequence[Mapping[str, object]], output: Path | None) -> None:
     failed = sum(bool(one.get("failed")) for one in records)
-    if failed:
-        _print_note(f"{failed} of {len(records)} failed")
     if output is not None:
-        message = f"{output}: {len(records) - failed} utterances, record.jsonl"
+        message = f"{output}: {pluralize(len(records) - failed, 'utterance')}, record.jsonl"
         out.print(message, markup=False, highlight=False, soft_wrap=True)
     elif any(one.get("audio") for one in records):
         out.print("-o DIR keeps the sound and the record", style="dim", highlight=False)
@@ -234,17 +236,22 @@ def _print_utterance(name: str, utterance: Utterance, *, verbose: bool) -> None:
     ]
     if utterance.voice is not None:
         who = utterance.voice
-        rows.append(("voice", f"{who.engine} {who.name}, rate {who.rate:g}"))
+        rows.append(
+            ("voice", f"{who.engine} {who.name}, rate {number_format.format_short(who.rate)}")
+        )
     if verbose:
         rows += [(effect.name, _format_effect(effect)) for effect in utterance.timeline]
     else:
         short = dict.fromkeys(f"{effect.name}@{effect.severity}" for effect in utterance.timeline)
         rows.append(("acoustics", ", ".join(short)))
     if utterance.stoi is not None:
-        rows.append(("STOI", f"{utterance.stoi:.2f} {utterance.gate}".strip()))
+        rows.append(
+            ("STOI", f"{number_format.format_fixed(utterance.stoi, 2)} {utterance.gate}".strip())
+        )
     for ear, heard in utterance.heard.items():
         mark = " (simulated)" if heard.simulated else ""
-        wrong = "" if heard.wer is None else f"  [word error rate {heard.wer:.0%}]"
+        rate = None if heard.wer is None else number_format.format_percent(heard.wer)
+        wrong = "" if rate is None else f"  [word error rate {rate}]"
         rows.append((ear + mark, heard.text + wrong))
     if utterance.failed:
         rows.append(("failed", utterance.failed))
@@ -258,8 +265,9 @@ def _print_utterance(name: str, utterance: Utterance, *, verbose: bool) -> None:
 
 def _format_effect(effect: Effect) -> str:
     values = (
-        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
+        f"{key} {number_format.format_short(value) if isinstance(value, float) else value}"
         for key, value in effect.detail.items()
     )
-    span = f"{effect.start_s:.2f}-{effect.end_s:.2f} s"
+    start, end = (number_format.format_fixed(each, 2) for each in (effect.start_s, effect.end_s))
+    span = f"{start}-{end} s"
     return f"{span}, severity {effect.severity}" + "".join(f", {value}" for value in values)

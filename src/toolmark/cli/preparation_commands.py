@@ -9,15 +9,15 @@ from typing import Annotated, Any
 import typer
 import uvloop
 
-from toolmark import api
 from toolmark.cli import command_options as o
 from toolmark.cli import console_output, consoles, exit_codes, progress_display
 from toolmark.core import json_codec, user_modules
 from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Check
 from toolmark.environments.mcp import sandbox as boxes
-from toolmark.reports.table_format import visible_text
-from toolmark.runs import dataset_folder
+from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.runs import dataset_folder, run_preparation
 from toolmark.runs.run_plan import Plan
 from toolmark.suites import suite_registry
 from toolmark.suites.multinet import multinet_families
@@ -82,9 +82,9 @@ def _suite_details(suite: str) -> dict[str, Any]:
     parameters = [
         {
             "name": parameter.name,
-            "kind": suite_registry.describe_type(parameter.kind),
+            "kind": parameter.kind,
             "default": json_codec.to_plain_json(parameter.default),
-            "help": parameter.help,
+            "help": parameter.description,
         }
         for parameter in suite_registry.list_parameters(suite)
     ]
@@ -133,7 +133,8 @@ def doctor(
         o.print_json(checks)
     else:
         console_output.print_checks(out, checks)
-    raise typer.Exit(1 if any(check.status == "fail" for check in checks) else 0)
+    failed = [check.name for check in checks if check.status == "fail"]
+    exit_codes.end_command(failed_gate=f"failed: {', '.join(failed)}" if failed else "")
 
 
 def make(
@@ -150,7 +151,7 @@ def make(
     loaded = o.load_suite(suite, knob, seed)
     plan = Plan(suite=loaded.name, model="", dialect="")
     with progress_display.show_progress(err, loaded.name) as watch:
-        tasks = api.finish_tasks(loaded, plan, watch)
+        tasks = run_preparation.finish_tasks(loaded, plan, watch)
         manifest = dataset_folder.write_dataset(
             output, loaded, tasks, description=suite_registry.suite_summary(suite)
         )
@@ -160,7 +161,7 @@ def make(
             {
                 "tasks": str(output / "tasks.jsonl"),
                 "suite": loaded.name,
-                "seed": loaded.seed,
+                "seed": loaded.provenance.seed,
                 "sha256": manifest.files["tasks.jsonl"].sha256,
                 "n_tasks": manifest.n_tasks,
                 "n_broken": broken,
@@ -168,13 +169,14 @@ def make(
             }
         )
     else:
-        _print_made_set(output, manifest, suite, loaded.seed)
-    raise typer.Exit(exit_codes.NOT_RUN if broken else 0)
+        _print_made_set(output, manifest, suite, loaded.provenance.seed)
+    not_made = f"{format_count(broken)} of {pluralize(manifest.n_tasks, 'task')} not made"
+    exit_codes.end_command(not_run=not_made if broken else "")
 
 
 def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str, seed: int) -> None:
     lines = [
-        f"{output / 'tasks.jsonl'}  {manifest.n_tasks} tasks, seed {seed}, "
+        f"{output / 'tasks.jsonl'}  {pluralize(manifest.n_tasks, 'task')}, seed {seed}, "
         f"sha256 {manifest.files['tasks.jsonl'].sha256}",
         f"  {output / dataset_folder.CARD_NAME} tells what it holds",
     ]
@@ -182,9 +184,11 @@ def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str,
         out.print(line, markup=False, highlight=False, soft_wrap=True)
     console_output.print_reasons(out, "not made", "task", Counter(manifest.broken).most_common())
     if broken := sum(manifest.broken.values()):
-        out.print(f"  {broken} of {manifest.n_tasks} tasks could not be made and will not be run; "
-                  "next: mend that and give the same command again", highlight=False,
-                  soft_wrap=True)  # fmt: skip
+        note = (
+            f"  {format_count(broken)} of {pluralize(manifest.n_tasks, 'task')} could not be made "
+            "and will not be run; next: correct that and give the same command again"
+        )
+        out.print(note, highlight=False, soft_wrap=True)
     step = consoles.shell_command("run", suite, "--tasks", output, "-m", "MODEL")
     out.print(f"  next: {step}", markup=False, highlight=False, soft_wrap=True)
 

@@ -13,12 +13,10 @@ from rich.live import Live
 from rich.text import Text
 
 from toolmark.cli.console_output import print_missing_parts
-from toolmark.core.records import Estimate
+from toolmark.core import number_format
 from toolmark.reports import run_names, table_format
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.runner import Progress
-from toolmark.statistics import number_format
-from toolmark.statistics.confidence_intervals import moments_interval
 
 PLAIN_EVERY_S = 10.0
 MAX_REASON_CHARS = 100  # characters of one in the line of progress
@@ -34,18 +32,6 @@ _SHORTENING_STEPS = (
 )
 
 
-def score_with_interval(progress: Progress) -> str:
-    """Return the headline so far with its interval; episodes are taken as independent."""
-    n = progress.n_scored
-    if not n:
-        return "-"
-    mean = progress.value_sum / n
-    (low, high) = moments_interval(n, progress.value_sum, progress.square_sum)
-    return number_format.replace_special_spaces(
-        number_format.format_share(Estimate(name="", value=mean, low=low, high=high))
-    )
-
-
 def progress_line(progress: Progress, title: str = "", width: int | None = None) -> str:
     """Return one line of progress: done, rate, score so far, tokens, not run, time left.
 
@@ -55,10 +41,15 @@ def progress_line(progress: Progress, title: str = "", width: int | None = None)
     """
     if progress.n_to_make:
         rate = progress.n_made / max(progress.elapsed_s, 1e-9)
-        time_left = format_duration((progress.n_to_make - progress.n_made) / rate) if rate else "?"
-        made_note = f"tasks made: {progress.n_made:,} of {progress.n_to_make:,}"
-        return f"{title}  {made_note}  {rate:.1f}/s  left {time_left}"[: width or None]
-    parts = _line_parts(progress, title)
+        n_finished = progress.n_made_before + progress.n_made
+        time_left = _time_left_text(progress.n_to_make - n_finished, rate)
+        n_made, n_all = map(number_format.format_count, (n_finished, progress.n_to_make))
+        line = f"{title}  tasks made: {n_made} of {n_all}  {_rate_text(rate)}  left {time_left}"
+        return number_format.replace_special_spaces(line)[: width or None]
+    parts = {
+        name: number_format.replace_special_spaces(text)
+        for name, text in _line_parts(progress, title).items()
+    }
     for name, min_chars in _SHORTENING_STEPS:
         over = len("  ".join(filter(None, parts.values()))) - (width or math.inf)
         if over <= 0:
@@ -74,16 +65,20 @@ def _line_parts(progress: Progress, title: str) -> dict[str, str]:
     done = progress.n_run + progress.n_not_run
     total = progress.n_planned - progress.n_done_before
     rate = done / max(progress.elapsed_s, 1e-9)
-    time_left = format_duration((total - done) / rate) if done else "?"
-    tokens = f"{progress.input_tokens:,} in {progress.output_tokens:,} out"
+    n_done, n_planned = map(
+        number_format.format_count, (done + progress.n_done_before, progress.n_planned)
+    )
+    n_input, n_output = map(
+        number_format.format_count, (progress.input_tokens, progress.output_tokens)
+    )
     return {
         "title": title,
-        "done": f"{done + progress.n_done_before}/{progress.n_planned}",
-        "rate": f"{rate:.1f}/s",
-        "score": f"score {score_with_interval(progress)}",
-        "tokens": f"tokens {tokens}",
-        "not run": f"not run {progress.n_not_run}",
-        "left": f"left {time_left}",
+        "done": f"{n_done} of {n_planned}",
+        "rate": _rate_text(rate),
+        "score": f"score {number_format.format_estimate(progress.headline)}",
+        "tokens": f"tokens {n_input} in {n_output} out",
+        "not run": f"not run {number_format.format_count(progress.n_not_run)}",
+        "left": f"left {_time_left_text(total - done, rate)}",
         "waits": _retry_note(progress.wait_reasons),
     }
 
@@ -96,14 +91,13 @@ def _retry_note(waits: Collection[str]) -> str:
     return visible_text(f"retrying {len(waits)}: {reason.partition(chr(10))[0][:MAX_REASON_CHARS]}")
 
 
-def format_duration(seconds: float) -> str:
-    """Return seconds as 5 s, 3:20 or 2:03:20."""
-    total_s = int(seconds)
-    if total_s < 60:
-        return f"{total_s} s"
-    minutes, seconds_left = divmod(total_s, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds_left:02}" if hours else f"{minutes}:{seconds_left:02}"
+def _rate_text(rate_hz: float) -> str:
+    return f"{number_format.format_fixed(rate_hz, 1)}/s"
+
+
+def _time_left_text(n_left: int, rate_hz: float) -> str:
+    """Return how long so many more take, in whole seconds; "?" while nothing is done."""
+    return number_format.format_duration(int(n_left / rate_hz)) if rate_hz else "?"
 
 
 @contextmanager
@@ -140,9 +134,8 @@ def _with_start_notes(
         for line_ in () if announced else progress.start_notes:
             console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)
         if making not in announced and progress.effort:
-            work = (
-                f"  {table_format.pluralize(progress.n_to_make, 'task')} to make: {progress.effort}"
-            )
+            n_left = progress.n_to_make - progress.n_made_before
+            work = f"  {table_format.pluralize(n_left, 'task')} to make: {progress.effort}"
             console.print(work, markup=False, highlight=False, soft_wrap=True)
         elif making not in announced:
             print_missing_parts(console, progress.missing)

@@ -67,10 +67,8 @@ def _find_task(loaded: Suite, id: str | None) -> Task:
     for task in loaded:
         if task.id == id:
             return task
-    close = suggest_names(id, [task.id for task in loaded]).partition("; known")[
-        0
-    ]  # they may be many
-    raise UsageError(f"no task {id!r}{close}; `toolmark make` lists them")
+    nearest = suggest_names(id, [task.id for task in loaded])
+    raise UsageError(f"no task {id!r}{nearest}; `toolmark make` lists them")
 
 
 def _print_task(task: Task) -> None:

@@ -13,7 +13,7 @@ from toolmark.cli import command_options as o
 from toolmark.cli import console_output, consoles, episode_output, exit_codes
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Attempt, Record, Score, Task, Trajectory
-from toolmark.reports.table_format import visible_text
+from toolmark.reports.table_format import pluralize, visible_text
 from toolmark.runs.run_store import Run
 from toolmark.runs.stored_presentation import StoredViews, read_presentation, unfinished_notice
 from toolmark.suites import suite_registry
@@ -33,7 +33,10 @@ def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False)
         console_output.print_failures(out, done, _failure_labels(done))
         console_output.print_unscored(out, done)
         console_output.print_stale_report_note(out, path)
-    raise typer.Exit(exit_codes.NOT_RUN if found["failures"].get("scorer") else 0)
+    n_unscored = found["failures"].get("scorer", 0)
+    exit_codes.end_command(
+        not_run=f"{pluralize(n_unscored, 'episode')} not scored" if n_unscored else ""
+    )
 
 
 def report(
@@ -159,11 +162,8 @@ def show(
         if item in known:
             raise UsageError(f"{path}: {item!r} was asked for, but nothing of it is stored in "
                              "trajectories.jsonl: it has not been run")  # fmt: skip
-        close = suggest_names(item, known).partition("; known")[
-            0
-        ]  # all of them would fill the screen
-        step = consoles.shell_command("show", path)
-        raise UsageError(f"{path}: no episode of {item!r}{close}; next: {step}")
+        nearest = suggest_names(item, known, listing=consoles.shell_command("show", path))
+        raise UsageError(f"{path}: no episode of {item!r}{nearest}")
     if as_json:
         o.print_json(head | {"episodes": found})
         return

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import IO
 
 from toolmark.core.errors import DataError, UsageError
+from toolmark.core.number_format import format_duration
 
 TIMEOUT_S = 120.0
 MAX_OUTPUT_BYTES = 128 * 2**20
@@ -64,7 +65,8 @@ def run_command(
             try:
                 child.communicate(f"{text}\n".encode(), timeout=timeout_s)
             except subprocess.TimeoutExpired:
-                raise DataError(f"{name}: not done after {timeout_s:g} s; it was stopped") from None
+                limit = format_duration(timeout_s)
+                raise DataError(f"{name}: not done after {limit}; it was stopped") from None
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(child.pid, signal.SIGKILL)

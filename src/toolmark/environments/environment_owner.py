@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from toolmark.core.records import Environment, EnvironmentFactory, Task
+from toolmark.core.environment import Environment, EnvironmentFactory
+from toolmark.core.records import Task
 
 
 class EnvironmentOwner:

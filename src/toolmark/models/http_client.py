@@ -29,6 +29,7 @@ from pyreqwest.request import RequestBuilder
 from pyreqwest.response import Response
 
 from toolmark.core.errors import EndpointError, Timeout, TornReply, Unavailable, UsageError
+from toolmark.core.number_format import format_duration
 from toolmark.models import memory_budget
 
 MAX_BODY_BYTES = memory_budget.LARGE_BYTES
@@ -175,7 +176,8 @@ class HttpClient:
         except TimeoutError:
             after_s = time.perf_counter() - start
             raise Timeout(
-                f"no complete answer after {after_s:.1f} s: other large answers took the room"
+                f"no complete answer after {format_duration(after_s)}: other large answers took "
+                "the room"
             ) from None
 
 
@@ -195,7 +197,7 @@ def _endpoint_error(error: exceptions.PyreqwestError, after_s: float) -> Endpoin
     cause = _innermost_cause(error)
     match error:
         case exceptions.RequestTimeoutError():
-            return Timeout(f"no complete answer after {after_s:.1f} s")
+            return Timeout(f"no complete answer after {format_duration(after_s)}")
         case exceptions.ReadError() | exceptions.DecodeError():
             return TornReply(f"the answer ended early or is garbled ({cause})")
         case exceptions.BuilderError():

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from toolmark.core import secrets, user_modules
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Control, Model
+from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.models import audio_encoding, endpoint_address, endpoint_profile, user_model
 from toolmark.models.request_policies import (
     DEFAULT_CONNECTIONS,
@@ -24,7 +24,7 @@ from toolmark.models.wires.chat_completions import KEY_HEADERS, TIMEOUT_S, ChatC
 
 
 def resolve_model(
-    spec: str | Model | Control | type[Model],
+    spec: str | ReplyFunction | type[Model],
     *,
     base_url: str | None = None,
     headers: Sequence[tuple[str, str]] = (),
@@ -34,7 +34,7 @@ def resolve_model(
     cache: Path | None = None,
     media: MediaStore | None = None,
     audio: audio_encoding.AudioFormat = "wav",
-) -> Model | Control:
+) -> Model:
     """Return the model that `spec` names, or that it is, ready to be asked.
 
     An endpoint gets pacing, retries and, if a folder is given, the cache. A user's
@@ -43,7 +43,7 @@ def resolve_model(
     baselines and controls: `toolmark.suites.model_registry.make_model` does. Raises UsageError.
     """
     audio_encoding.check_audio_format(audio)
-    model: Model | Control
+    model: Model
     if not isinstance(spec, str):
         model, identity = user_model.prepare_model(spec, media), user_model.identify_object(spec)
     elif user_modules.is_module_spec(spec):

@@ -40,13 +40,8 @@ from toolmark.formats.prompt_format import (
 from toolmark.formats.render.tool_docs import ToolDocForm
 from toolmark.official_bfcl import official_data, tool_schemas
 from toolmark.statistics.estimates import estimate_mean
-from toolmark.statistics.metric_formulas import (
-    FilteredFormula,
-    LevelSpread,
-    Mean,
-    Metric,
-    RowFilter,
-)
+from toolmark.statistics.level_formulas import LevelSpread
+from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
 from toolmark.statistics.score_columns import Columns
 
 CATEGORY = "format_sensitivity"

@@ -91,7 +91,7 @@ def retry_request(request: Callable[[], _T], n_tries: int) -> _T:
         except (RateLimited, Unavailable, Timeout, TornReply) as error:
             if not n_left:
                 raise
-            requested_s = getattr(error, "wait_s", None)
+            requested_s = error.wait_s if isinstance(error, RateLimited | Unavailable) else None
             pause_s = (
                 _FIRST_PAUSE_S * 2 ** (n_tries - 1 - n_left) if requested_s is None else requested_s
             )
@@ -121,7 +121,7 @@ def post_request(service: Service, path: str, headers: Mapping[str, str], body: 
     except IncompleteRead:
         raise TornReply(f"{service.name}: the answer ended early") from None
     except (urllib.error.URLError, HTTPException, OSError) as error:
-        if isinstance(getattr(error, "reason", None), TimeoutError):
+        if isinstance(error, urllib.error.URLError) and isinstance(error.reason, TimeoutError):
             raise Timeout(timeout_message) from None
         why = _mask_secrets(str(error), service)[:200]
         raise Unavailable(f"{service.name}: cannot be reached: {why}") from None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolmark.core import svg
+from toolmark.core.number_format import format_short
 from toolmark.core.svg import Markup
 
 # Palette of Okabe and Ito, safe for colour-blind readers; the page sets lighter twins for dark mode
@@ -56,15 +57,6 @@ def fit_exact_scale(values: Sequence[float], start: float, end: float) -> Scale:
     ticks = tuple(sorted(set(values)))
     margin = (ticks[-1] - ticks[0]) * 0.06 or 0.5
     return Scale(low=ticks[0] - margin, high=ticks[-1] + margin, start=start, end=end, ticks=ticks)
-
-
-def format_number(value: float) -> str:
-    """Return a number short enough for an axis: at most three significant digits."""
-    if value == 0:
-        return "0"
-    if abs(value) >= 10_000 or abs(value) < 0.001:
-        return f"{value:.3g}".replace("e+0", "e").replace("e-0", "e−").replace("-", "−")
-    return f"{value:.4g}".replace("-", "−")
 
 
 def series_colour(index: int) -> str:
@@ -120,11 +112,9 @@ def tooltip_text(
     name: str, position: str, value: float, low: float | None, high: float | None
 ) -> str:
     """Return the tooltip text of one point."""
-    spread = (
-        "" if low is None or high is None else f" [{format_number(low)}, {format_number(high)}]"
-    )
+    spread = "" if low is None or high is None else f" [{format_short(low)}, {format_short(high)}]"
     prefix = f"{name}, " if name else ""
-    return f"{prefix}{position}: {format_number(round(value, 6))}{spread}"
+    return f"{prefix}{position}: {format_short(round(value, 6))}{spread}"
 
 
 def _round_step(rough: float) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from toolmark.core import svg
+from toolmark.core import number_format, svg
 from toolmark.core.records import Chart, Series
 from toolmark.core.svg import Markup
 from toolmark.reports import chart_axes, heat_map
@@ -112,7 +112,7 @@ def _draw_levels(y: Scale, left: float, right: float) -> list[Markup]:
         at = y.to_pixel(tick)
         kind = "axis" if tick == 0 else "grid"
         parts.append(svg.element("line", x1=left, x2=right, y1=at, y2=at, class_=kind))
-        label = chart_axes.format_number(round(tick, 10))
+        label = number_format.format_short(round(tick, 10))
         parts.append(svg.element("text", label, x=left - 8, y=at + 4, text_anchor="end"))
     return parts
 
@@ -140,7 +140,7 @@ def _draw_ticks(chart: Chart, x: Scale, left: float, right: float, base: float) 
 
 def _tick_label(chart: Chart, value: float) -> str:
     has_name = chart.ticks and value == int(value) and 0 <= value < len(chart.ticks)
-    return chart.ticks[int(value)] if has_name else chart_axes.format_number(round(value, 10))
+    return chart.ticks[int(value)] if has_name else number_format.format_short(round(value, 10))
 
 
 def _draw_vertical_label(chart: Chart, top: float) -> list[Markup]:
@@ -231,7 +231,7 @@ def _draw_grid_lines(x: Scale, top: float, base: float) -> Iterator[Markup]:
         at = x.to_pixel(tick)
         kind = "axis" if tick == 0 else "grid"
         yield svg.element("line", x1=at, x2=at, y1=top, y2=base, class_=kind)
-        label = chart_axes.format_number(round(tick, 10))
+        label = number_format.format_short(round(tick, 10))
         yield svg.element("text", label, x=at, y=base + 18, text_anchor="middle")
 
 

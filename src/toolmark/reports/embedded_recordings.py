@@ -22,12 +22,11 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark.core import svg
+from toolmark.core import number_format, svg
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore, is_sha256
 from toolmark.core.records import Audio, Part
 from toolmark.reports import chart_axes
-from toolmark.statistics import number_format
 
 BROWSER_TYPES = frozenset({
     "audio/wav", "audio/x-wav", "audio/wave", "audio/mpeg", "audio/mp3", "audio/ogg",
@@ -124,12 +123,12 @@ def relative_link(file: Path, folder: Path) -> str:
 
 
 def _waveform_facts(found: Waveform) -> Iterator[str]:
-    yield f"{found.seconds:.2f} s"
-    yield f"{chart_axes.format_number(found.rate / 1000)} kHz"
+    yield number_format.format_duration(found.seconds)
+    yield f"{number_format.format_short(found.rate / 1000)} kHz"
     if found.channels > 1:
         yield f"{found.channels} channels"
     peak = float(np.abs(found.peaks).max())
-    yield f"peak {20 * math.log10(peak):.1f} dB".replace("-", "−") if peak else "silent"
+    yield f"peak {number_format.format_fixed(20 * math.log10(peak), 1)} dB" if peak else "silent"
 
 
 def read_waveform(data: bytes, columns: int = WAVEFORM_WIDTH // _COLUMN_PIXELS) -> Waveform | None:
@@ -163,7 +162,11 @@ def draw_waveform(found: Waveform) -> svg.Markup:
     )
     body = [line, path, *_draw_seconds(found.seconds)]
     return svg.svg_element(
-        WAVEFORM_WIDTH, WAVEFORM_HEIGHT, *body, label=f"Waveform of {found.seconds:.2f} s", css=_CSS
+        WAVEFORM_WIDTH,
+        WAVEFORM_HEIGHT,
+        *body,
+        label=f"Waveform of {number_format.format_duration(found.seconds)}",
+        css=_CSS,
     )
 
 
@@ -191,8 +194,8 @@ def _draw_seconds(length: float) -> Iterator[svg.Markup]:
         yield svg.element("line", x1=x, x2=x, y1=base, y2=base + 5, class_="t")
         anchor = "start" if tick == 0 else "end" if x > WAVEFORM_WIDTH - 24 else "middle"
         text = (
-            f"{chart_axes.format_number(round(tick, 6))} s"
+            f"{number_format.format_short(round(tick, 6))} s"
             if tick == 0
-            else chart_axes.format_number(round(tick, 6))
+            else number_format.format_short(round(tick, 6))
         )
         yield svg.element("text", text, x=x, y=base + 17, text_anchor=anchor)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolmark.core import json_codec
+from toolmark.core import json_codec, number_format
 from toolmark.core.media import MediaStore
 from toolmark.core.records import (
     Attempt,
@@ -29,7 +29,6 @@ from toolmark.core.records import (
     Verdict,
 )
 from toolmark.reports import embedded_pictures, embedded_recordings, svg_sanitizer, table_format
-from toolmark.statistics import number_format
 
 MAX_TEXT_LENGTH = 20_000  # characters of one text: the rest stays in trajectories.jsonl
 MAX_EPISODE_BYTES = 1_000_000  # bytes of one episode, so that a large one does not displace many
@@ -82,7 +81,7 @@ def completed_block(
     """
     line = {
         **_episode_line(run, task, trajectory.repeat, trajectory.steps),
-        "seconds": trajectory.latency_s,
+        "latency": _latency_text(trajectory.latency_s),
         "outcome": {name: verdict.outcome for name, verdict in verdicts.items()},
         "cause": {name: _primary_cause(verdict) for name, verdict in verdicts.items()},
     }
@@ -288,9 +287,13 @@ def _step_values(step: Step, store: _EpisodeMedia) -> dict[str, Any]:
             }
             for result in step.results
         ],
-        "seconds": reply.latency_s,
+        "latency": _latency_text(reply.latency_s),
         "tokens": [usage.input, usage.output, usage.reasoning, usage.cached],
     }
+
+
+def _latency_text(seconds: float) -> str:
+    return number_format.format_duration(seconds) if seconds else ""
 
 
 def _message_text(message: Message) -> str:
@@ -318,8 +321,8 @@ def _verdict_values(name: str, verdict: Verdict) -> dict[str, Any]:
     return {
         "reading": name,
         "outcome": verdict.outcome,
-        "value": verdict.value,
-        "parts": verdict.parts,
+        "value": number_format.format_short(verdict.value),
+        "parts": {name: number_format.format_short(x) for name, x in verdict.parts.items()},
         "labels": [
             {
                 "cause": label.cause,

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolmark.core import json_codec
+from toolmark.core import json_codec, number_format
 from toolmark.core.failure import NO_VERDICT, Failure, group_failures
 from toolmark.core.records import Label, Score, Table
 from toolmark.reports import run_names, table_format
 from toolmark.reports.table_format import Grid
-from toolmark.statistics import number_format
 
 MAX_EPISODES_LISTED = 500  # episodes not run that are listed by name
 MAX_MESSAGE_LENGTH = 300  # characters of a message

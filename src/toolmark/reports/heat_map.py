@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from toolmark.core import svg
+from toolmark.core import number_format, svg
 from toolmark.core.records import Chart
 from toolmark.core.svg import Markup
 from toolmark.reports import chart_axes
-from toolmark.statistics import number_format
 
 # of a cell, and of all columns if the cell limits allow
 MIN_CELL_PIXELS = 13.0

@@ -15,7 +15,7 @@ from typing import Any
 
 import jinja2
 
-from toolmark.core import json_codec, svg
+from toolmark.core import json_codec, number_format, svg
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.failure import NO_VERDICT
 from toolmark.core.files import atomic_file
@@ -23,6 +23,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Attempt, Task, Trajectory
 from toolmark.core.svg import Markup
 from toolmark.reports import (
+    comparison_report,
     episode_block,
     run_comparison,
     run_facts,
@@ -39,7 +40,6 @@ from toolmark.runs.stored_presentation import (
     provisional_presentation,
     read_presentation,
 )
-from toolmark.statistics import number_format
 from toolmark.statistics.score_columns import Columns
 
 MAX_FLIPS_LISTED = 100  # flipped items in each direction that the page names
@@ -293,7 +293,7 @@ def _comparison_sections(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
 
     The p-values of the pairs of one suite are adjusted together.
     """
-    found: dict[str, list[run_comparison.Comparison]] = {run.info.plan.suite: [] for run in runs}
+    found: dict[str, list[comparison_report.Comparison]] = {run.info.plan.suite: [] for run in runs}
     for a, b in itertools.combinations(runs, 2):
         with suppress(UsageError):  # other suites, or no item in common
             found[a.info.plan.suite].append(run_comparison.compare_runs(a, b))
@@ -302,14 +302,17 @@ def _comparison_sections(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
             yield _comparison_values(comparison) | {"suite": suite if len(found) > 1 else ""}
 
 
-def _comparison_values(comparison: run_comparison.Comparison) -> dict[str, Any]:
-    listed = [run_comparison.summary_table(comparison), *run_comparison.detail_tables(comparison)]
+def _comparison_values(comparison: comparison_report.Comparison) -> dict[str, Any]:
+    listed = [
+        comparison_report.summary_table(comparison),
+        *comparison_report.detail_tables(comparison),
+    ]
     flips = (
         (f"Items that only {comparison.a} got right", comparison.paired.only_a),
         (f"Items that only {comparison.b} got right", comparison.paired.only_b),
     )
     return {
-        "verdict": run_comparison.verdict_sentence(comparison),
+        "verdict": comparison_report.verdict_sentence(comparison),
         "warnings": comparison.warnings,
         "grids": [table_format.make_grid(table) for table in listed],
         "flips": [

@@ -1,4 +1,4 @@
-"""Two runs compared: the numbers, what differs between them, and the tables."""
+"""Two runs compared: the numbers, and what differs between the runs."""
 
 from __future__ import annotations
 
@@ -9,70 +9,24 @@ import numpy as np
 from msgspec.structs import replace
 
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.records import Estimate, Record, Table
-from toolmark.reports import run_differences, run_names, table_format, usage_text
+from toolmark.core.records import Estimate
+from toolmark.reports import run_differences, run_names
+from toolmark.reports.comparison_report import MAX_FLIPS_LISTED, Comparison
 from toolmark.runs.run_store import Run
-from toolmark.runs.run_usage import RunUsage, run_usage
+from toolmark.runs.run_usage import run_usage
 from toolmark.runs.stored_presentation import (
-    Presentation,
+    StoredPresentation,
     finishing_command_of,
     missing_files_message,
     read_presentation,
     report_mismatch_as_damage,
 )
-from toolmark.statistics import number_format
 from toolmark.statistics.confidence_intervals import group_codes
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired, holm_adjusted
 from toolmark.statistics.score_columns import Columns, Names, gather_columns
 
-SIGNIFICANCE_LEVEL = 0.05
-UNADJUSTED_NOTE = "intervals and the smallest difference are those of this pair alone, not adjusted"
-ROUNDING_TOLERANCE = 5e-4  # a difference of shares that is smaller is not visible in print
-MEANS_NOTE = "means over the pairs whose answers on both sides have the number"
 MAX_COMMON_LEVELS = 3  # levels of an axis that are named as common to both
-UNCORRECTED_NOTE = "p-values are per row, not corrected for the number of rows"
-MAX_FLIPS_LISTED = 12  # flipped items in each direction that the terminal names
-
-
-class Comparison(Record, frozen=True, kw_only=True):
-    """Run A compared with run B under one grading rule; differences are A minus B, on common items.
-
-    `score_a` and `score_b` are the headlines over all rows of each run that the headline uses. They
-    are partial (`Estimate.partial`) where a run lacks some of these rows; a warning says so.
-    `paired` and `categories` are only over the common ones of these rows. `over` names the rows
-    where they are not all. `common` names the levels of axes that both runs have where one run has
-    more. `measures` are the suite's further metrics that are means over answers (`Metric.part`), on
-    the pairs that have them. `levels` are over all common rows, by axis and level, for the axes
-    that the suite compares by. `warnings` say how the runs differ in setup. `n_changed` is the
-    number of common tasks that differ in content. If there are any, no test is made unless the
-    caller allowed this: `p` and `detectable` are None. `p_adjusted` is p adjusted for the
-    `n_compared` comparisons that were made together, None for a single one. `spent_a` and `spent_b`
-    are the usage of each complete run.
-    """
-
-    a: str
-    b: str
-    reading: str
-    score_a: Estimate
-    score_b: Estimate
-    paired: PairedComparison
-    over: str = ""
-    common: str = ""
-    measures: tuple[PairedComparison, ...] = ()
-    levels: dict[str, tuple[PairedComparison, ...]] = {}
-    categories: tuple[PairedComparison, ...] = ()
-    settings: tuple[tuple[str, str, str], ...] = ()
-    warnings: tuple[str, ...] = ()
-    n_changed: int = 0
-    p_adjusted: float | None = None
-    n_compared: int = 1
-    spent_a: RunUsage = RunUsage()
-    spent_b: RunUsage = RunUsage()
-
-    def __str__(self) -> str:
-        """Return the comparison as text for a terminal."""
-        return render_text(self)
 
 
 def compare_runs(
@@ -125,7 +79,7 @@ def compare_runs(
 
 def _comparison_fields(
     run: Run,
-    presentation: Presentation,
+    presentation: StoredPresentation,
     rule: str,
     a: Columns,
     b: Columns,
@@ -250,233 +204,7 @@ def _without_test(found: PairedComparison) -> PairedComparison:
     return replace(found, p=None, method="none", detectable=None)
 
 
-def render_text(comparison: Comparison) -> str:
-    """Return the comparison as text for a terminal."""
-    parts = [
-        table_format.render_text(table)
-        for table in (summary_table(comparison), *detail_tables(comparison))
-    ]
-    lines = [f"warning: {warning}" for warning in comparison.warnings]
-    flips = "\n".join(_flip_lines(comparison.paired))
-    blocks = ["\n".join([*lines, verdict_sentence(comparison)]), *parts, flips]
-    return "\n\n".join(block for block in blocks if block)
-
-
-def verdict_sentence(comparison: Comparison) -> str:
-    """Return the conclusion in one sentence."""
-    found = comparison.paired
-    difference = found.difference
-    if difference.value is None:
-        return "No episode ran in both runs: nothing can be compared."
-    if found.p is None:
-        step = (
-            f"{run_differences.same_tasks_advice(comparison.settings)}, or compare them all the "
-            "same with --differing"
-        )
-        return f"No verdict: these are not the same tasks. next: {step}"
-    sentence = _decision_sentence(comparison, difference.value, found.p)
-    if comparison.score_a.partial or comparison.score_b.partial:
-        sentence = f"On what both runs have: {sentence}"
-    return sentence
-
-
-def _decision_sentence(comparison: Comparison, value: float, p_value: float) -> str:
-    """Return which run is better, if any, by the test of this difference and its p-value."""
-    difference = comparison.paired.difference
-    deciding_p = p_value if comparison.p_adjusted is None else comparison.p_adjusted
-    p = _p_value_text(comparison)
-    if deciding_p > SIGNIFICANCE_LEVEL:
-        size = f"{number_format.format_points(difference)} points (A minus B), {p}"
-        sentence = f"No clear difference between {comparison.a} and {comparison.b}: {size}."
-    elif value > 0:
-        sentence = (
-            f"{comparison.a} is better than {comparison.b} by {_difference_text(difference, 1)}, "
-            f"{p}."
-        )
-    else:
-        sentence = (
-            f"{comparison.b} is better than {comparison.a} by {_difference_text(difference, -1)}, "
-            f"{p}."
-        )
-    excludes_zero = (difference.low or 0.0) > 0 or (difference.high or 0.0) < 0
-    if excludes_zero != (p_value <= SIGNIFICANCE_LEVEL):
-        sentence += " Here test and interval part: the test decides."
-    elif excludes_zero != (deciding_p <= SIGNIFICANCE_LEVEL):
-        sentence += " The interval is of this pair alone: the adjusted test decides."
-    return sentence
-
-
-def _p_value_text(comparison: Comparison) -> str:
-    """Return the p-value as text, and the adjusted one if comparisons are read together."""
-    label = f"p = {number_format.format_p_value(comparison.paired.p or 0.0)}"
-    if comparison.p_adjusted is not None:
-        label += (
-            f"; among {comparison.n_compared} pairs p = "
-            f"{number_format.format_p_value(comparison.p_adjusted)}"
-        )
-    return label.replace("= <", "<")
-
-
-def _difference_text(difference: Estimate, sign: int) -> str:
-    """Return a difference as text, with a sign such that the better side is positive."""
-    ends = sorted(100 * sign * (end or 0.0) for end in (difference.low, difference.high))
-    value = 100 * sign * (difference.value or 0.0)
-    return f"{value:.1f} points [{ends[0]:.1f}, {ends[1]:.1f}]".replace("-", "−")
-
-
-def summary_table(comparison: Comparison) -> Table:
-    """Return the table of the headline, the difference and how it was tested."""
-    found = comparison.paired
-    pairs_label = (
-        f"{table_format.pluralize(found.n_pairs, 'pair')}, "
-        f"{table_format.pluralize(found.n_items, 'item')}"
-    )
-    pairs_label += (
-        f" in {table_format.pluralize(found.n_groups, 'group')}" if found.n_groups else ""
-    )
-    pairs_label += ", the tasks of an item averaged" if found.by == "item" else ""
-    rows: list[tuple[str, str, str]] = [
-        *_side_rows(f"A: {comparison.a}", comparison.score_a, found.value_a),
-        *_side_rows(f"B: {comparison.b}", comparison.score_b, found.value_b),
-        ("A minus B, paired", number_format.format_points(found.difference), pairs_label),
-    ]
-    rows += _test_rows(comparison)
-    rows += [
-        ("not run", f"A {found.not_run_a}, B {found.not_run_b}", _bounds_text(found)),
-        (
-            "without a partner",
-            f"A {found.unpaired_a}, B {found.unpaired_b}",
-            f"left out; both have: {comparison.common}" if comparison.common else "left out",
-        ),
-    ]
-    if tokens := usage_text.tokens_per_episode(comparison.spent_a, comparison.spent_b):
-        rows.append(("tokens per episode", tokens, "in and out, all of each run"))
-    title = f"Comparison, {comparison.reading} reading"
-    title += f": {comparison.over}" if comparison.over else ""
-    note = UNADJUSTED_NOTE if comparison.p_adjusted is not None else ""
-    return Table(title=title, head=("", "value [95 % interval]", "on"), rows=tuple(rows), note=note)
-
-
-def _side_rows(
-    name: str, headline: Estimate, paired: float | None
-) -> Iterator[tuple[str, str, str]]:
-    """Yield a run's value on the pairs, and the headline over all its rows if that differs."""
-    headline_cells = number_format.format_estimate(headline), f"n = {headline.n}"
-    if headline.partial and paired is not None:
-        yield name, number_format.format_percent(paired), "the pairs"
-        yield f"{name[0]}, the headline", *headline_cells
-        return
-    if paired is None or (
-        headline.value is not None and abs(headline.value - paired) < ROUNDING_TOLERANCE
-    ):
-        yield name, *headline_cells
-        return
-    yield name, number_format.format_percent(paired), "the pairs"
-    yield f"{name[0]}, the whole run", *headline_cells
-
-
-def _test_rows(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
-    found = comparison.paired
-    if found.p is None or found.detectable is None:
-        return
-    yield "p-value", number_format.format_p_value(found.p), found.method
-    if (p := comparison.p_adjusted) is not None:
-        method_label = f"Holm, {comparison.n_compared} pairs on this page"
-        yield "adjusted p-value", number_format.format_p_value(p), method_label
-    yield "only A right", str(len(found.only_a)), "items"
-    yield "only B right", str(len(found.only_b)), "items"
-    size = f"{100 * found.detectable:.1f} points"
-    yield "smallest difference likely found", size, "80 % power, 5 % level"
-
-
-def _bounds_text(found: PairedComparison) -> str:
-    bounds = found.difference
-    if bounds.worst is None or bounds.best is None or not found.not_run_a + found.not_run_b:
-        return "of the pairs"
-    low = number_format.format_points(Estimate(name="", value=bounds.worst))
-    high = number_format.format_points(Estimate(name="", value=bounds.best))
-    return f"bounds {low} to {high} points"
-
-
-def detail_tables(comparison: Comparison) -> Iterator[Table]:
-    """Yield the further tables: other measures, by axis and category, settings that differ."""
-    if comparison.measures:
-        yield _measures_table(comparison.measures)
-    for axis, found in comparison.levels.items():
-        yield from _group_table(axis, found)
-    if len(comparison.categories) > 1:
-        yield from _group_table("category", comparison.categories, comparison.over)
-    if comparison.settings:
-        yield Table(title="Settings that differ", head=("", "A", "B"), rows=comparison.settings)
-
-
-def _measures_table(measures: Sequence[PairedComparison]) -> Table:
-    """Make the table of the measures other than the headline."""
-    notes = [
-        MEANS_NOTE,
-        *([UNCORRECTED_NOTE] if any(each.p is not None for each in measures) else []),
-    ]
-    rows = tuple(
-        (
-            each.difference.name,
-            *(
-                number_format.format_estimate(
-                    Estimate(name="", value=value, share=each.difference.share)
-                )
-                for value in (each.value_a, each.value_b)
-            ),
-            number_format.format_difference(each.difference),
-            None if each.p is None else number_format.format_p_value(each.p),
-            each.n_pairs,
-        )
-        for each in measures
-    )
-    head = ("", "A", "B", "A minus B [95 % interval]", "p", "pairs")
-    return Table(title="Other measures, paired", head=head, rows=rows, note="; ".join(notes))
-
-
-def _flip_lines(found: PairedComparison) -> Iterator[str]:
-    """Yield the items that flipped, a line for each direction."""
-    for word, items in (("only A", found.only_a), ("only B", found.only_b)):
-        if not items or found.p is None:
-            continue
-        suffix = (
-            f" and {len(items) - MAX_FLIPS_LISTED} more" if len(items) > MAX_FLIPS_LISTED else ""
-        )
-        yield f"{word} right: {', '.join(items[:MAX_FLIPS_LISTED])}{suffix}"
-
-
-def _group_table(
-    by: str, parts: Sequence[PairedComparison], rows_label: str = ""
-) -> Iterator[Table]:
-    """Yield the table of these groups, without groups of a single item."""
-    groups = [found for found in parts if found.n_items != 1]
-    if not groups:
-        return
-    n_left = len(parts) - len(groups)
-    notes = [UNCORRECTED_NOTE] if any(found.p is not None for found in groups) else []
-    if n_left:
-        notes.append(f"{table_format.pluralize(n_left, 'group')} of one item left out")
-    rows = tuple(
-        (
-            found.difference.name,
-            number_format.format_points(found.difference),
-            None if found.p is None else number_format.format_p_value(found.p),
-            found.n_pairs,
-            len(found.only_a),
-            len(found.only_b),
-        )
-        for found in groups
-    )
-    yield Table(
-        title=f"A minus B by {by}, in points{rows_label and f' ({rows_label})'}",
-        head=(by, "difference", "p", "pairs", "only A right", "only B right"),
-        rows=rows,
-        note="; ".join(notes),
-    )
-
-
-def _stored_presentation(run: Run) -> Presentation:
+def _stored_presentation(run: Run) -> StoredPresentation:
     found = read_presentation(run)
     if found is None:
         raise UsageError(
@@ -485,7 +213,7 @@ def _stored_presentation(run: Run) -> Presentation:
     return found
 
 
-def _check_rule(run: Run, presentation: Presentation, rule: str | None) -> str:
+def _check_rule(run: Run, presentation: StoredPresentation, rule: str | None) -> str:
     if rule is None:
         return presentation.readings[0]
     if rule not in presentation.readings:

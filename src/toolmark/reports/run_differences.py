@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from toolmark.core import json_codec
+from toolmark.core import json_codec, number_format
 from toolmark.reports import table_format
 from toolmark.runs.run_store import Run
-from toolmark.statistics import number_format
 
 MAX_ENTRIES_LISTED = 8  # entries of one setting that are listed in full
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from toolmark.core import json_codec
+from toolmark.core import json_codec, number_format
 from toolmark.core.errors import DataError, suggest_names
 from toolmark.core.records import Chart, Estimate, Table
 from toolmark.core.svg import Markup
@@ -21,11 +21,10 @@ from toolmark.runs.run_store import Run
 from toolmark.runs.run_usage import run_usage
 from toolmark.runs.stored_presentation import (
     PRESENTATION_FILE,
-    Presentation,
+    StoredPresentation,
     report_mismatch_as_damage,
 )
 from toolmark.runs.suite import ComparedRun
-from toolmark.statistics import number_format
 from toolmark.statistics.estimates import count_groups, estimate_repeat_noise
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.statistics.score_columns import Columns, gather_columns
@@ -93,7 +92,7 @@ class RunFacts:
 
 
 def gather_run_facts(
-    index: int, run: Run, presentation: Presentation, name: str
+    index: int, run: Run, presentation: StoredPresentation, name: str
 ) -> tuple[RunFacts, dict[str, Columns]]:
     """Compute a run's facts, and the columns of each grading rule.
 
@@ -105,7 +104,11 @@ def gather_run_facts(
 
 
 def _run_facts(
-    index: int, run: Run, presentation: Presentation, name: str, by_rule: Mapping[str, Columns]
+    index: int,
+    run: Run,
+    presentation: StoredPresentation,
+    name: str,
+    by_rule: Mapping[str, Columns],
 ) -> RunFacts:
     first = by_rule[presentation.readings[0]]
     plan = run.info.plan
@@ -168,7 +171,7 @@ def _measure_rule(rule: str, table: Columns, metrics: Sequence[Metric]) -> RuleN
 def suite_overviews(
     runs: Sequence[Run],
     sides: Sequence[RunFacts],
-    presentations: Sequence[Presentation],
+    presentations: Sequence[StoredPresentation],
     tables: Sequence[Mapping[str, Columns]],
 ) -> dict[str, list[PageSection]]:
     """Return the joint sections of each suite's runs; none for a suite with a single run.
@@ -210,7 +213,7 @@ def _check_overview_name(run: Run, name: str, known_names: Iterable[str]) -> Non
 def suite_profiles(
     runs: Sequence[Run],
     sides: Sequence[RunFacts],
-    presentations: Sequence[Presentation],
+    presentations: Sequence[StoredPresentation],
     tables: Sequence[Mapping[str, Columns]],
 ) -> dict[str, list[PageSection]]:
     """Return the joint sections of suites with one profile; none for a single suite.
@@ -305,10 +308,12 @@ def _noise_sentence(table: Columns) -> str:
     if floor.value is None:
         return ""
     run_sd = floor.value / np.sqrt(max(1, int(table.run.sum())))
+    task_sd = number_format.format_fixed(floor.value, 3)
+    shift = number_format.format_fixed(100 * 1.96 * np.sqrt(2) * run_sd, 1)
     return (
-        f"Noise floor: repeats of one task scatter with a standard deviation of {floor.value:.3f} "
+        f"Noise floor: repeats of one task scatter with a standard deviation of {task_sd} "
         f"({table_format.pluralize(floor.n, 'task')}), so the same model asked again would move "
-        f"this score by about ±{100 * 1.96 * np.sqrt(2) * run_sd:.1f} points for that reason alone."
+        f"this score by about ±{shift} points for that reason alone."
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from toolmark.core import json_codec
+from toolmark.core.number_format import format_count
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.run_store import Run
 
@@ -123,4 +124,4 @@ def native_failure_label(native: str, natives: Mapping[str, str]) -> str:
 
 def sample_label(n: int | None) -> str:
     """Return how a sample of n was drawn, "" where all tasks were asked."""
-    return f"a sample of {n}, every category in proportion" if n else ""
+    return f"a sample of {format_count(n)}, every category in proportion" if n else ""

@@ -6,10 +6,11 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from toolmark.core import number_format
 from toolmark.core.records import Estimate, Table
 from toolmark.reports import table_format
 from toolmark.reports.run_facts import RuleNumbers, RunFacts
-from toolmark.statistics import number_format
+from toolmark.statistics import interval_limits
 
 INTERVAL_NOTE = "Value and 95 % interval."
 
@@ -81,7 +82,7 @@ def _score_table(
     )
     notes = [
         INTERVAL_NOTE,
-        *[number_format.NO_INTERVAL_NOTE] * without_interval,
+        *[interval_limits.NO_INTERVAL_NOTE] * without_interval,
         *_side_notes(sides),
     ]
     if len(shown_names) < len(all_names):

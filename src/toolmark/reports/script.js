@@ -30,9 +30,9 @@
     return node;
   };
   const bdi = (text) => el("bdi", {}, text);
+  // as number_format.format_count; every other number comes as text
   const thousands = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
   const plural = (n, word) => `${thousands(n)} ${word}${n === 1 ? "" : "s"}`;
-  const seconds = (s) => (s < 10 ? `${s.toFixed(2)} s` : `${s.toFixed(0)} s`);
 
   if (!by("index")) return;
   const runs = read("runs");
@@ -267,17 +267,16 @@
     const labels = [...v.labels].sort((a, b) => b.primary - a.primary);
     return el("div", { class: "verdict" },
       ...group.map((x) => el("p", { class: "facts" }, el("span", {}, `${x.reading} reading: `,
-        el("b", { class: x.outcome }, `${MARKS[x.outcome]} ${x.outcome}`), `, value ${round(x.value)}`))),
+        el("b", { class: x.outcome }, `${MARKS[x.outcome]} ${x.outcome}`), `, value ${x.value}`))),
       labels.length ? el("ul", { class: "labels" }, ...labels.map((l) => el("li", {},
         el("strong", {}, l.cause), l.native ? ` · ${l.native}` : "",
         l.primary && labels.length > 1 ? " (primary)" : "", l.evidence ? ": " : "",
         l.evidence ? bdi(l.evidence) : ""))) : "", counts(group, words));
   };
-  const round = (x) => (typeof x === "number" ? Math.round(x * 1e6) / 1e6 : x);
   const counts = (group, words) => {
     const names = [...new Set(group.flatMap((v) => Object.keys(v.parts || {})))];
     if (!names.length) return "";
-    const told = (v, name) => (name in (v.parts || {}) ? String(round(v.parts[name])) : "–");
+    const told = (v, name) => (name in (v.parts || {}) ? v.parts[name] : "–");
     return fold("counts", table({
       head: ["part", ...(group.length > 1 ? group.map((v) => v.reading) : ["value"])],
       numeric: [false, ...group.map(() => true)],
@@ -290,7 +289,7 @@
     if (input || output) facts.push(fact("tokens", `${thousands(input)} in, ${thousands(output)} out`));
     if (reasoning) facts.push(fact("reasoning", thousands(reasoning)));
     if (cached) facts.push(fact("cached", thousands(cached)));
-    if (s.seconds) facts.push(fact("latency", seconds(s.seconds)));
+    if (s.latency) facts.push(fact("latency", s.latency));
     const pairs = s.calls.flatMap((call, k) => {
       const result = s.results[k];
       return [box("call", `call ${k + 1}: ${call.name}`, call.arguments),
@@ -322,7 +321,7 @@
     if (d.ending) facts.push(fact("ended by", d.ending));
     facts.push(fact("steps", e.steps), fact("calls", `${thousands(e.calls)}${skipped(e)}`));
     if (e.tokens) facts.push(fact("tokens", thousands(e.tokens)));
-    if (e.seconds) facts.push(fact("latency", seconds(e.seconds)));
+    if (e.latency) facts.push(fact("latency", e.latency));
     return [el("header", {}, el("h3", { tabIndex: -1, id: "opened" }, bdi(e.id)),
       el("span", { class: "moves" }, move("Back to list", "list", "back"),
         move("Previous", found[at - 1]), move("Next", at < 0 ? found[0] : found[at + 1]))),

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from toolmark.core import json_codec
+from toolmark.core import json_codec, number_format
+from toolmark.core.number_format import DASH, format_count, replace_special_spaces
 from toolmark.core.records import Estimate, Table
-from toolmark.statistics import number_format
-from toolmark.statistics.number_format import DASH, format_count, replace_special_spaces
 
 Cell: TypeAlias = str | float | int | None
 
@@ -111,9 +110,9 @@ def _heat_shading(shaded_columns: Sequence[Sequence[Cell]], first_column: int) -
     )
 
 
-def pluralize(n: int, word: str) -> str:
-    """Return "1 task", "2 tasks"."""
-    return f"{format_count(n)} {word}" if n == 1 else f"{format_count(n)} {word}s"
+def pluralize(n: int, word: str, plural: str = "") -> str:
+    """Return "1 task", "2 tasks"; `plural` is a plural that is not the word with an s."""
+    return f"{format_count(n)} {word if n == 1 else plural or f'{word}s'}"
 
 
 def _join_interval_columns(
@@ -198,7 +197,7 @@ def _is_dash(cell: Cell) -> bool:
     return isinstance(cell, str) and (cell == DASH or cell.startswith(f"{DASH} ("))
 
 
-_LEADING_NUMBER = re.compile(r"[<+\-−]?\s?(\d[\d,.\u202f]*|∞)(\s?%|\s?\[|\s?/|\s?\(|\s?×|\s±|$)")
+_LEADING_NUMBER = re.compile(r"[<+\-−]?\s?(\d[\d.\u202f]*|∞)(\s?%|\s?\[|\s?/|\s?\(|\s?×|\s±|$)")
 
 
 def _cell_text(value: Cell, n_decimals: int) -> str:
@@ -212,7 +211,7 @@ def _cell_text(value: Cell, n_decimals: int) -> str:
         case float() if not math.isfinite(value):
             return DASH
         case float():
-            return f"{value:,.{n_decimals}f}".replace(",", "\u202f").replace("-", "−")
+            return number_format.format_fixed(value, n_decimals)
         case _:
             return visible_text(value)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from toolmark.core import number_format
 from toolmark.core.records import Usage
 from toolmark.reports import table_format
 from toolmark.runs.run_usage import RunUsage, usage_from_summary
-from toolmark.statistics import number_format
 
 MIN_SHOWN_S = 0.1  # shorter times are not shown
 _OTHER_LABELS = {"not_run": "episodes not run", "user": "the simulated user", "judges": "judges"}
@@ -57,9 +57,10 @@ def _tokens_text(usage: Usage) -> str:
 
 def _time_texts(usage: RunUsage) -> Iterator[str]:
     if usage.wall_s >= MIN_SHOWN_S:
-        yield f"{format_duration(usage.wall_s)} in all"
+        yield f"{number_format.format_duration(usage.wall_s)} in all"
     if usage.n_episodes and usage.reply_s >= MIN_SHOWN_S * usage.n_episodes:
-        yield f"replies {usage.reply_s / usage.n_episodes:.1f} s per episode"
+        reply_time = number_format.format_duration(usage.reply_s / usage.n_episodes)
+        yield f"replies {reply_time} per episode"
 
 
 def _other_usage_texts(usage: RunUsage) -> Iterator[str]:
@@ -67,13 +68,3 @@ def _other_usage_texts(usage: RunUsage) -> Iterator[str]:
         found: Usage = getattr(usage, name)
         if found != Usage():
             yield f"beside that {label}: {_tokens_text(found)}"
-
-
-def format_duration(seconds: float) -> str:
-    """Return a duration as text in its two greatest units."""
-    if round(seconds, 1) < 60:
-        return f"{seconds:.1f} s"
-    minutes, seconds_left = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {seconds_left} s"
-    return f"{minutes // 60} h {minutes % 60} min"

@@ -28,12 +28,6 @@ from toolmark.runs.scorer_id import ScorerId
 from toolmark.runs.suite import Scorer, Suite
 
 OWN_PACKAGE = "toolmark"
-SCORER_CODE_FIELDS = (
-    "score",
-    "gather",
-    "missed",
-)  # the functions of a Scorer that a verdict depends on
-SUITE_CODE_FIELDS = ("site", "agent", "make", "draft", "missing", "refers", "broken", "reopen")
 REGISTRIES = ("suites", "suites.suite_registry", "suites.model_registry")
 # packages of toolmark in which verdicts are made; the other packages do not change verdicts
 SCORING_PACKAGES = (
@@ -105,18 +99,16 @@ def suite_hashes(suite: Suite) -> dict[str, str]:
     They are those of the module that the suite was loaded from, where that is known, and those of
     its functions. Modules that only the scorer imports are left out.
     """
-    code_objects: list[Any] = [getattr(suite, name) for name in SUITE_CODE_FIELDS]
-    code_objects += [suite.tasks, *suite.dialects.values(), *suite.instruments.values()]
-    roots = _defining_modules(code_objects)
-    if suite.spec:
-        roots += _spec_modules(suite.spec)
+    roots = _defining_modules(_asking_functions(suite))
+    if suite.provenance.spec:
+        roots += _spec_modules(suite.provenance.spec)
     scorer_modules = {module.name for module in _defining_modules(_scoring_functions(suite.scorer))}
     return _module_hashes(roots, excluded=scorer_modules - {module.name for module in roots})
 
 
 def is_builtin_suite(suite: Suite) -> bool:
     """Return whether a suite is toolmark's own: its environment factory, tasks and scorer are."""
-    code_objects = (suite.site, type(suite.tasks), suite.scorer.score)
+    code_objects = (suite.environment.open, type(suite.tasks), suite.scorer.score)
     return all(_module_name(thing).partition(".")[0] == OWN_PACKAGE for thing in code_objects)
 
 
@@ -131,12 +123,12 @@ def scorer_id(scorer: Scorer) -> ScorerId:
     """Return the identity of a scorer: the hashes of all that its verdicts depend on.
 
     Those are the modules of its judging functions with what they import, the user's or toolmark's,
-    and the files that it `reads`. Raises DataError for a file that cannot be read.
+    and the `files` that it reads. Raises DataError for a file that cannot be read.
     """
     found = _module_hashes(_defining_modules(_scoring_functions(scorer)), for_scoring=True)
-    for path in map(Path, scorer.reads):
+    for path in map(Path, scorer.files):
         found[path.name] = _file_sha256(path)
-    whole = scorer.gather is not None
+    whole = scorer.prepare is not None
     return ScorerId(sha256=combine_hashes(found) if found else "", files=found, whole=whole)
 
 
@@ -151,8 +143,28 @@ def combine_hashes(hashes: Mapping[str, str]) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
+def _asking_functions(suite: Suite) -> list[Any]:
+    """Return the functions and objects of a suite on which its tasks and episodes depend."""
+    functions = (
+        suite.environment.open,
+        suite.environment.missing_parts,
+        suite.environment.for_exported_set,
+        suite.maker.make,
+        suite.maker.draft,
+        suite.maker.failure,
+        suite.defaults.agent,
+        suite.provenance.referenced_media,
+        suite.tasks,
+        *suite.tool_formats.values(),
+        *suite.controls.values(),
+    )
+    return [each for each in functions if each is not None]
+
+
 def _scoring_functions(scorer: Scorer) -> list[Any]:
-    return [thing for name in SCORER_CODE_FIELDS if (thing := getattr(scorer, name)) is not None]
+    """Return the functions of a scorer on which a verdict depends."""
+    functions = (scorer.score, scorer.prepare, scorer.score_absent)
+    return [each for each in functions if each is not None]
 
 
 def _spec_modules(spec: str) -> list[_Module]:

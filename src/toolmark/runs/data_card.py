@@ -10,9 +10,10 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
+from toolmark.core import number_format
 from toolmark.core.records import Table, Task
 from toolmark.runs import sensitive_words
-from toolmark.runs.suite import DatasetPublisher
+from toolmark.runs.suite import SetExport
 
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _PATH_PATTERN = re.compile(r"((?:[a-z]+:)?)((?:/(?!/)|~|\.{1,2}/).*)", re.DOTALL)
@@ -24,7 +25,7 @@ _MAX_LEVELS = 40  # levels of a factor that are listed
 class TaskTally:
     """Counts tasks as they pass: what a card says of any suite."""
 
-    def __init__(self, publisher: DatasetPublisher) -> None:
+    def __init__(self, publisher: SetExport) -> None:
         self._user_texts = publisher.user_texts
         self._n_tasks: dict[str, Counter[str]] = {}
         self._items: dict[str, set[str]] = {}
@@ -57,7 +58,7 @@ class TaskTally:
         sets = {level: self._items[f"{factor} {level}"] for level in levels}
         if len(levels) > _MAX_LEVELS:
             n = len(set[str]().union(*sets.values()))
-            yield factor, f"{len(levels):,} of them", levels.total(), n
+            yield factor, f"{number_format.format_count(len(levels))} of them", levels.total(), n
             return
         for level, n in levels.items():
             yield factor, level or "-", n, len(sets[level])
@@ -70,7 +71,7 @@ def render_card(
     seed: int,
     parameters: Mapping[str, Any],
     hashes: Mapping[str, str],
-    publisher: DatasetPublisher,
+    publisher: SetExport,
     files: Mapping[str, tuple[int, int]],
     tables: Sequence[Table],
     broken: Mapping[str, int] = MappingProxyType({}),
@@ -160,7 +161,7 @@ def _code_block(text: str) -> str:
     return f"{fence}sh\n{text}\n{fence}"
 
 
-def _files_table(files: Mapping[str, tuple[int, int]], publisher: DatasetPublisher) -> Table:
+def _files_table(files: Mapping[str, tuple[int, int]], publisher: SetExport) -> Table:
     rows = tuple(
         (file, n, size, publisher.files.get(file, FILE_DESCRIPTIONS.get(file, "")))
         for file, (n, size) in files.items()
@@ -170,7 +171,7 @@ def _files_table(files: Mapping[str, tuple[int, int]], publisher: DatasetPublish
 
 def _dropped_tables(dropped: Mapping[str, str]) -> list[Table]:
     reasons = Counter(dropped.values()).most_common()
-    note = f"{len(dropped)} in all." if dropped else ""
+    note = f"{number_format.format_count(len(dropped))} in all." if dropped else ""
     return [
         Table(title="Left out, by reason", head=("why", "entries"), rows=tuple(reasons), note=note),
         Table(title="Left out", head=("entry", "why"), rows=tuple(dropped.items())),
@@ -200,8 +201,8 @@ def _cell_text(value: str | float | int | None) -> str:
         case None:
             return "-"
         case float():
-            return f"{value:.3g}"
+            return number_format.format_short(value, 3)
         case int():
-            return f"{value:,}"
+            return number_format.format_count(value)
         case _:
             return escape_markdown(value)

@@ -13,6 +13,7 @@ from typing import Any
 
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.failure import NEVER_FITS, Failure
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Record, Score
 from toolmark.runs import code_hashes, run_scoring
 from toolmark.runs.damaged_files import check_files
@@ -115,8 +116,9 @@ def _check_answers(run: Run) -> None:
     n_done, n_stored = len(run.completed_episodes()), run.heartbeat().n_stored
     if n_done < n_stored:
         raise DataError(
-            f"{run.episodes.path('trajectories')}: holds {n_done:,} of {n_stored:,} answers that "
-            "were stored; nothing was changed; next: put the file back, or give the command of the "
+            f"{run.episodes.path('trajectories')}: holds {format_count(n_done)} of "
+            f"{format_count(n_stored)} answers that were stored; nothing was changed; next: put "
+            "the file back, or give the command of the "
             f"run again, which asks for the others; to score what is left, delete {STATE_FILE}"
         )
 
@@ -157,7 +159,7 @@ def _write_summary(
 
 def _score_all(run: Run, scorer: Scorer) -> Iterator[Score]:
     """Yield a score of every stored episode; those that were not run come last."""
-    prepared_scorer = replace(scorer, score=scorer.gather(run)) if scorer.gather else scorer
+    prepared_scorer = replace(scorer, score=scorer.prepare(run)) if scorer.prepare else scorer
     never_fits = run_scoring.first_request_never_fits(run)
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
@@ -180,7 +182,7 @@ def _score_absent(run: Run, scorer: Scorer, done: Collection[EpisodeKey]) -> Ite
     if len(done) == run.info.n_episodes:
         return
     for task, repeat, last in run.absent_episodes(done):
-        found = scorer.missed(task, last) if last is not None else {}
+        found = scorer.score_absent(task, last) if last is not None else {}
         verdicts = {name: run_scoring.check_verdict(verdict) for name, verdict in found.items()}
         yield absent_score(task, repeat, last.failure if last else None, verdicts)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from toolmark.core.errors import DataError, ToolmarkError, UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Task
 from toolmark.runs.record_files import write_document
 from toolmark.runs.run_plan import Plan, differs_only_by_edits, plan_differences
@@ -66,7 +67,7 @@ def choose_run(
     if reason := reason_for_new_run(last):
         return RunChoice(None, (f"new run: {reason}",))
     n, m = len(last.completed_episodes()), last.info.n_episodes
-    message = f"continuing {name}: {n:,} of {m:,} episodes are stored"
+    message = f"continuing {name}: {format_count(n)} of {format_count(m)} episodes are stored"
     return RunChoice(last, (message, *(f"accepted: {line}" for line in changed)), accepted)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from toolmark.core import secrets
+from toolmark.core import number_format, secrets
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.failure import NOT_REACHED, Failure
 from toolmark.core.media import MediaStore
@@ -54,7 +54,6 @@ from toolmark.runs.run_lifecycle import (
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.scorer_id import ScorerId
 from toolmark.runs.task_files import MediaReferences, TaskLookup, read_tasks, write_tasks
-from toolmark.statistics import number_format
 
 RUN_FORMAT = 2
 SCORER_FILE = "scorer.json"
@@ -134,24 +133,18 @@ class Summary(dict[str, Any]):
     """The object that `--json` prints; as text, one line."""
 
     def __str__(self) -> str:
-        """Return `success 0.38 [0.26, 0.52], n=50, not run 0`."""
+        """Return `success 38.2 % [26.1, 52.4], n=50, not run 0`."""
         head = self["score"]
         label = head.get("told") or head["name"]
-        return f"{label} {_estimate_text(head)}, n={self['n_run']}, not run {self['n_not_run']}"
+        n_run, n_not_run = map(number_format.format_count, (self["n_run"], self["n_not_run"]))
+        counts = number_format.replace_special_spaces(f"n={n_run}, not run {n_not_run}")
+        return f"{label} {_estimate_text(head)}, {counts}"
 
 
 def _estimate_text(head: Mapping[str, Any]) -> str:
-    """Return a number with its interval, if it has one, or why there is none."""
-    if head["value"] is None:
-        return "-"
-    if head.get("partial"):
-        return f"- ({head['partial']})"
-    if not head.get("share", True):
-        fields = {name: head[name] for name in Estimate.__struct_fields__ if name in head}
-        return number_format.replace_special_spaces(number_format.format_number(Estimate(**fields)))
-    if head["low"] is None or head["high"] is None:
-        return f"{head['value']:.2f}"
-    return f"{head['value']:.2f} [{head['low']:.2f}, {head['high']:.2f}]"
+    """Return the headline as the terminal shows it: with its interval, or why there is none."""
+    fields = {name: head[name] for name in Estimate.__struct_fields__ if name in head}
+    return number_format.replace_special_spaces(number_format.format_estimate(Estimate(**fields)))
 
 
 # the folder may come from a stranger and the command is shown to be pasted: no shell syntax
@@ -309,7 +302,9 @@ class Run:
             if n < self.info.n_planned:
                 path = self.episodes.path("scores")
                 raise DataError(
-                    f"{path}: holds {n:,} of {self.info.n_planned:,} scores; {damage_advice(path)}"
+                    f"{path}: holds {number_format.format_count(n)} of "
+                    f"{number_format.format_count(self.info.n_planned)} scores; "
+                    f"{damage_advice(path)}"
                 )
             return
         scored: set[EpisodeKey] = set()

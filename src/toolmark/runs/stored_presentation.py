@@ -19,6 +19,7 @@ import msgspec
 from toolmark.core import json_codec
 from toolmark.core.errors import DataError, UsageError, describe_error
 from toolmark.core.files import read_head
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Audio, Chart, Drawing, Record, Table
 from toolmark.runs.damaged_files import damage_advice, has_content
 from toolmark.runs.record_files import read_located_records, read_record_at
@@ -35,7 +36,7 @@ MAX_VIEWS_BYTES = 4 * 2**20  # bytes of one episode's views
 View: TypeAlias = Table | Drawing | Audio
 
 
-class Presentation(Record, frozen=True, kw_only=True):
+class StoredPresentation(Record, frozen=True, kw_only=True):
     """How readers see a run's scores.
 
     - `readings`: names of the grading rules. The first is the headline.
@@ -68,7 +69,9 @@ class Presentation(Record, frozen=True, kw_only=True):
 
 def omitted_table(title: str, size_bytes: int) -> Table:
     """Return the table that replaces tables or views that are too large to store."""
-    return Table(title=title, head=(), rows=(), note=f"Left out: they take {size_bytes:,} bytes.")
+    return Table(
+        title=title, head=(), rows=(), note=f"Left out: they take {format_count(size_bytes)} bytes."
+    )
 
 
 class _EpisodeRef(Record, frozen=True, kw_only=True):
@@ -87,7 +90,7 @@ class EpisodeViews(Record, frozen=True, kw_only=True):
 # --- reading ----------------------------------------------------------------------------
 
 
-def read_presentation(run: Run) -> Presentation | None:
+def read_presentation(run: Run) -> StoredPresentation | None:
     """Return what was stored when the run was scored, None where the run is not scored yet.
 
     Raises DataError naming the file for content that is not a presentation, such as one with an
@@ -99,11 +102,11 @@ def read_presentation(run: Run) -> Presentation | None:
     text = read_head(path, MAX_PRESENTATION_BYTES + 1)
     if len(text) > MAX_PRESENTATION_BYTES:
         raise DataError(
-            f"{path}: larger than {MAX_PRESENTATION_BYTES:,} bytes; "
+            f"{path}: larger than {format_count(MAX_PRESENTATION_BYTES)} bytes; "
             f"{damage_advice(path, line=False)}"
         )
     try:
-        return json_codec.decode_record(text, Presentation)
+        return json_codec.decode_record(text, StoredPresentation)
     except msgspec.DecodeError as error:
         raise DataError(f"{path}: {error}; {damage_advice(path, line=False)}") from None
 
@@ -126,12 +129,12 @@ def report_mismatch_as_damage(*runs: Run) -> Iterator[None]:
         ) from error
 
 
-def provisional_presentation(run: Run) -> Presentation:
+def provisional_presentation(run: Run) -> StoredPresentation:
     """Return the presentation of a run that is not scored: the mean value of what has a score."""
     score = next((score for score in run.scores() if score.readings), None)
     rules = tuple(score.readings) if score is not None else ("score",)
     metrics: dict[str, tuple[Metric, ...]] = dict.fromkeys(rules, (Metric("score"),))
-    return Presentation(readings=rules, metrics=metrics, caution=unfinished_notice(run))
+    return StoredPresentation(readings=rules, metrics=metrics, caution=unfinished_notice(run))
 
 
 def unfinished_notice(run: Run) -> str:

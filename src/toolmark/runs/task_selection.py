@@ -13,6 +13,7 @@ import msgspec
 from toolmark.core import json_codec, seeds
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.files import open_regular_file
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Task, TaskSequence
 from toolmark.environments.mcp import sandbox
 from toolmark.runs.run_plan import CODE_HASH_NAMES, Plan
@@ -24,8 +25,12 @@ def environment_hashes(suite: Suite) -> dict[str, str]:
 
     Includes a mark where the suite's servers are not sandboxed.
     """
-    found = {name: sha256 for name, sha256 in suite.hashes.items() if name not in CODE_HASH_NAMES}
-    if suite.sandboxed and not sandbox.is_wanted():
+    found = {
+        name: sha256
+        for name, sha256 in suite.provenance.hashes.items()
+        if name not in CODE_HASH_NAMES
+    }
+    if suite.environment.starts_processes and not sandbox.is_wanted():
         found[sandbox.RECORD_KEY] = "off"
     return found
 
@@ -138,15 +143,15 @@ def _rows_by_id(tasks: Iterable[Task], ids: tuple[str, ...]) -> Iterator[_TaskRo
             known.append(task.id)
     if missing:
         name = sorted(missing)[0]
-        hint = suggest_names(name, known) if len(known) > 20 else f"; known: {', '.join(known)}"
-        raise UsageError(f"no task {name!r}{hint[:400]}")
+        raise UsageError(f"no task {name!r}{suggest_names(name, known)}")
 
 
 def _stratified_sample(rows: list[_TaskRow], n: int, seed: int) -> Iterator[_TaskRow]:
     """Draw n rows, each category's share rounded so that the sum is n (largest remainder)."""
     if n > len(rows):
         raise UsageError(
-            f"--sample {n}: there are {len(rows)} tasks; leave --sample out to ask them all"
+            f"--sample {n}: there are {format_count(len(rows))} tasks; leave --sample out to ask "
+            "them all"
         )
     groups: dict[str, list[int]] = {}
     for index, row in enumerate(rows):

@@ -163,7 +163,7 @@ def _unreadable_steps_error(steps: Steps) -> UsageError:
     if not isinstance(steps, (list, tuple)):
         return UsageError(f'expected a list of steps {{"calls": [...]}}, got {steps!r:.80}')
     for number, step in enumerate(steps):
-        step_calls = (step.get("calls") or ()) if hasattr(step, "get") else None
+        step_calls = (step.get("calls") or ()) if isinstance(step, Mapping) else None
         if not isinstance(step_calls, (list, tuple)):
             return UsageError(f'step {number}: expected {{"calls": [...]}}, got {step!r:.80}')
     return UsageError('every call must be {"name": ..., "arguments": ...}')

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
+from toolmark.statistics.interval_limits import FEWEST_GROUPS
+
 Vector: TypeAlias = NDArray[Any] | Sequence[float]
 Groups: TypeAlias = NDArray[Any] | Sequence[object]
 
-FEWEST_GROUPS = 20
-"""The least number of groups for a bootstrap: with fewer, its intervals are far too narrow."""
 _CHUNK_CELLS = 2**21  # cells of one block of bootstrap draws: limits memory to 16 MB
 
 
@@ -54,20 +54,6 @@ def ratio_interval(
     p = min(float(hit.sum()) / n, 1.0)  # a sum of floats may exceed n by a rounding
     square = float(np.square(hit - p * total).sum())
     return _logit_interval(p, n, square, effective_n_groups(total), level)
-
-
-def moments_interval(
-    n: int, value: float, squares: float, *, level: float = 0.95
-) -> tuple[float, float]:
-    """Return the interval for the mean of n independent values in [0, 1], given their sums.
-
-    `value` is the sum of the values and `squares` the sum of their squares. The interval is
-    `wilson` where all values are 0 or 1, otherwise that of `ratio_interval`.
-    """
-    if n == 0 or math.isclose(value, squares):
-        return wilson(round(value), n, level=level)
-    p = min(value / n, 1.0)
-    return _logit_interval(p, n, max(squares - n * p * p, 0.0), n, level)
 
 
 def _logit_interval(

@@ -2,39 +2,43 @@
 
 A run folder names the formulas of its metrics and their parameters. A reader of the folder looks
 them up here, so that its numbers do not need the suite's code. A name that is not in `Formula` is
-refused when the folder is read.
+refused when the folder is read. The formulas over levels and over classes are in `level_formulas`
+and `class_formulas`.
 """
 
 from __future__ import annotations
 
 import re
-import statistics
 from collections.abc import Sequence
 from functools import reduce
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
-from toolmark.core.errors import UsageError
 from toolmark.core.records import Estimate, Record
-from toolmark.statistics import number_format, weighted_means
-from toolmark.statistics.confidence_intervals import bootstrap_interval, ratio_interval
+from toolmark.statistics import interval_limits, weighted_means
+from toolmark.statistics.class_formulas import MacroF1
+from toolmark.statistics.confidence_intervals import bootstrap_interval
 from toolmark.statistics.estimates import (
     estimate_mean,
     estimate_part_average,
     estimate_pass_rate,
     estimate_pooled_share,
 )
-from toolmark.statistics.score_columns import Columns, Mask, Names, Numbers, with_values
+from toolmark.statistics.level_formulas import LevelMean, LevelSpread
+from toolmark.statistics.score_columns import (
+    Columns,
+    Mask,
+    Names,
+    Numbers,
+    describe_partial,
+    with_values,
+)
 from toolmark.statistics.weighted_means import Group
 
 # errors may be as large as the largest float, so that their sums overflow
 _ignore_overflow = np.errstate(over="ignore", invalid="ignore")
-
-
-MOST_CLASSES = 1_000_000
 
 
 # --- rows -------------------------------------------------------------------------------
@@ -216,76 +220,6 @@ class StratifiedMean(Record, frozen=True, kw_only=True, tag="stratified"):
         return found if found.n or not len(rows) else Estimate(name=name, worst=0.0, best=1.0)
 
 
-class LevelMean(Record, frozen=True, kw_only=True, tag="level_mean"):
-    """The mean over the levels of an axis, with equal weights; the interval counts items.
-
-    `word` is the displayed name for levels. The levels in `order` are added first.
-    """
-
-    axis: str
-    word: str
-    order: tuple[str, ...] = ()
-
-    share = True
-
-    def measure(self, columns: Columns) -> Estimate:
-        """Return the number with its interval; it is `partial` where a level has no row that ran.
-
-        `worst` and `best` are the means over levels of their `worst` and `best`.
-        """
-        levels = columns.axis(self.axis)
-        position = {name: at for at, name in enumerate(self.order)}
-        names = sorted({str(name) for name in levels} - {""})
-        names.sort(key=lambda name: position.get(name, len(position)))
-        parts = {name: estimate_mean(columns.where(levels == name), name) for name in names}
-        ran = [name for name in names if parts[name].n]
-        if not ran:
-            return Estimate(name="")
-        rows = columns.where(columns.run & np.isin(levels, np.array(ran, dtype=object)))
-        # weights have a mean of 1, so that the variance in ratio_interval is that of plain rows
-        size = len(rows) / len(ran)
-        weight = np.array([size / parts[str(name)].n for name in rows.axis(self.axis)])
-        low, high = ratio_interval(rows.value * weight, weight, rows.item)
-        n = len(parts)
-        return Estimate(
-            name="",
-            value=sum(parts[name].value or 0.0 for name in ran) / len(ran),
-            low=low,
-            high=high,
-            n=len(rows),
-            worst=sum(part.worst or 0.0 for part in parts.values()) / n,
-            best=sum(1.0 if part.best is None else part.best for part in parts.values()) / n,
-            partial="" if len(ran) == n else f"{len(ran)} of {n} {self.word} run",
-        )
-
-
-class LevelSpread(Record, frozen=True, kw_only=True, tag="spread"):
-    """The spread of the means of an axis's levels; no interval.
-
-    `range` is the greatest minus the least mean, `deviation` the sample standard deviation (n - 1).
-    Both are 0 for fewer than two levels.
-    """
-
-    axis: str
-    of: Literal["range", "deviation"]
-
-    share = True
-
-    def measure(self, columns: Columns) -> Estimate:
-        """Return the number; `n` counts the rows that ran."""
-        levels = columns.axis(self.axis)
-        names = sorted({str(name) for name in levels} - {""})
-        found = [estimate_mean(columns.where(levels == name), name) for name in names]
-        values = [each.value for each in found if each.value is not None]
-        spread = statistics.stdev if self.of == "deviation" else _value_range
-        value = spread(values) if len(values) > 1 else 0.0
-        return Estimate(name="", value=value, n=sum(each.n for each in found))
-
-
-def _value_range(values: Sequence[float]) -> float:
-    return max(values) - min(values)
-
-
 class PassRate(Record, frozen=True, kw_only=True, tag="passes"):
     """The chance that all of k answers to a task are correct, or any (`estimate_pass_rate`)."""
 
@@ -321,7 +255,7 @@ class RelativeError(Record, frozen=True, kw_only=True, tag="relative_error"):
         own, base = rows.part(self.part), rows.part(f"base_{self.part}")
         if not len(rows) or not base.sum() > 0:
             return Estimate(name="", share=False)
-        few = len(rows) < number_format.FEWEST_ANSWERS
+        few = len(rows) < interval_limits.FEWEST_ANSWERS
         low, high = (np.nan, np.nan) if few else bootstrap_interval(own, rows.cluster, over=base)
         ends = (None, None) if np.isnan(low) else (low, high)
         return Estimate(name="", value=float(own.sum() / base.sum()), low=ends[0], high=ends[1],
@@ -376,81 +310,6 @@ class MeanOverCategories(Record, frozen=True, kw_only=True, tag="over_categories
             else None,
             partial=partial,
         )
-
-
-def describe_partial(columns: Columns, word: str) -> str:
-    """Return how many categories ran, "4 of 5 categories run"; "" where all or none ran."""
-    names, ran = (
-        len({str(name) for name in each} - {""})
-        for each in (columns.category, columns.category[columns.run])
-    )
-    return f"{ran} of {names} {word} run" if 0 < ran < names else ""
-
-
-class MacroF1(Record, frozen=True, kw_only=True, tag="macro_f1"):
-    """The mean F1 of all classes, including those that never occur; no interval.
-
-    Parts of each row: `truth` is the index of the correct class, `said` the index of the answer
-    (`raw` is used where `said` is negative), and `classes` the number of classes (`otherwise` where
-    no row has it). With `split` the classes differ by category, and the number is the unweighted
-    mean over categories. `word` is the displayed name for categories; with it the number is
-    `partial` where a category has no row that ran.
-    """
-
-    otherwise: int
-    split: bool = False
-    word: str = ""
-
-    share = True
-
-    def measure(self, columns: Columns) -> Estimate:
-        """Return the number; `n` counts the rows that ran."""
-        ran = columns.where(columns.run)
-        if not len(ran):
-            return Estimate(name="")
-        names = sorted({str(name) for name in ran.category} - {""}) if self.split else []
-        sets = [ran.where(ran.category == name) for name in names] or [ran]
-        partial = describe_partial(columns, self.word) if self.word else ""
-        value = float(np.mean([self._mean_f1(each) for each in sets]))
-        return Estimate(name="", value=value, n=len(ran), partial=partial)
-
-    def _mean_f1(self, columns: Columns) -> float:
-        """Return the mean over classes of 2 * correct / (support + answered), 0 for 0 / 0.
-
-        Raises UsageError for a row whose truth is not one of the classes.
-        """
-        numbers = columns.part("classes")
-        found = self.otherwise if np.isnan(numbers).all() else float(np.nanmax(numbers))
-        n = int(min(max(found, 1), MOST_CLASSES))
-        answers = columns.part("said")
-        answers = np.where(answers < 0, columns.part("raw"), answers)
-        truth, predicted = _truth_indices(columns.part("truth"), n), _class_indices(answers, n)
-        support, answered = (
-            np.bincount(each[each >= 0], minlength=n) for each in (truth, predicted)
-        )
-        correct = np.bincount(truth[truth == predicted], minlength=n)
-        return float(np.mean(2 * correct / np.maximum(support + answered, 1)))
-
-
-def _truth_indices(values: Numbers, n: int) -> NDArray[np.int64]:
-    """Return the indices of the correct classes. Raises UsageError for one outside 0..n-1."""
-    found = _class_indices(values, n)
-    outside = found < 0
-    if outside.any():
-        row = int(outside.argmax())
-        shown_value = "none" if np.isnan(values[row]) else f"{values[row]:g}"
-        raise UsageError(
-            f"{np.count_nonzero(outside)} of {len(found)} truths are not in 0..{n - 1}, first in "
-            f"row {row}: {shown_value}"
-        )
-    return found
-
-
-def _class_indices(values: Numbers, n: int) -> NDArray[np.int64]:
-    """Return the values as class indices, -1 for a value that is not one of 0..n-1."""
-    with np.errstate(invalid="ignore"):
-        known = (values == np.floor(values)) & (values >= 0) & (values < n)
-    return np.where(known, np.where(known, values, 0), -1).astype(np.int64)
 
 
 Formula: TypeAlias = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from toolmark.core import number_format
 from toolmark.core.records import Series
-from toolmark.statistics import number_format
 from toolmark.statistics.paired_comparison import PairedComparison
 
 Cell: TypeAlias = str | float | int | None

@@ -7,19 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from toolmark.core import seeds
+from toolmark.core import number_format, seeds
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Estimate, Table
 from toolmark.reports import run_names, table_format
 from toolmark.reports.table_format import pluralize, visible_text
 from toolmark.runs.run_store import Run
-from toolmark.statistics import number_format
 from toolmark.statistics.confidence_intervals import ratio_interval, wilson
 from toolmark.studio import review_pages, review_view
 from toolmark.studio.review_episodes import ReviewEpisodes
 from toolmark.studio.review_log import Preference, PreferenceChoice, ReviewLog, utc_now
-from toolmark.studio.review_server import ReviewAnswer
+from toolmark.studio.review_server import ReviewAnswer, ReviewSession
 
 CHOICES = (
     ("left", "Left is better", "l", ""),
@@ -46,7 +45,7 @@ class BlindReviewResult:
     table: Table
 
 
-class BlindReview:
+class BlindReview(ReviewSession):
     """The common episodes of two runs; the run on the left is drawn for each."""
 
     def __init__(
@@ -186,7 +185,7 @@ class BlindReview:
         sentences = [
             f"A is {a}, B is {b}.",
             f"A was preferred {pluralize(found.n_a, 'time')}, B {pluralize(found.n_b, 'time')}, "
-            f"{pluralize(found.n_ties, 'tie')} (n = {found.n}).",
+            f"{pluralize(found.n_ties, 'tie')} (n = {number_format.format_count(found.n)}).",
         ]
         if found.share_a.value is not None:
             sentences.append(

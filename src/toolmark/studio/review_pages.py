@@ -10,10 +10,10 @@ from typing import Any
 
 import jinja2
 
+from toolmark.core import number_format
 from toolmark.core.svg import Markup
 from toolmark.reports import html_report as report
 from toolmark.reports import table_format
-from toolmark.statistics import number_format
 
 TEMPLATE_FOLDER = Path(__file__).parent
 

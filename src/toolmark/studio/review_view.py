@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from toolmark.core import json_codec
+from toolmark.core import json_codec, number_format
 from toolmark.core.records import Audio, Image, Part, Result, Step, Task, Text, Trajectory
 from toolmark.reports.table_format import visible_text
-from toolmark.statistics import number_format
 from toolmark.studio import review_episodes
 
 MAX_TEXT_LENGTH = 20_000  # characters of one text

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.reports.table_format import pluralize, visible_text
 from toolmark.runs.run_store import Run
 from toolmark.studio import review_edit_check, review_episodes, review_pages, review_view
 from toolmark.studio.review_episodes import ReviewEpisodes
 from toolmark.studio.review_log import Choice, Decision, ReviewLog, utc_now
-from toolmark.studio.review_server import ReviewAnswer
+from toolmark.studio.review_server import ReviewAnswer, ReviewSession
 
 CHOICES = (("accept", "Accept", "a", "good"), ("reject", "Reject", "r", "bad"))
 _STATUS_LABELS = {"accept": "accepted", "edit": "edited", "reject": "rejected"}
@@ -25,7 +26,7 @@ def open_review_log(run: Run) -> ReviewLog[Decision]:
     return ReviewLog(run.path / "reviews.jsonl", Decision)
 
 
-class RunReview:
+class RunReview(ReviewSession):
     """Every scored episode of a run, in the order of its tasks."""
 
     def __init__(self, run: Run, reviewer: str, ids: Sequence[str] = ()) -> None:
@@ -150,11 +151,11 @@ def export_references(run: Run, path: Path, ids: Sequence[str] = ()) -> str:
         (exported.n_open, "not decided"),
         (exported.n_repeats, "further repeats"),
     )
-    omitted_text = ", ".join(f"{n} {word}" for n, word in omitted if n)
+    omitted_text = ", ".join(f"{format_count(n)} {word}" for n, word in omitted if n)
     message = f"{path}  {pluralize(exported.n_accepted + exported.n_edited, 'reference')}, "
     return (
         message
-        + f"{exported.n_edited} of them edited"
+        + f"{format_count(exported.n_edited)} of them edited"
         + (f"; left out: {omitted_text}" if omitted_text else "")
     )
 

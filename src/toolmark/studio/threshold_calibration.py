@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from toolmark.core import number_format
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.records import Chart, Estimate, Record, Series, Table
 from toolmark.reports.table_format import pluralize
@@ -88,7 +89,8 @@ def read_pairs(path: Path) -> list[LabelledPair]:
     n_same = sum(pair.same for pair in found)
     if n_same in (0, len(found)):
         raise UsageError(
-            f"{path}: {pluralize(len(found), 'pair')}, {n_same} of them the same; "
+            f"{path}: {pluralize(len(found), 'pair')}, {number_format.format_count(n_same)} of "
+            "them the same; "
             "a threshold can only be found between pairs of both kinds"
         )
     return found
@@ -226,7 +228,7 @@ _Rule: TypeAlias = Callable[[_QualityArrays], tuple[NDArray[np.int64], Numbers]]
 _RULES: dict[str, _Rule] = {
     "weak: greatest F1": _greatest_f1,
     "greatest Youden’s J": _greatest_youden,
-    f"strong: precision from {STRONG_PRECISION:.2f}": _lowest_precise,
+    f"strong: precision from {number_format.format_fixed(STRONG_PRECISION, 2)}": _lowest_precise,
 }
 
 
@@ -263,8 +265,10 @@ def best_thresholds_table(found: ThresholdSweep) -> Table:
             for best in found.best
         ),
         note=(
-            f"{pluralize(found.n, 'pair')}, {found.n_same} of them the same. Intervals are of the "
-            f"bootstrap over pairs, {N_BOOTSTRAP_DRAWS} draws; of equally good thresholds the "
+            f"{pluralize(found.n, 'pair')}, {number_format.format_count(found.n_same)} of them the "
+            "same. Intervals are of the "
+            f"bootstrap over pairs, {number_format.format_count(N_BOOTSTRAP_DRAWS)} draws; of "
+            "equally good thresholds the "
             "middle one. " + " ".join(_calibration_warnings(found))
         ),
     )
@@ -278,19 +282,20 @@ def _calibration_warnings(found: ThresholdSweep) -> Iterator[str]:
             yield f"No threshold meets “{best.name}”: none is recommended."
         elif best.share_found < 1:
             n = round(N_BOOTSTRAP_DRAWS * (1 - best.share_found))
-            yield f"In {n} of the draws no threshold met “{best.name}”."
+            yield f"In {number_format.format_count(n)} of the draws no threshold met “{best.name}”."
     for best in found.best[:2]:  # the strong rule may be at the end
         if best.threshold.value in (THRESHOLDS[0], THRESHOLDS[-1]):
+            threshold = number_format.format_fixed(best.threshold.value, 2)
             yield (
-                f"“{best.name}” lies at the end of the range, {best.threshold.value:.2f}: "
+                f"“{best.name}” lies at the end of the range, {threshold}: "
                 "a better one may lie outside."
             )
 
 
 def _interval_text(estimate: Estimate) -> str | None:
-    if estimate.value is None:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
         return None
-    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+    return number_format.format_fixed_interval(estimate.value, estimate.low, estimate.high, 2)
 
 
 def thresholds_table(found: ThresholdSweep, *, every: int = _COARSE_STEP) -> Table:
@@ -300,7 +305,7 @@ def thresholds_table(found: ThresholdSweep, *, every: int = _COARSE_STEP) -> Tab
         head=("threshold", "precision", "recall", "F1", "Youden’s J"),
         rows=tuple(
             (
-                f"{level.threshold:.2f}",
+                number_format.format_fixed(level.threshold, 2),
                 *map(_rounded_text, (level.precision, level.recall, level.f1, level.youden)),
             )
             for level in found.levels[::every]
@@ -309,7 +314,7 @@ def thresholds_table(found: ThresholdSweep, *, every: int = _COARSE_STEP) -> Tab
 
 
 def _rounded_text(value: float) -> str | None:
-    return None if np.isnan(value) else f"{value:.3f}"
+    return None if np.isnan(value) else number_format.format_fixed(value, 3)
 
 
 def thresholds_chart(found: ThresholdSweep) -> Chart:
@@ -335,7 +340,7 @@ def similarity_chart(similarity: Numbers, same: NDArray[np.bool_]) -> Chart:
     """Return the number of pairs of each kind by similarity, in steps of 0.05."""
     low = min(0.4, float(np.floor(similarity.min() * 20)) / 20)
     edges = np.round(np.arange(low, 1.0 + 1e-9, 0.05), 2)
-    ticks = tuple(f"{edge:.2f}" for edge in edges[:-1])
+    ticks = tuple(number_format.format_fixed(edge, 2) for edge in edges[:-1])
     x = tuple(float(i) for i in range(len(ticks)))
     kinds = (("the same", same), ("different", ~same))
     return Chart(

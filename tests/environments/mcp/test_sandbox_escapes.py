@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from tests.environments.mcp.escapes import ATTACKS, BEGIN, Attack
-from tests.environments.mcp.stage import ask, gone, play, site, soon, task
+from tests.environments.mcp.mcp_episodes import ask, gone, play, site, soon, task
 
 from toolmark.core.errors import SandboxError, ToolEnvironmentError, UsageError
 from toolmark.environments.mcp import sandbox
@@ -316,7 +316,7 @@ def test_an_ordinary_user_is_contained_too(tmp_path: Path) -> None:
     python = shutil.which("python3", path="/usr/bin")
     setpriv = shutil.which("setpriv")
     assert python and setpriv, "needs /usr/bin/python3 and setpriv (util-linux)"
-    program = Path(__file__).with_name("ordinary.py")
+    program = Path(__file__).with_name("ordinary_user.py")
     source = Path(sandbox.__file__).parents[3]
     path = [source, *(each for each in sys.path if "site-packages" in each)]
     done = subprocess.run(
@@ -372,7 +372,7 @@ app.run()
 
 
 @needs_sandbox
-def test_a_tool_that_fails_without_a_word_is_told_by_what_it_was_asked(tmp_path: Path) -> None:
+def test_a_silent_failure_of_a_tool_is_recognised_by_what_it_was_asked(tmp_path: Path) -> None:
     """Such a server tells a model that the tool failed, and nothing more."""
     script, wanted, answers = (
         tmp_path / name for name in ("server.py", "notes.txt", "truths.json")
@@ -387,7 +387,7 @@ def test_a_tool_that_fails_without_a_word_is_told_by_what_it_was_asked(tmp_path:
             assert (await ask(world, "own/read", path=str(path))).is_error
 
         with sandbox.hide_paths(answers):
-            return play(entry, tmp_path, scene).notes()
+            return play(entry, tmp_path, scene).incident_notes()
 
     (note,) = told(wanted)["own"]
     assert f'add to mcpServers.own: "paths": ["{wanted}"] (the model chose this path' in note

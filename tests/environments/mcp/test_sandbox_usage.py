@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.environments.mcp.stage import ask, site, task
+from tests.environments.mcp.mcp_episodes import ask, site, task
 from tests.environments.mcp.test_sandbox_escapes import FORKS, beside, needs_sandbox, shell
 
 from toolmark.core.errors import UsageError

@@ -9,6 +9,7 @@ from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, Play
 
 LONG = True
+MARKERS = ("servers", "speech")
 VISION = {"items": 5, "seed": 7}
 SPOKEN = {"items": 1, "conditions": ["text", "clean", "noisy"], "seed": 5,
           "category": ["expert", "irrelevance"]}  # fmt: skip
@@ -22,7 +23,7 @@ def record(folder: Path) -> dict[str, Json]:
         {
             "m3-oracle": Play("test/oracle", {**tape, "mode": "record"}, tasks=True),
             "m3-null": Play("test/null", tape),
-            "m3-desk": Play("baseline/desk"),
+            "m3-lexical": Play("baseline/lexical"),
             "m3-faulty": Play("test/faulty?class=missing_call&rate=0.6"),
             "m3-executor": Play("test/oracle", {"agent": "executor"}),
         },

@@ -40,6 +40,8 @@ from toolmark.perturb.speech.engines import espeak_bundled
 from toolmark.suites.mfcl_vision import scenes
 from toolmark.suites.mfcl_vision.item_records import SceneSetting, Sign
 
+MARKERS = ("speech",)
+
 WIDER = 10.0
 BANDS_HZ = (0, 250, 500, 1000, 2000, 4000, 8000)
 GRID = 4

@@ -18,7 +18,8 @@ import msgspec
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.core import seeds
 from toolmark.core.errors import DataError
-from toolmark.core.records import Call, Model, Reply, Request, Sampling, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Reply, Request, Sampling, Task, Trajectory
 from toolmark.environments.search_environment import FETCH_TOOL, SEARCH_TOOL, search_tools
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.suites.mfcl_vision import item_generator, oracle_control, prompts, task_maker
@@ -97,7 +98,7 @@ def corpus() -> Any:
 # --- playing ----------------------------------------------------------------------------
 
 
-class Script:
+class Script(Model):
     """Says what a play says: calls, then a text."""
 
     def __init__(self, play: Play) -> None:

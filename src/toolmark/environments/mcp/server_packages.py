@@ -28,7 +28,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from toolmark.core import files
+from toolmark.core import files, number_format
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.records import Record
 
@@ -214,7 +214,11 @@ def install_environments(
             name = running[done]
             if why := done.result():
                 failed[name] = why
-            outcome = "could not be installed" if why else f"installed in {durations_s[name]:.0f} s"
+            outcome = (
+                "could not be installed"
+                if why
+                else f"installed in {number_format.format_duration(durations_s[name])}"
+            )
             tell(f"{n}/{len(wanted)} {name}: {outcome}")
     return {one.name: failed[one.name] for one in wanted if one.name in failed}
 

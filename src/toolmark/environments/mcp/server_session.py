@@ -26,6 +26,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
 from toolmark import __version__
+from toolmark.core import number_format
 from toolmark.core.errors import ToolEnvironmentError
 from toolmark.core.json_codec import escape_surrogates
 from toolmark.environments.mcp import sandbox_denials, stdio_process
@@ -254,8 +255,9 @@ class ServerSession:
             n_more = _MAX_TOOLS - len(found) if size <= stdio_process.LIMIT_BYTES else 0
             found.extend(tools[:n_more])
             if n_more < len(tools):
+                n_offered = number_format.format_count(len(found))
                 self.truncation_note = (
-                    f"it lists too many tools, or too large ones: {len(found):,} are offered"
+                    f"it lists too many tools, or too large ones: {n_offered} are offered"
                 )
                 break
             if not isinstance(cursor, str) or cursor in cursors:

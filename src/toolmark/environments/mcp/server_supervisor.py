@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from toolmark.core import number_format
 from toolmark.core.errors import DataError, SandboxError, ToolEnvironmentError, UsageError
 from toolmark.environments.mcp.sandbox_limits import WatchedSandbox
 from toolmark.environments.mcp.server_config import ServerConfig
@@ -83,7 +84,8 @@ class ServerStatus:
             )
         if self.wasted_s >= _MAX_FAILED_STARTS * self.server.start_timeout_s:
             raise ToolEnvironmentError(
-                f"{self.last_error} (given up after {self.wasted_s:.0f} s of failed starts)"
+                f"{self.last_error} (given up after "
+                f"{number_format.format_duration(self.wasted_s)} of failed starts)"
             )
 
 

@@ -13,6 +13,7 @@ from toolmark.core import secrets
 from toolmark.core.errors import EndpointError, Rejected, TornReply, suggest_names
 from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Reply, Request, Sampling
 from toolmark.models import complaint_outcome, endpoint_address, endpoint_profile
 from toolmark.models.http_client import HttpClient, HttpResponse
@@ -23,7 +24,6 @@ from toolmark.models.wires.chat_request import RequestEncoder
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 TIMEOUT_S = 600.0
 """The default time limit of one request, in seconds."""
-_MAX_SUGGESTED_NAMES = 100
 _MAX_LISTED_MODELS = 10_000  # of a list that are read
 _MAX_QUOTED_CHARS = 120
 _MAX_INSPECTED_BYTES = 4096  # of an incomplete body that are checked
@@ -33,7 +33,7 @@ KEY_HEADERS = ("authorization", "api-key", "x-api-key")
 _MIN_KEY_CHARS = 12  # shorter text, such as EMPTY, is no key, and any reply may contain it
 
 
-class ChatCompletionsModel:
+class ChatCompletionsModel(Model):
     """A model behind `url` (without its /chat/completions), known there as `model`.
 
     `key` is sent in the Authorization header only. `key_name` is the variable it came from, for
@@ -97,7 +97,7 @@ class ChatCompletionsModel:
         return msgspec.json.encode(settings).decode()
 
     @property
-    def dropped(self) -> frozenset[str]:
+    def refused_settings(self) -> frozenset[str]:
         """The settings of Sampling that the endpoint refused and that are left out since then."""
         return self._refused_settings - {"max_tokens"}  # is sent by its newer name
 
@@ -273,10 +273,7 @@ class ChatCompletionsModel:
             return ""
         if not names:
             return ""
-        return (
-            f"; is the model name {self.model!r} "
-            f"right?{suggest_names(self.model, names[:_MAX_SUGGESTED_NAMES])}"
-        )
+        return f"; is the model name {self.model!r} right?{suggest_names(self.model, names)}"
 
 
 def _keys_in_headers(headers: Mapping[str, str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from toolmark.core import secrets
 from toolmark.core.errors import TornReply, UsageError
+from toolmark.core.number_format import format_duration
 from toolmark.perturb import speech_service
 from toolmark.perturb.hearing.recogniser import HeardWord, HearingContext, Transcript
 from toolmark.perturb.speech.audio_clip import Clip, encode_wav
@@ -68,7 +69,9 @@ class RemoteRecogniser:
         """Return the server's transcript of the clip, sent as a 16-bit WAV file."""
         sound = encode_wav(clip)
         if len(sound) > MAX_UPLOAD_BYTES:
-            raise UsageError(f"{self.name}: a clip of {clip.seconds:.0f} s is more than 25 MB")
+            raise UsageError(
+                f"{self.name}: a clip of {format_duration(clip.seconds)} is more than 25 MB"
+            )
         request = self._kind.ask(self._model, self._key(), sound)
         text, words = speech_service.retry_request(
             lambda: self._request_transcript(request), self._tries

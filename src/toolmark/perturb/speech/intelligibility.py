@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from toolmark.core.number_format import format_fixed, format_percent
 from toolmark.core.records import Record
 from toolmark.perturb.speech import audio_clip as clips
 from toolmark.perturb.speech.audio_clip import Clip
@@ -110,11 +111,14 @@ def check_intelligibility(
     lost = 1 - n_left / spoken if spoken else 0.0
     reason = ""
     if whole is not None and whole < min_stoi:
-        reason = f"intelligibility {whole:.2f} is below {min_stoi}"
+        reason = f"intelligibility {format_fixed(whole, 2)} is below {min_stoi}"
     elif worst is not None and worst < min_piece_stoi:
-        reason = f"intelligibility of one second is {worst:.2f}, below {min_piece_stoi}"
+        reason = (
+            f"intelligibility of one second is {format_fixed(worst, 2)}, below {min_piece_stoi}"
+        )
     elif lost > MAX_LOST_SHARE:
-        reason = f"{lost:.0%} of the speech is cut off, more than {MAX_LOST_SHARE:.0%}"
+        share, limit = (format_percent(each, 0) for each in (lost, MAX_LOST_SHARE))
+        reason = f"{share} of the speech is cut off, more than {limit}"
     return IntelligibilityResult(
         passed=not reason, stoi=whole, worst=worst, lost=lost, reason=reason
     )

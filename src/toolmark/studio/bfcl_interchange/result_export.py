@@ -19,8 +19,8 @@ from toolmark.studio.bfcl_interchange.inference_log import TurnResults, make_log
 from toolmark.studio.bfcl_interchange.leaderboard_files import format_sensitivity
 from toolmark.studio.bfcl_interchange.result_files import result_categories
 from toolmark.suites.bfcl import stored_rows
+from toolmark.suites.bfcl.handler_replies import ArgumentShape
 from toolmark.suites.bfcl.leaderboard import UNSCORED
-from toolmark.suites.bfcl.official_handlers import ArgumentShape
 
 _ENTRY_NUMBER = re.compile(r".*_(\d{1,9})(?:-[^_]*)?", re.DOTALL)
 

@@ -17,15 +17,12 @@ import msgspec
 
 from toolmark.core import json_codec
 from toolmark.core.errors import DataError, UsageError, suggest_names
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Task, Trajectory
 from toolmark.official_bfcl import official_data
 from toolmark.suites.bfcl import leaderboard
-from toolmark.suites.bfcl.official_handlers import (
-    NATIVE_FORMAT,
-    PROMPT_FORMAT,
-    HandlerFormat,
-    MalformedResult,
-)
+from toolmark.suites.bfcl.handler_replies import MalformedResult
+from toolmark.suites.bfcl.official_handlers import NATIVE_FORMAT, PROMPT_FORMAT, HandlerFormat
 from toolmark.suites.bfcl.stored_rows import ResultRow, RowReader
 
 CATEGORY_FOLDERS = ("non_live", "live", "multi_turn", "agentic", "format_sensitivity")
@@ -255,7 +252,8 @@ def format_problems(problems: Iterable[RowProblem]) -> str:
     lines = [str(problem) for problem in sorted(problems)]
     return "\n".join(
         [
-            f"{len(lines)} rows cannot be scored; --lenient leaves them out as not run:",
+            f"{format_count(len(lines))} rows cannot be scored; --lenient leaves them out as not "
+            "run:",
             *(f"  {line}" for line in lines),
         ]
     )

@@ -6,15 +6,17 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from toolmark.core.environment import DelegatingFactory, Environment, EnvironmentFactory
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Environment, EnvironmentFactory, Task
+from toolmark.core.records import Task
 from toolmark.runs.suite import EnvironmentOpener
 
 
-class CategoryEnvironments:
+class CategoryEnvironments(DelegatingFactory):
     """Gives each task an environment from its category's factory."""
 
     def __init__(self, factories: Mapping[str, EnvironmentFactory]) -> None:
+        super().__init__(*factories.values())
         self._factories = factories
 
     def world(

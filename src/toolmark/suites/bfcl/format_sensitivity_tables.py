@@ -9,10 +9,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Table
 from toolmark.formats.prompt_format import PromptVariant
 from toolmark.official_bfcl import format_failure_modes, prompt_formats
-from toolmark.statistics import number_format
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.bfcl import subset_agreement
@@ -274,7 +274,8 @@ def _format_groups(names: Sequence[str]) -> dict[str, list[int]]:
 
 def _format_count(values: NDArray[np.float64]) -> str:
     """Return text that says how many of those that ran are right."""
-    return f"{np.nansum(values):g} of {int((~np.isnan(values)).sum())}"
+    n_right = number_format.format_short(np.nansum(values).item())
+    return f"{n_right} of {number_format.format_count(int((~np.isnan(values)).sum()))}"
 
 
 # --- how formats are missed -------------------------------------------------------------

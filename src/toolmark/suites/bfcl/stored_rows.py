@@ -10,14 +10,14 @@ import msgspec
 from toolmark.core import json_codec
 from toolmark.core.records import Label, Reply, Step, Task, ToolFormat, Trajectory, Usage, Verdict
 from toolmark.official_bfcl import bfcl_scoring as scoring
-from toolmark.suites.bfcl.official_handlers import (
-    HandlerFormat,
+from toolmark.suites.bfcl.handler_replies import (
     MalformedResult,
     ReplyReader,
     StoredReply,
     format_json,
     read_text_reply,
 )
+from toolmark.suites.bfcl.official_handlers import HandlerFormat
 
 INFERENCE_ERROR = "Error during inference"
 

@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Estimate, Series, Table
 from toolmark.official_bfcl import prompt_formats
-from toolmark.statistics import number_format
 from toolmark.statistics.score_columns import Columns
 
 Cell: TypeAlias = str | float | int | None
@@ -103,4 +103,4 @@ def _correlation_note(x: Vector, y: Vector) -> str:
     r = _pearson(x, y)
     if r is None:
         return "Too few formats, or formats too much alike, for a correlation."
-    return f"Correlation over {len(x)} formats: r = {r:.3f} (Pearson)."
+    return f"Correlation over {len(x)} formats: r = {number_format.format_fixed(r, 3)} (Pearson)."

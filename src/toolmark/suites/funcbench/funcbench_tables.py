@@ -11,8 +11,8 @@ from itertools import combinations
 
 import numpy as np
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Table
-from toolmark.statistics import number_format
 from toolmark.statistics.estimates import estimate_mean, estimate_pooled_share
 from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
 from toolmark.statistics.paired_comparison import compare_paired
@@ -238,7 +238,7 @@ def _paper_restate_row(core: int) -> tuple[str | None, ...]:
     """Return the paper's row for restated values."""
     model, before, after = funcbench_paper_results.RESTATE_RATES[core]
     rates = number_format.format_percent(before / 100), number_format.format_percent(after / 100)
-    change = f"{after - before:+.1f}"
+    change = number_format.format_signed_points((after - before) / 100)
     return f"{model} (paper), core {core}", "plain → restate", None, *rates, change, None
 
 

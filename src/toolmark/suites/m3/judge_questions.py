@@ -17,11 +17,11 @@ from typing import Any
 
 from toolmark.core import json_codec
 from toolmark.core.failure import Failure
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Image,
     Judgement,
     Message,
-    Model,
     Part,
     Reply,
     Request,

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Estimate, Series, Table
-from toolmark.statistics import number_format
 from toolmark.statistics.confidence_intervals import Vector
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.metric_formulas import (

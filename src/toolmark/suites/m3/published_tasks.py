@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from toolmark.core import number_format
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Limits, Message, Part, Task, Text, Turn
@@ -234,8 +235,9 @@ def reference_notes(tasks: Iterable[Task]) -> list[str]:
         best_possible = 1 - single / len(sizes) / 6
         lines.append(
             f"{single} of {len(sizes)} references have one step: the official reading gives their "
-            f"order 0, and so nobody more than {100 * best_possible:.1f} % alignment; fair does "
-            "not (docs/m3-metrics.md)"
+            "order 0, and so nobody more than "
+            f"{number_format.format_percent(best_possible)} alignment; fair does not "
+            "(docs/m3-metrics.md)"
         )
     return lines
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from toolmark.core import number_format
 from toolmark.perturb.speech.effect_timeline import EFFECT_MODULES
 from toolmark.statistics.estimates import estimate_part_average
 from toolmark.statistics.score_columns import Columns
@@ -118,7 +119,8 @@ def marks_note(columns: Columns) -> str:
         )
     if any(is_saturated(condition_rows(columns, name)) for name in present_conditions(columns)):
         notes.append(
-            f" Saturated: PocketSphinx's word error rate there is above {100 * SATURATED_WER:.0f} "
-            "%, so that its transcripts say little of the model."
+            " Saturated: PocketSphinx's word error rate there is above "
+            f"{number_format.format_percent(SATURATED_WER, 0)}, so that its transcripts say little "
+            "of the model."
         )
     return "".join(notes)

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from msgspec.structs import replace
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Estimate, Series, Table
-from toolmark.statistics import number_format
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.mfcl_speech import condition_labels as marks
@@ -162,9 +162,9 @@ def _rate_cells(part: Columns) -> tuple[Cell, ...]:
     words, entities, stoi = (
         marks.estimate_part_average(part, name) for name in ("wer", "entity_wer", "stoi")
     )
-    stoi_text = None if stoi.value is None else f"{stoi.value:.2f}"
-    if stoi_text and stoi.low is not None and stoi.high is not None:
-        stoi_text = f"{stoi_text} [{stoi.low:.2f},{number_format.NO_BREAK_SPACE}{stoi.high:.2f}]"
+    stoi_text = None if stoi.value is None else number_format.format_fixed(stoi.value, 2)
+    if stoi.value is not None and stoi.low is not None and stoi.high is not None:
+        stoi_text = number_format.format_fixed_interval(stoi.value, stoi.low, stoi.high, 2)
     n = int(part.run.sum())
     snr_db = marks.estimate_part_average(part, "snr_db").value
     return (

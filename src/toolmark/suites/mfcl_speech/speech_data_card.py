@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from toolmark.core import number_format
 from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.records import Table
 from toolmark.official_bfcl import official_data
@@ -231,8 +232,11 @@ def _format_range(values: Iterable[float]) -> str | None:
     found = list(values)
     if not found:
         return None
-    return f"{fmean(found):.1f} ({min(found):.1f} to {max(found):.1f})"
+    mean, low, high = (
+        number_format.format_fixed(each, 1) for each in (fmean(found), min(found), max(found))
+    )
+    return f"{mean} ({low} to {high})"
 
 
 def _format_percent(share: float | None) -> str | None:
-    return None if share is None else f"{100 * share:.1f} %"
+    return None if share is None else number_format.format_percent(share)

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from toolmark.core import svg
+from toolmark.core import number_format, svg
 from toolmark.core.records import Audio, Drawing, Table, Task, Trajectory
 from toolmark.language import normalised_words
 from toolmark.perturb.hearing import transcript_errors
-from toolmark.statistics import number_format
 
 EpisodeView: TypeAlias = Table | Drawing | Audio
 SpeechTurn: TypeAlias = Mapping[str, Any]
@@ -264,8 +263,11 @@ def _turn_facts(written: str, turn: SpeechTurn) -> Iterator[tuple[str, str]]:
     yield "recogniser", f"{turn['recogniser']}{mark}" if turn.get("recogniser") else ""
     for key, name in (("wer", "word error rate"), ("entity_wer", "entity error rate")):
         yield name, _format_number(turn.get(key), number_format.format_percent)
-    yield "signal to noise", _format_number(turn.get("snr_db"), lambda x: f"{x:.1f} dB")
-    yield "STOI", _format_number(turn.get("stoi"), lambda x: f"{x:.2f}")
+    yield (
+        "signal to noise",
+        _format_number(turn.get("snr_db"), lambda x: f"{number_format.format_fixed(x, 1)} dB"),
+    )
+    yield "STOI", _format_number(turn.get("stoi"), lambda x: number_format.format_fixed(x, 2))
     yield "not intelligible", str(turn.get("gate") or "")
     yield "failed", str(turn.get("failed") or "")
 
@@ -279,7 +281,7 @@ def _format_change(change: Sequence[Any] | Mapping[str, Any]) -> str:
 
 def _format_voice(voice: Mapping[str, Any]) -> str:
     labels = [str(voice[key]) for key in ("engine", "name", "accent", "sex") if voice.get(key)]
-    settings = [f"{key} {voice[key]:.2f}" for key in ("rate", "pitch")
+    settings = [f"{key} {number_format.format_fixed(voice[key], 2)}" for key in ("rate", "pitch")
              if isinstance(voice.get(key), int | float)]  # fmt: skip
     return ", ".join([*labels, *settings])
 
@@ -308,7 +310,7 @@ def _timeline_drawing(turns: Sequence[SpeechTurn]) -> Iterator[Drawing]:
         ".k{fill-opacity:.7}line{stroke:currentColor;stroke-opacity:.15}"
     )
     height = 8 + _BAR_PITCH * len(found) + 24
-    label = f"{len(found)} effects over {length:.1f} s"
+    label = f"{len(found)} effects over {number_format.format_duration(length)}"
     drawing = svg.svg_element(WIDTH, height, *body, label=label, css=css)
     note = "Dots are the severity, of four. Times are those of the clip as it is heard, in seconds."
     yield Drawing(title="What was done to the sound", svg=drawing, note=note)
@@ -319,7 +321,7 @@ def _draw_ticks(length: float, height: float) -> Iterator[svg.Markup]:
     for i in range(int(length / step + 1e-9) + 1):
         x = _time_to_x(i * step, length)
         yield svg.element("line", x1=x, x2=x, y1=4, y2=height + 8)
-        text = f"{i * step:g}" + (" s" if i == 0 else "")
+        text = number_format.format_short(i * step) + (" s" if i == 0 else "")
         yield svg.element("text", text, x=x, y=height + 22, text_anchor="middle", class_="k")
 
 
@@ -332,13 +334,18 @@ def _draw_bar(
     x = _time_to_x(start, length)
     wide = max(_time_to_x(end, length) - x, 3.0)
     label = f"{lead}{module}: {name.replace('_', ' ')}"
-    tip = svg.element("title", f"{label}, {start:.2f} to {end:.2f} s; {_format_detail(effect)}")
+    span = f"{_format_time(start)} to {_format_time(end)} s"
+    tip = svg.element("title", f"{label}, {span}; {_format_detail(effect)}")
     yield svg.element("text", label if len(label) < 36 else f"{label[:34]}…", x=0, y=y + 13)
     yield svg.element("rect", tip, x=x, y=y + 3, width=wide, height=13, rx=2,
                   style=f"fill:var(--s{_COLOURS.get(module, 7)},#6f7780)")  # fmt: skip
     severity = min(max(int(effect.get("severity", 0)), 0), 4)
     pips = "●" * severity + "○" * (4 - severity)
     yield svg.element("text", pips, x=WIDTH - 4, y=y + 13, text_anchor="end")
+
+
+def _format_time(seconds: float) -> str:
+    return number_format.format_fixed(seconds, 2)
 
 
 def _time_to_x(seconds: float, length: float) -> float:
@@ -350,8 +357,9 @@ def _effect_table(turns: Sequence[SpeechTurn]) -> Iterator[Table]:
     found = _timeline_effects(turns)
     rows = tuple(
         (str(i + 1) if len(turns) > 1 else "", str(effect.get("module", "")),
-         str(effect.get("name", "")).replace("_", " "), f"{float(effect['start_s']):.2f}",
-         f"{float(effect['end_s']):.2f}", int(effect.get("severity", 0)), _format_detail(effect))
+         str(effect.get("name", "")).replace("_", " "), _format_time(float(effect["start_s"])),
+         _format_time(float(effect["end_s"])), int(effect.get("severity", 0)),
+         _format_detail(effect))
         for i, effect in found
     )  # fmt: skip
     if rows:
@@ -369,8 +377,12 @@ def _format_measure(key: str, value: Any) -> str:
     if not isinstance(value, int | float):
         return f"{key.replace('_', ' ')}: {value}"
     if name and unit in _UNITS:
-        return f"{name.replace('_', ' ').replace('snr', 'SNR')} {value:.3g} {_UNITS[unit]}"
-    number = number_format.format_percent(value) if key in _SHARE_KEYS else f"{value:.4g}"
+        label = name.replace("_", " ").replace("snr", "SNR")
+        return f"{label} {number_format.format_short(value, 3)} {_UNITS[unit]}"
+    format_value = (
+        number_format.format_percent if key in _SHARE_KEYS else number_format.format_short
+    )
+    number = format_value(value)
     return f"{key.replace('_', ' ')} {number}"
 
 

@@ -29,7 +29,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import Any
 
-from toolmark.core import json_codec
+from toolmark.core import json_codec, number_format
 from toolmark.core.records import Cause, Label, Ruling, Step, Task, Text, Trajectory
 from toolmark.language import number_words, value_survival, word_likeness
 from toolmark.language.value_words import MONTH_NAMES
@@ -274,7 +274,7 @@ def _find_premature(
         if share_left is not None and any(
             _was_cut_off(position, share_left, wrong_value) for position in places
         ):
-            share = f"{100 * share_left:.0f} % of what was said"
+            share = f"{number_format.format_percent(share_left, 0)} of what was said"
             return _make_label(
                 "FM2", f"{wrong_value.qualified_name} was said after the sound was cut, at {share}"
             )

@@ -9,11 +9,11 @@ or transcribed twice.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -45,6 +45,7 @@ from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip, encode_wav, resamp
 from toolmark.perturb.speech.voice import Voice
 from toolmark.perturb.text import disfluency_selection, spoken_rewrite
 from toolmark.suites.mfcl_speech import model_rewording
+from toolmark.suites.mfcl_speech.parameters import SpeechParameters, SpokenRequestParameters
 
 _N_BABBLE = 6
 _MAX_DRAWS = 4  # of a preset's acoustics, until a listener can follow
@@ -85,20 +86,22 @@ class SpeechRecipe(Record, frozen=True, kw_only=True):
     rate_hz: int = RATE_HZ
 
 
-def make_recipe(parameters: Mapping[str, Any]) -> SpeechRecipe:
+def make_recipe(parameters: SpokenRequestParameters) -> SpeechRecipe:
     """Return the recipe of a suite's parameters. Raises UsageError where they contradict."""
-    rewriter = (
-        "" if parameters["rewriter"] == model_rewording.BY_RULES else str(parameters["rewriter"])
-    )
-    if rewriter and not parameters["rewrite"]:
+    rewriter = "" if parameters.rewriter == model_rewording.BY_RULES else parameters.rewriter
+    if rewriter and not parameters.rewrite:
         raise UsageError(f"rewriter={rewriter} has nothing to do with rewrite=false: leave one out")
-    names = [field for field in SpeechRecipe.__struct_fields__ if field in parameters]
-    values = {name: parameters[name] for name in names} | {
-        "rewriter": rewriter,
-        "noises": tuple(str(Path(root).expanduser().absolute()) for root in parameters["noises"]),
-        "rate_hz": int(parameters.get("rate_hz", RATE_HZ)),
-    }
-    return SpeechRecipe(**values)
+    rate_hz = int(parameters.rate_hz) if isinstance(parameters, SpeechParameters) else RATE_HZ
+    return SpeechRecipe(
+        seed=parameters.seed,
+        rewrite=parameters.rewrite,
+        rewriter=rewriter,
+        disfluency=parameters.disfluency,
+        engines=parameters.engines,
+        missing=parameters.missing,
+        noises=tuple(str(Path(root).expanduser().absolute()) for root in parameters.noises),
+        rate_hz=rate_hz,
+    )
 
 
 class UtteranceJob(Record, frozen=True, kw_only=True):

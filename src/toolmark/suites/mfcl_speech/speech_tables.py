@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 from msgspec.structs import replace
 
+from toolmark.core import number_format
 from toolmark.core.records import Audio, Chart, Drawing, Table, Task, Trajectory
-from toolmark.statistics import number_format
 from toolmark.statistics.metric_formulas import (
     AverageOfPart,
     FilteredFormula,

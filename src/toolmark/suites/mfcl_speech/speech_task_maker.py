@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from toolmark.core import worker_processes
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Message, Record, Task, Text
 from toolmark.language.argument_facts import extract_facts
 from toolmark.suites.mfcl_speech import answer_whitelist, speech_items, system_prompts
@@ -224,7 +225,7 @@ def effort_note(tasks: Iterable[Task]) -> str:
         if (task := next(group)).axes["condition"] != TEXT
         for written in task.reference["written"]
     )
-    return f"{clips:,} clips to be spoken, but for those that are kept" if clips else ""
+    return f"{format_count(clips)} clips to be spoken, but for those that are kept" if clips else ""
 
 
 def system_prompt(hears: system_prompts.HearingMode | Literal["none"]) -> str:

@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Table
-from toolmark.statistics import number_format, paired_costs
+from toolmark.statistics import paired_costs
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.metric_formulas import Mean, Metric, RowFilter
 from toolmark.statistics.score_columns import Columns, Names, have_equal_values, merge_equal_rules

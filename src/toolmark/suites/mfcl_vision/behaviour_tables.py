@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Estimate, Series, Table
-from toolmark.statistics import number_format
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.paired_comparison import compare_paired
 from toolmark.statistics.score_columns import Columns
@@ -192,7 +192,9 @@ def _level_cell(columns: Columns, part: str) -> Cell:
     if np.isnan(values).all():
         return None
     found = float(np.nanmean(values))
-    return number_format.format_percent(found) if part in _SHARE_LABELS else f"{found:.2f}"
+    if part in _SHARE_LABELS:
+        return number_format.format_percent(found)
+    return number_format.format_fixed(found, 2)
 
 
 def change_from_base(columns: Columns, name: str, part: str) -> str | None:
@@ -231,7 +233,7 @@ def _largest_value(columns: Columns) -> float:
 def _count_difference(found: Estimate, reach: float) -> str:
     """Return a difference of counts as text: "+0.31 [−0.10, +0.72]"."""
     texts = [
-        f"{reach * x:+.2f}".replace("-", "−")
+        number_format.format_fixed(reach * x, 2, signed=True)
         for x in (found.value, found.low, found.high)
         if x is not None
     ]

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from toolmark.core import files, json_codec
+from toolmark.core import files, json_codec, number_format
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Table, Task
@@ -24,7 +24,7 @@ from toolmark.environments.page_address import MAX_PAGE_BYTES, PAGE_SUFFIXES
 from toolmark.environments.page_corpus import PageSource
 from toolmark.generation.portable_file_names import FileNames
 from toolmark.runs.record_files import read_records
-from toolmark.runs.suite import DatasetPublisher
+from toolmark.runs.suite import SetExport
 from toolmark.suites.mfcl_vision import item_folder, prompts
 from toolmark.suites.mfcl_vision.episode_scoring import task_truth
 from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION, SignMark
@@ -56,16 +56,17 @@ _SUFFIX_BY_MIME = {"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".we
 _SIGN_ROLES = ("clue", "lookalike", "foreground", "clutter")
 
 
-def make_publisher(pages: Corpora | Path | None) -> DatasetPublisher:
-    """Return the publisher for `make`; `pages` are drawn from a task's seed, or are a folder."""
+def make_export(pages: Corpora | Path | None) -> SetExport:
+    """Return what `make` asks for; `pages` are drawn from a task's seed, or are a folder."""
     is_generated = callable(pages)
-    return DatasetPublisher(
+    return SetExport(
         sources=GENERATED_SOURCES if is_generated else FOLDER_SOURCES,
         limits=GENERATED_LIMITS if is_generated else (),
         packages=PACKAGES,
         files=FILE_DESCRIPTIONS,
         user_texts=lambda task: [prompts.question_text(task_truth(task).asked)],
         write_extra_files=partial(write_set_files, pages=pages),
+        asking_parameters=("search", "snippets", "outages"),
     )
 
 
@@ -192,6 +193,10 @@ class _SetTally:
 
 def _sign_row(role: str, marks: Sequence[SignMark]) -> tuple[str | int, ...]:
     heights = sorted(mark.box[3] - mark.box[1] for mark in marks if mark.box is not None)
-    height_range = f"{heights[0]:.0f} to {heights[-1]:.0f}" if heights else "-"
+    height_range = (
+        " to ".join(number_format.format_fixed(each, 0) for each in (heights[0], heights[-1]))
+        if heights
+        else "-"
+    )
     lettered = sum(bool(mark.text) for mark in marks)
     return role, len(marks), lettered, sum(bool(mark.symbol) for mark in marks), height_range

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from toolmark.core import worker_processes
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Image, Limits, Record, Task, Tool
 from toolmark.perturb.image import box_geometry, picture_file
 from toolmark.suites.mfcl_vision import item_generator, picture_variants, prompts
@@ -261,4 +262,4 @@ def _blank_truth(variation: str) -> ItemTruth:
 def describe_effort(tasks: Iterable[Task]) -> str:
     """Return a text with the number of pictures that these tasks need; "" for none."""
     n = sum(1 for _ in tasks)
-    return f"{n:,} {'picture' if n == 1 else 'pictures'} to be made" if n else ""
+    return f"{format_count(n)} {'picture' if n == 1 else 'pictures'} to be made" if n else ""

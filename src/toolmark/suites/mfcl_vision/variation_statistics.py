@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from toolmark.core.records import Estimate
-from toolmark.statistics.metric_formulas import LevelMean, RowFilter
+from toolmark.statistics.level_formulas import LevelMean
+from toolmark.statistics.metric_formulas import RowFilter
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION

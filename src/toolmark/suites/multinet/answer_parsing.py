@@ -33,6 +33,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from toolmark.core import json_codec
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Call, Cause
 from toolmark.scoring import action_errors, brier_errors
 from toolmark.scoring.error_statistics import GRADING_RULES as GRADING_RULES
@@ -124,7 +125,9 @@ def _refuse_too_long(space: AnswerSpace, answer: str) -> Prediction | None:
         max_chars = _MAX_LIST_CHARS + _MAX_NUMBER_CHARS * _n_numbers(space)
     if len(answer) <= max_chars:
         return None
-    return Prediction(fault=f"{len(answer):,} characters; at most {max_chars:,} are read")
+    return Prediction(
+        fault=f"{format_count(len(answer))} characters; at most {format_count(max_chars)} are read"
+    )
 
 
 def _n_numbers(space: Distribution | ActionVector) -> int:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from toolmark.core import json_codec, sentence_encoder, user_modules
 from toolmark.core.errors import UsageError
+from toolmark.core.number_format import format_short
 from toolmark.core.records import Cause, Label, Reply, StopReason, Task, Trajectory, Verdict
 from toolmark.runs.suite import ScoreFunction
 from toolmark.scoring import action_errors, brier_errors, conversation_matching, text_similarity
@@ -227,7 +228,7 @@ def _judge_vector(truth: Truth, prediction: Prediction, rule: GradingRule) -> Ju
         row = action_errors.score_row(target, guess, **limits, rule=rule)  # type: ignore[arg-type]
         parts |= {f"guess.{name}.mae": row.mae, f"guess.{name}.mse": row.mse}
     mae, base = parts["mae"], parts["base_mae"]
-    why = f"mean absolute error {mae:.4g}; the training mean's is {base:.4g}"
+    why = f"mean absolute error {format_short(mae)}; the training mean's is {format_short(base)}"
     return Judgement(mae < base or mae == 0, parts, why, "wrong_value", FARTHER)
 
 

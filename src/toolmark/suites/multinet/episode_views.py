@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolmark.core import svg
+from toolmark.core.number_format import format_fixed, format_percent, format_short
 from toolmark.core.records import Drawing, Image, Table, Task, Trajectory
 from toolmark.models.secret_mask import escape_control_chars
 from toolmark.suites.multinet.answer_parsing import GRADING_RULES, Prediction
@@ -102,7 +103,7 @@ def _vector_table(truth: Truth, predictions: Mapping[str, Prediction]) -> Table:
     columns += [(name, each.value) for name, each in found]
     columns += list(truth.guesses.items())
     rows = tuple(
-        (name, *(None if each is None else f"{float(each[at]):.4g}" for _, each in columns))
+        (name, *(None if each is None else format_short(float(each[at])) for _, each in columns))
         for at, name in enumerate(truth.space.names)
     )
     notes = [f"{name}: {_invalid_text(each)}." for name, each in found if each.value is None]
@@ -122,7 +123,7 @@ def format_answer(truth: Truth, answer: Answer) -> str:
             )
         case Distribution(options=options) if isinstance(answer, tuple):
             top = max(range(len(options)), key=lambda i: float(answer[i]))  # type: ignore[arg-type]
-            shares = f"{float(answer[top]):.3f}"  # type: ignore[arg-type]
+            shares = format_fixed(float(answer[top]), 3)  # type: ignore[arg-type]
             is_uniform = len(set(answer)) == 1
             return "even odds" if is_uniform else f"{format_answer(truth, top)}, with {shares}"
         case _:
@@ -250,13 +251,13 @@ def draw_distribution(
             )
         )
         body.append(
-            svg.element("text", f"{100 * share:.1f} %", x=_WIDTH, y=y + 27, text_anchor="end")
+            svg.element("text", format_percent(share), x=_WIDTH, y=y + 27, text_anchor="end")
         )
         if i == truth:
             body.append(svg.element("circle", cx=7, cy=y + 9, r=4.5, class_="right"))
     label = (
         f"Probabilities of {len(drawn_options)} options; the right one has "
-        f"{100 * float(probabilities[truth]):.1f} %"
+        f"{format_percent(float(probabilities[truth]))}"
     )
     return svg.svg_element(_WIDTH, 36.0 * len(drawn_options), *body, label=label, css=_CSS)
 
@@ -284,7 +285,7 @@ def draw_vector(
         if answer is not None:
             value = float(answer[row])
             body += _draw_answer(value, x_position(value), y, low, high)
-        title = svg.element("title", f"right: {truth[row]:.4g}")
+        title = svg.element("title", f"right: {format_short(truth[row])}")
         body.append(
             svg.element("circle", title, cx=x_position(truth[row]), cy=y, r=6.5, class_="right")
         )
@@ -294,7 +295,7 @@ def draw_vector(
 
 def _draw_answer(value: float, x: float, y: float, low: float, high: float) -> Iterator[svg.Markup]:
     """Draw an answer; a value out of range is an arrow at the end."""
-    title = svg.element("title", f"answered: {value:.4g}")
+    title = svg.element("title", f"answered: {format_short(value)}")
     if low <= value <= high:
         yield svg.element("circle", title, cx=x, cy=y, r=4, class_="said")
         return

@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Series, Table
 from toolmark.runs.suite import ComparedRun
-from toolmark.statistics import number_format
 from toolmark.statistics.paired_comparison import compare_paired
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet import paper_comparison, report_tables

@@ -13,9 +13,10 @@ from typing import TypeAlias
 import numpy as np
 from msgspec.structs import replace
 
+from toolmark.core import number_format
 from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.records import Chart, Table
-from toolmark.statistics import number_format, published_figures
+from toolmark.statistics import published_figures
 from toolmark.statistics.estimates import estimate_part_average
 from toolmark.statistics.metric_formulas import RelativeError
 from toolmark.statistics.score_columns import Columns
@@ -229,7 +230,12 @@ def _brier_table(runs: Mapping[str, Columns]) -> Iterator[Table]:
             )
             for run, rows in distribution_runs.items()
         ]
-        rows.append(("GPT-5 (paper)", *(f"{cost:.3f}" for _, cost in GPT5_BRIERS.values())))
+        rows.append(
+            (
+                "GPT-5 (paper)",
+                *(number_format.format_fixed(cost, 3) for _, cost in GPT5_BRIERS.values()),
+            )
+        )
         head = ("run", *(name for name, _ in GPT5_BRIERS.values()))
         note = f"Less is better; an invalid answer costs 2.{_LAX_RULE_NOTE} {_OTHER_ROWS_NOTE}"
         yield Table(title=f"{_TABLE_TITLE}: probabilities", head=head, rows=tuple(rows), note=note)

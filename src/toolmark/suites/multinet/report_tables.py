@@ -18,11 +18,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from toolmark.core.records import Chart, Table
+from toolmark.statistics.class_formulas import MacroF1
 from toolmark.statistics.metric_formulas import (
     AverageOfPart,
     EqualShare,
     Formula,
-    MacroF1,
     Mean,
     MeanOverCategories,
     Metric,

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from toolmark.core import seeds
 from toolmark.core.errors import DataError
+from toolmark.core.number_format import format_count
 from toolmark.suites.multinet.frame_records import (
     Frame,
+    OneStepRows,
     Picture,
     Rows,
-    complete_frame,
-    partial_frames,
 )
 
 SET_SEPARATOR = ":"
@@ -25,7 +25,7 @@ SET_SEPARATOR = ":"
 
 
 @dataclass(frozen=True)
-class SampledRows:
+class SampledRows(OneStepRows):
     """At most n rows, drawn by the seed and their ids, in their original order; n None means all.
 
     `with_note`: a note says out of how many rows they are drawn. `pool`: from endless rows, the
@@ -58,7 +58,8 @@ class SampledRows:
         """Notes for the user, and how many rows are asked out of how many."""
         if len(self) == len(self.rows) or not self.with_note:
             return self.rows.notes
-        note = f"{self.n:,} of {len(self.rows):,} rows are asked, drawn with seed {self.seed}"
+        n, n_rows = format_count(len(self)), format_count(len(self.rows))
+        note = f"{n} of {n_rows} rows are asked, drawn with seed {self.seed}"
         return (*self.rows.notes, note)
 
     def __len__(self) -> int:
@@ -77,10 +78,10 @@ class SampledRows:
     def _sampled_frames(self) -> tuple[Frame, ...]:
         """The drawn rows, cached: another pass over all rows is slow."""
         sampled = heapq.nsmallest(
-            self.n or 0, enumerate(partial_frames(self.rows)), key=self._draw_key
+            self.n or 0, enumerate(self.rows.partial_frames()), key=self._draw_key
         )
         in_order = sorted(sampled, key=lambda pair: pair[0])
-        return tuple(complete_frame(self.rows, frame) for _, frame in in_order)
+        return tuple(self.rows.complete_frame(frame) for _, frame in in_order)
 
     def _draw_key(self, row: tuple[int, Frame]) -> tuple[int, float, str]:
         position, id = row[0], row[1].id
@@ -89,7 +90,7 @@ class SampledRows:
 
 
 @dataclass(frozen=True)
-class JoinedRows:
+class JoinedRows(OneStepRows):
     """Several sets by name, one after the other; ids and groups begin with the name of the set."""
 
     sets: Mapping[str, Rows]

@@ -31,6 +31,7 @@ import pyarrow.parquet as pq
 
 from toolmark.core import files, json_codec
 from toolmark.core.errors import DataError
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Record
 
 SUFFIX = ".parquet"
@@ -157,12 +158,13 @@ def _check_metadata(metadata: pq.FileMetaData, path: Path) -> None:
             or group.total_byte_size > MAX_ROW_GROUP_BYTES
         ):
             raise DataError(
-                f"{path}: row group {k} is too large ({group.num_rows:,} rows, "
-                f"{group.total_byte_size:,} bytes); write it in smaller row groups"
+                f"{path}: row group {k} is too large ({format_count(group.num_rows)} rows, "
+                f"{format_count(group.total_byte_size)} bytes); write it in smaller row groups"
             )
     if n > MAX_FILE_VALUES:
         raise DataError(
-            f"{path}: more than {MAX_FILE_VALUES:,} values in a column; write more files"
+            f"{path}: more than {format_count(MAX_FILE_VALUES)} values in a column; write more "
+            "files"
         )
 
 
@@ -216,7 +218,9 @@ class _TextCache:
         found = pc.unique(column.indices).drop_null()
         dictionary = column.dictionary.take(found)
         if (pc.max(pc.binary_length(dictionary)).as_py() or 0) > MAX_TEXT_BYTES:
-            raise DataError(f"{self._path}: a text of more than {MAX_TEXT_BYTES:,} bytes as {name}")
+            raise DataError(
+                f"{self._path}: a text of more than {format_count(MAX_TEXT_BYTES)} bytes as {name}"
+            )
         last = self._last.get(name, {})
         texts = [last.get(text, text) for text in dictionary.to_pylist()]
         self._last[name] = {text: text for text in texts}

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from toolmark.core import worker_processes
 from toolmark.core.errors import DataError
 from toolmark.core.media import MediaStore
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Limits, Record, Task, Tool
 from toolmark.suites.multinet import answer_tools, multinet_families, prompt_wording
 from toolmark.suites.multinet.frame_records import (
@@ -164,4 +165,4 @@ def picture_failure(task: Task) -> str:
 def describe_picture_work(tasks: Iterable[Task]) -> str:
     """Return a text that says for how many rows pictures must be made."""
     n = sum(1 for _ in groupby(tasks, key=lambda task: task.item))
-    return f"pictures for {n:,} {'row' if n == 1 else 'rows'}" if n else ""
+    return f"pictures for {format_count(n)} {'row' if n == 1 else 'rows'}" if n else ""

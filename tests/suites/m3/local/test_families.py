@@ -23,6 +23,8 @@ from toolmark.suites.m3.local import m3_local_suite, server_configuration, works
 from toolmark.suites.m3.local.families import FAMILIES
 from toolmark.suites.m3.local.task_item import TaskItem, Template
 
+pytestmark = pytest.mark.servers
+
 CASES = [
     pytest.param(family, template, id=f"{family}-{template.__name__}")
     for family, templates in FAMILIES.items()

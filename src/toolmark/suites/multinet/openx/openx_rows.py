@@ -28,6 +28,7 @@ from msgspec.structs import replace
 
 from toolmark.core import files, seeds, worker_processes
 from toolmark.core.errors import DataError, UsageError, suggest_names
+from toolmark.core.number_format import format_count, format_percent
 from toolmark.suites.multinet.baseline_answers import split_in_halves
 from toolmark.suites.multinet.frame_records import ActionVector, Frame, Picture
 from toolmark.suites.multinet.loaded_rows import MAX_ID_CHARS
@@ -383,11 +384,13 @@ def _data_notes(
     n_train, n_test = (sum(each.range.n for each in part) for part in (train, test))
     notes = [
         f"robot data: {about.name}, {'its own' if 'test' in parts else 'a seeded'} test split: "
-        f"{n_test:,} of {n_train + n_test:,} rows; {n_train:,} are kept to learn from"
+        f"{format_count(n_test)} of {format_count(n_train + n_test)} rows; {format_count(n_train)} "
+        "are kept to learn from"
     ]
     if "test" not in parts:
         notes.append(
-            f"without a split {TEST_SHARE:.0%} of the episodes are asked, items=all or not: files "
+            f"without a split {format_percent(TEST_SHARE, 0)} of the episodes are asked, items=all "
+            "or not: files "
             "whose names begin with test, or a folder public, are asked whole"
         )
     if "test" in parts and "test" not in about.parts:

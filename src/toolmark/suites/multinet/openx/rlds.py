@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from toolmark.core import files, json_codec
 from toolmark.core.errors import DataError
+from toolmark.core.number_format import format_count
 from toolmark.core.records import Record
 from toolmark.suites.multinet.openx import tf_example, tfrecord
 from toolmark.suites.multinet.openx.robot_episodes import DatasetInfo, EpisodeLocation, RobotEpisode
@@ -302,7 +303,7 @@ def _member_size(name: str, leaf: StepMember, folder: Path) -> int:
     ):
         raise DataError(
             f"{folder / FEATURES_FILE}: {name} is no plain tensor of a fixed shape "
-            f"of at most {_MAX_MEMBER_SIZE:,} numbers"
+            f"of at most {format_count(_MAX_MEMBER_SIZE)} numbers"
         )
     return size
 

@@ -33,6 +33,7 @@ from PIL import Image
 from toolmark.core import json_codec
 from toolmark.core.errors import DataError, ToolmarkError, UsageError
 from toolmark.core.files import atomic_file
+from toolmark.core.number_format import format_count
 from toolmark.suites.multinet.openx.parquet_episodes import MEMBERS_KEY
 from toolmark.suites.multinet.openx.rlds import FLOAT_TYPES, IMAGE_MEMBERS, TEXT_MEMBERS
 
@@ -213,7 +214,7 @@ def main(arguments: Sequence[str]) -> int:
     except (ToolmarkError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    sys.stderr.write(f"{options.out}: {n:,} steps\n")
+    sys.stderr.write(f"{options.out}: {format_count(n)} steps\n")
     return 0
 
 

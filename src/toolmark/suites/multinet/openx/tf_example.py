@@ -13,6 +13,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from toolmark.core.number_format import format_count
+
 MAX_FEATURES = 4096
 MAX_VALUES = 10**5
 """The most list values that are stored one by one; packed numbers are bounded by the data."""
@@ -73,7 +75,7 @@ def parse_features(data: bytes) -> dict[str, Feature]:
                 raise BadExample(f"two features {name[:80]!r}")
             found[name] = feature
             if len(found) > MAX_FEATURES:
-                raise BadExample(f"more than {MAX_FEATURES:,} features")
+                raise BadExample(f"more than {format_count(MAX_FEATURES)} features")
     return found
 
 
@@ -140,7 +142,7 @@ def _iterate_fields(
         if key < 8 or end > stop:
             raise BadExample("a field that ends beyond its message" if key >= 8 else "field 0")
         if n > max_fields:
-            raise BadExample(f"more than {max_fields:,} values in one list")
+            raise BadExample(f"more than {format_count(max_fields)} values in one list")
         yield key >> 3, wire, at, end
         at = end
 

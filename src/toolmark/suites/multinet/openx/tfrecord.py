@@ -16,6 +16,7 @@ import google_crc32c
 
 from toolmark.core import files
 from toolmark.core.errors import DataError
+from toolmark.core.number_format import format_count
 
 MAX_RECORD_BYTES = 2**30
 """The longest record that is read, in bytes; an episode with its pictures has a few MB."""
@@ -70,7 +71,8 @@ def _read_next_record(file: IO[bytes], size: int, path: Path) -> bytes:
     length = int.from_bytes(header[:_LENGTH_BYTES], "little")
     if length > MAX_RECORD_BYTES:
         raise DataError(
-            f"{label}: a record of {length:,} bytes; at most {MAX_RECORD_BYTES:,} are read"
+            f"{label}: a record of {format_count(length)} bytes; at most "
+            f"{format_count(MAX_RECORD_BYTES)} are read"
         )
     if length + _CHECKSUM_BYTES > size - file.tell():
         raise DataError(f"{label}: the file ends within a record; fetch it again")

@@ -18,6 +18,7 @@ import numpy as np
 
 from toolmark.core import files
 from toolmark.core.errors import DataError
+from toolmark.core.number_format import format_count
 
 Column: TypeAlias = "Sequence[Any] | np.ndarray[Any, Any]"
 
@@ -175,7 +176,7 @@ def _interpret(
     argument: Any
     for n, (step, argument, offset) in enumerate(pickletools.genops(cast("BinaryIO", data)), 1):
         if n > max_instructions:
-            raise _Refused(f"refused: more than {max_instructions:,} instructions")
+            raise _Refused(f"refused: more than {format_count(max_instructions)} instructions")
         match step.name:
             case "MEMOIZE":
                 memo.append(stack[-1])
@@ -326,7 +327,9 @@ def _check_rows(found: list[Any]) -> list[dict[str, Any]]:
         if (earlier := first_positions.setdefault(id(row), n)) != n:
             raise _Refused(f"row {n} is row {earlier} once more, not one of its own")
         if len(row) > MAX_COLUMNS:
-            raise _Refused(f"row {n} has {len(row):,} names; at most {MAX_COLUMNS} are read")
+            raise _Refused(
+                f"row {n} has {format_count(len(row))} names; at most {MAX_COLUMNS} are read"
+            )
         for name, value in row.items():
             row[name] = _plain_number(value)
     return found

@@ -28,6 +28,7 @@ from msgspec.structs import replace
 from toolmark.core import files
 from toolmark.core.errors import DataError
 from toolmark.core.files import file_sha256
+from toolmark.core.number_format import format_count
 from toolmark.suites.multinet import published_layout as folders
 from toolmark.suites.multinet.frame_records import Frame, Picture
 from toolmark.suites.multinet.loaded_rows import prepare_picture
@@ -103,7 +104,9 @@ def rows(
     if not games:
         raise DataError(f"{path}: holds no row")
     split_folder.record_hash(path, file_sha256(path))
-    repeated_note = f"Overcooked: {n_repeated:,} steps have the number of another in their game"
+    repeated_note = (
+        f"Overcooked: {format_count(n_repeated)} steps have the number of another in their game"
+    )
     notes = (_NO_TEXT_STATE_NOTE, *((repeated_note,) if n_repeated else ()))
     return PublishedGames(path, games, split_folder.hashes, notes, mode, history, pictures)
 

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Estimate, Series, Table
 from toolmark.scoring import classification
 from toolmark.scoring.error_statistics import GradingRule
-from toolmark.statistics import number_format
 from toolmark.statistics.score_columns import Columns, with_values
 from toolmark.suites.multinet.tables import score_columns
 from toolmark.suites.multinet.tables.score_columns import Cell, Variants

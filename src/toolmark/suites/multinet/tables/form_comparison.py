@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from toolmark.core import number_format
 from toolmark.core.records import Table
-from toolmark.statistics import number_format
 from toolmark.statistics.paired_comparison import PairedComparison, compare_paired
 from toolmark.statistics.score_columns import Columns, Mask, with_values
 from toolmark.suites.multinet.tables import score_columns

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Estimate, Series, Table
 from toolmark.scoring import brier_errors
 from toolmark.scoring.error_statistics import GRADING_RULES
-from toolmark.statistics import number_format
 from toolmark.statistics.estimates import estimate_part_average
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet.tables import score_columns
@@ -232,7 +232,7 @@ def _reliability_table(
         rows += [
             (
                 form,
-                f"{low:.1f} to {high:.1f}",
+                " to ".join(number_format.format_fixed(end, 1) for end in (low, high)),
                 n,
                 round(top, 3),
                 number_format.format_share(share_correct),
@@ -241,7 +241,9 @@ def _reliability_table(
         ]
         n_invalid = int(forms[form].run.sum()) - sum(n for _, _, n, _, _ in bins)
         gap_text = (
-            f"by answers: {expected_calibration_error(bins):.3f}" if bins else "is of nothing"
+            f"by answers: {number_format.format_fixed(expected_calibration_error(bins), 3)}"
+            if bins
+            else "is of nothing"
         )
         notes.append(
             f"{form + ': ' * bool(form)}mean gap between the last two columns, {gap_text}; invalid "

@@ -13,12 +13,19 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from toolmark.core import number_format
 from toolmark.core.records import Estimate
 from toolmark.scoring.error_statistics import GRADING_RULES, GradingRule
-from toolmark.statistics import metric_formulas, number_format
-from toolmark.statistics.confidence_intervals import FEWEST_GROUPS
 from toolmark.statistics.estimates import estimate_mean
-from toolmark.statistics.score_columns import Columns, Mask, Names, Numbers, with_values
+from toolmark.statistics.interval_limits import FEWEST_GROUPS
+from toolmark.statistics.score_columns import (
+    Columns,
+    Mask,
+    Names,
+    Numbers,
+    describe_partial,
+    with_values,
+)
 from toolmark.suites.multinet.frame_records import ACTIONS
 from toolmark.suites.multinet.multinet_families import FAMILIES_BY_BASELINE
 
@@ -353,7 +360,7 @@ def category_name(columns: Columns) -> str:
 
 def missing_categories_note(columns: Columns) -> str:
     """Return how many categories ran, "4 of 5 morphologies run"; "" if all ran."""
-    return metric_formulas.describe_partial(columns, category_plural(columns))
+    return describe_partial(columns, category_plural(columns))
 
 
 def category_plural(columns: Columns) -> str:

@@ -7,11 +7,11 @@ from math import isnan, nan
 
 import numpy as np
 
+from toolmark.core import number_format
 from toolmark.core.records import Chart, Series, Table
 from toolmark.scoring import text_similarity
 from toolmark.scoring.conversation_matching import ConversationAccumulator, ConversationResult
 from toolmark.scoring.error_statistics import GradingRule
-from toolmark.statistics import number_format
 from toolmark.statistics.estimates import estimate_part_average
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.multinet.tables import score_columns
@@ -255,10 +255,15 @@ def _conversation_row(
         number_format.format_share(score_columns.mean_value(score_columns.valid_rows(ran))),
         number_format.format_percent(found["invalid_conversation_percentage"] / 100),
         number_format.format_percent(found["invalid_turn_percentage"] / 100),
-        f"{found['avg_turn_of_first_failure']:.2f}",
-        f"{talks.turns / talks.n:.2f}",
-        f"{found['avg_predicted_functions_per_sample']:.2f}",
-        f"{found['avg_ground_truth_functions_per_sample']:.2f}",
+        *(
+            number_format.format_fixed(mean, 2)
+            for mean in (
+                found["avg_turn_of_first_failure"],
+                talks.turns / talks.n,
+                found["avg_predicted_functions_per_sample"],
+                found["avg_ground_truth_functions_per_sample"],
+            )
+        ),
     )
 
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolmark.core import number_format
+from toolmark.core.number_format import format_decimal
 from toolmark.core.records import Chart, Series, Table
 from toolmark.scoring import action_errors
 from toolmark.scoring.error_statistics import GRADING_RULES, GradingRule
-from toolmark.statistics import number_format
-from toolmark.statistics.number_format import format_decimal
 from toolmark.statistics.score_columns import Columns, Numbers
 from toolmark.suites.multinet.tables import score_columns
 from toolmark.suites.multinet.tables.score_columns import Cell, Variants
@@ -269,7 +269,10 @@ def _error_distribution(columns: Columns, suffix: str) -> Iterator[Table | Chart
     own_errors, mean_errors = columns.part("mae"), columns.part("base_mae")
     median = _ignore_overflow(np.median)(own_errors).item()
     if 0 < median < inf:
-        names = [f"{low:.2f} to {low + 0.25:.2f}" for low in _BIN_EDGES[:-2]]
+        names = [
+            f"{number_format.format_fixed(low, 2)} to {number_format.format_fixed(low + 0.25, 2)}"
+            for low in _BIN_EDGES[:-2]
+        ]
         yield Chart(
             title=f"Errors: how they spread{suffix}",
             kind="bar",

@@ -9,6 +9,7 @@ from math import cos, radians, sin
 
 from PIL import Image, ImageChops, ImageDraw, ImageFilter
 
+from toolmark.core import number_format
 from toolmark.generation.drawing.canvas import Canvas, Colour, blend_colours
 from toolmark.generation.drawing.fonts import SUPERSAMPLING
 from toolmark.generation.drawing.lighting import add_camera_grain, add_side_light
@@ -71,7 +72,8 @@ def _limit_size(image: Image.Image) -> Image.Image:
 
 def _check_legible(scale: float) -> None:
     if scale < MIN_SCALE:
-        raise ValueError(f"too much for one picture: it would be shrunk to {scale:.0%}")
+        share = number_format.format_percent(scale, 0)
+        raise ValueError(f"too much for one picture: it would be shrunk to {share}")
 
 
 def _place_corners(rng: random.Random, sheet: Canvas, *, tilt: float, bend: float) -> list[Point]:

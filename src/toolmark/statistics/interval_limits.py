@@ -1,0 +1,11 @@
+"""How many groups and answers an interval needs, and the note that says so."""
+
+FEWEST_GROUPS = 20
+"""The least number of groups for a bootstrap: with fewer, its intervals are far too narrow."""
+FEWEST_ANSWERS = 100
+"""The least number of answers for which a relative error has an interval."""
+NO_INTERVAL_NOTE = (
+    f"No interval where a plain number rests on fewer than {FEWEST_GROUPS} items or groups, a "
+    f"relative error on fewer than {FEWEST_ANSWERS} answers (in each part of a mean), or where all "
+    "are alike."
+)

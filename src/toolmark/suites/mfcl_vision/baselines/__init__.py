@@ -1,1 +1,0 @@
-"""Agents without a language model: one reads the picture, one sees only the question."""
