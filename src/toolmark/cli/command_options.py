@@ -15,8 +15,8 @@ from toolmark import api
 from toolmark.cli import consoles
 from toolmark.core import json_codec
 from toolmark.core.errors import UsageError
-from toolmark.models.endpoint_address import PROVIDERS
 from toolmark.models.model_resolver import public_model_address
+from toolmark.models.provider_table import providers
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.suite import Suite
 from toolmark.suites import exported_sets, suite_registry
@@ -62,7 +62,7 @@ ENVIRONMENT_HELP = (
 
 
 MODEL_HELP = (
-    f"PROVIDER/NAME ({', '.join(PROVIDERS)}), http://HOST:PORT/v1#NAME, baseline/NAME, "
+    f"PROVIDER/NAME ({', '.join(providers())}), http://HOST:PORT/v1#NAME, baseline/NAME, "
     "test/NAME, module:attribute."
 )
 
