@@ -64,7 +64,7 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
-        suite = suite_registry.load_suite("bfcl", category=result_files.CATEGORIES)
+        suite = suite_registry.load_suite("bfcl", category=result_files.result_categories())
         synthetic.write(root, MODEL, rows(suite, bare=asked.bare))
         size = sum(path.stat().st_size for path in root.rglob("*.json"))
         print(f"{len(suite):,} rows, {size / 2**20:.1f} MB of official result files")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toolmark.core import json_codec
 from toolmark.core.records import Call, Message, Reply, Result, Text, Tool
-from toolmark.formats.prompt_format import DEFAULT_WORDING, PromptFormat, PromptWording
+from toolmark.formats.prompt_format import PromptFormat, PromptWording, default_wording
 
 PROMPT = PromptFormat()
 TOOL = Tool(
@@ -113,9 +113,12 @@ def test_results_come_back_in_one_user_message() -> None:
 
 
 def test_wording_is_data() -> None:
-    classic = {**DEFAULT_WORDING.styles["classic"], "persona": "HELLO"}
+    classic = {**default_wording().styles["classic"], "persona": "HELLO"}
     louder = PromptWording(
-        DEFAULT_WORDING.shapes, DEFAULT_WORDING.kinds, {"classic": classic}, DEFAULT_WORDING.layouts
+        default_wording().shapes,
+        default_wording().kinds,
+        {"classic": classic},
+        default_wording().layouts,
     )
     (system,), _ = PromptFormat(wording=louder).open((), ())
     assert system.text.startswith("HELLO")

@@ -13,9 +13,9 @@ from toolmark.core import json_codec
 from toolmark.core.records import Call, Reply, Tool
 from toolmark.formats.parse import reply_parser
 from toolmark.formats.prompt_format import (
-    DEFAULT_WORDING,
     PromptFormat,
     PromptVariant,
+    default_wording,
     render_system_message,
 )
 from toolmark.formats.render.call_text import render_calls
@@ -120,9 +120,9 @@ def _trimmed(value: object) -> object:
 
 @given(shapes)
 def test_own_wording_covers_every_format(form: PromptVariant) -> None:
-    text = render_system_message(form, DEFAULT_WORDING, [DOC])
+    text = render_system_message(form, default_wording(), [DOC])
     assert "{" + "output_format" not in text
-    assert DEFAULT_WORDING.shapes[form.calls] in text
+    assert default_wording().shapes[form.calls] in text
     assert ("<TOOLCALL>" in text) == form.tag
     assert ("# Tools" in text) == (form.layout == "markdown")
     assert render_docs([DOC], form.docs) in text
@@ -130,7 +130,7 @@ def test_own_wording_covers_every_format(form: PromptVariant) -> None:
 
 @given(shapes)
 def test_own_example_is_read_in_its_own_form(form: PromptVariant) -> None:
-    example = DEFAULT_WORDING.shapes[form.calls]
+    example = default_wording().shapes[form.calls]
     text = f"<TOOLCALL>{example}</TOOLCALL>" if form.tag else example
     found = [
         (call.name, json.loads(call.arguments))

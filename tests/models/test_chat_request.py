@@ -16,7 +16,8 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Audio, Call, Image, Message, Part, Request, Sampling, Text, Tool
-from toolmark.models.endpoint_profile import DEFAULT_PROFILE, EndpointProfile, profile_for_url
+from toolmark.models.endpoint_profile import DEFAULT_PROFILE, EndpointProfile
+from toolmark.models.provider_table import profile_for_url
 from toolmark.models.wires.chat_request import RequestEncoder, check_sampling
 
 LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -12,9 +12,9 @@ from tests.servers import fake
 import toolmark as tm
 from toolmark.core import records
 from toolmark.core.errors import UsageError
-from toolmark.models import endpoint_address
 from toolmark.models.endpoint_probes import probe_endpoint
 from toolmark.models.model_resolver import make_endpoint_model, public_model_address
+from toolmark.models.provider_table import providers
 from toolmark.runs.run_store import Run
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -23,16 +23,17 @@ CHAT = "/v1/chat/completions"
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for provider in endpoint_address.PROVIDERS.values():
+    for provider in providers().values():
         monkeypatch.delenv(provider.key_variable, raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
-@pytest.mark.parametrize("name", endpoint_address.PROVIDERS)
+@pytest.mark.parametrize("name", providers())
 def test_a_provider_is_asked_at_its_address_with_its_own_key(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url, key = endpoint_address.PROVIDERS[name]
+    provider = providers()[name]
+    url, key = provider.url, provider.key_variable
     with pytest.raises(UsageError, match=f"set {key}$"):
         make_endpoint_model(f"{name}/org/model:free")
     monkeypatch.setenv(key, "a-key-of-this-one")
@@ -42,10 +43,10 @@ def test_a_provider_is_asked_at_its_address_with_its_own_key(
     assert public_model_address(f"{name}/org/model:free", None) == url
 
 
-@pytest.mark.parametrize("name", endpoint_address.PROVIDERS)
+@pytest.mark.parametrize("name", providers())
 def test_only_the_providers_own_key_goes_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for each, (_, key) in endpoint_address.PROVIDERS.items():
-        monkeypatch.setenv(key, f"key-of-{each}-here")
+    for each, provider in providers().items():
+        monkeypatch.setenv(provider.key_variable, f"key-of-{each}-here")
     monkeypatch.setenv("TOOLMARK_API_KEY", "my-own-key-here")
 
     async def asked() -> tuple[str, str]:
@@ -66,7 +67,7 @@ def mini_request() -> records.Request:
 def test_only_openais_address_is_the_environments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://env:1/v1")
     assert public_model_address("openai/m", None) == "http://env:1/v1"
-    assert public_model_address("groq/m", None) == endpoint_address.PROVIDERS["groq"].url
+    assert public_model_address("groq/m", None) == providers()["groq"].url
 
 
 def test_a_name_that_is_nearly_a_providers_is_reported() -> None:
@@ -78,8 +79,8 @@ def test_a_name_that_is_nearly_a_providers_is_reported() -> None:
 
 def test_every_provider_stands_in_the_quickstart() -> None:
     told = (DOCS / "tutorial/quickstart.md").read_text("utf-8")
-    for name, (_, key) in endpoint_address.PROVIDERS.items():
-        assert f"| `{name}/NAME` | `{key}` |" in told
+    for name, provider in providers().items():
+        assert f"| `{name}/NAME` | `{provider.key_variable}` |" in told
 
 
 # --- a query ----------------------------------------------------------------------------

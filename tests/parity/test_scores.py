@@ -29,7 +29,7 @@ EVERY = 5
 def available() -> tuple[str, ...]:
     from toolmark.suites.bfcl import bfcl_suite
 
-    return tuple(name for name in result_files.CATEGORIES if name in bfcl_suite.CATEGORIES)
+    return tuple(name for name in result_files.result_categories() if name in bfcl_suite.CATEGORIES)
 
 
 def thinned(suite: Suite) -> Iterator[Task]:

@@ -14,7 +14,8 @@ import typer
 from toolmark.cli import consoles
 from toolmark.core import json_codec
 from toolmark.core.errors import UsageError
-from toolmark.models.endpoint_address import PROVIDERS
+from toolmark.models.model_resolver import public_model_address
+from toolmark.models.provider_table import providers
 from toolmark.reports.table_format import visible_text
 from toolmark.suites.suite_names import SUITES
 
@@ -62,7 +63,7 @@ ENVIRONMENT_HELP = (
 
 
 MODEL_HELP = (
-    f"PROVIDER/NAME ({', '.join(PROVIDERS)}), http://HOST:PORT/v1#NAME, baseline/NAME, "
+    f"PROVIDER/NAME ({', '.join(providers())}), http://HOST:PORT/v1#NAME, baseline/NAME, "
     "test/NAME, module:attribute."
 )
 
@@ -222,8 +223,6 @@ def connection_settings(
 
     A header may be a key: where the models are at several addresses it is a UsageError.
     """
-    from toolmark.models.model_resolver import public_model_address
-
     pairs = parse_headers(header)
     if pairs and len({public_model_address(model, base_url) for model in models} - {""}) > 1:
         raise UsageError(
@@ -242,8 +241,6 @@ def connection_settings(
 
 def stored_base_url(models: Iterable[str], base_url: str | None) -> str:
     """Return the address that --base-url stands for, as their plan keeps it; "" without one."""
-    from toolmark.models.model_resolver import public_model_address
-
     places = (public_model_address(model, base_url) for model in models) if base_url else ()
     return next(filter(None, places), "")
 

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from toolmark.core.data_files import DataRecord, placeholders, read_table
 from toolmark.core.failure import Failure, Kind, Subject
-from toolmark.models import endpoint_address
+from toolmark.models import provider_table
 from toolmark.reports.table_format import pluralize
 from toolmark.runs.run_lifecycle import finishing_command
 from toolmark.runs.run_plan import Plan
@@ -104,7 +104,7 @@ def _placeholders(run: Run, n: int) -> dict[str, Any]:
 
 def _base_url_flag(plan: Plan) -> str:
     """Return the flag that names the address of a provider's model that is asked elsewhere."""
-    provider = endpoint_address.PROVIDERS.get(plan.model.partition("/")[0])
+    provider = provider_table.providers().get(plan.model.partition("/")[0])
     if provider is None or plan.base_url in ("", provider.url):
         return ""
     return f" --base-url {shlex.quote(plan.base_url)}"

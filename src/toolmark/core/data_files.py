@@ -67,7 +67,10 @@ def convert_data(raw: RawData, type_: type[T], name: str) -> T:
 
     Cells of CSV are text, so numbers are read from text there.
     """
-    return msgspec.convert(raw, type_, strict=not name.endswith(".csv"), str_keys=True)
+    try:
+        return msgspec.convert(raw, type_, strict=not name.endswith(".csv"), str_keys=True)
+    except msgspec.ValidationError as error:
+        raise msgspec.ValidationError(f"{name}: {error}") from None
 
 
 def placeholders(*names: str) -> str:

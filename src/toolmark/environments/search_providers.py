@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from toolmark.core import json_codec
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.errors import EndpointError, ToolEnvironmentError
 from toolmark.core.redaction import REDACTED, replace_texts, secret_spellings
 from toolmark.environments import public_web
@@ -33,15 +34,18 @@ MAX_QUERY_CHARS = 4_000
 _REGION = re.compile(r"([a-z]{2})-([a-z]{2})")
 # DuckDuckGo's name of a country where it is not the usual one
 _COUNTRIES = {"uk": "gb"}
-# Brave refuses a query that names a country or language outside these sets
-_BRAVE_COUNTRIES = frozenset((
-    "ar", "at", "au", "be", "br", "ca", "ch", "cl", "cn", "de", "dk", "es", "fi", "fr", "gb", "gr",
-    "hk", "id", "in", "it", "jp", "kr", "mx", "my", "nl", "no", "nz", "ph", "pl", "pt", "ru", "sa",
-    "se", "tr", "tw", "us", "za",
-))  # fmt: skip
-_BRAVE_LANGUAGES = frozenset((
-    "da", "de", "en", "es", "fi", "fr", "it", "nl", "pl", "ru", "sv", "tr",
-))  # fmt: skip
+
+
+class SearchRegions(DataRecord, frozen=True):
+    """The data file: the countries and languages that Brave knows; it refuses any other."""
+
+    brave_countries: frozenset[str]
+    brave_languages: frozenset[str]
+
+
+def search_regions() -> SearchRegions:
+    """Return the content of the data file."""
+    return read_table(__file__, "search_regions.toml", SearchRegions)
 
 
 class HttpAnswer(Protocol):
@@ -177,9 +181,9 @@ def _ask_brave(keywords: str, region: str, key: str) -> SearchRequest:
     # without text_decorations=false the matched words have markup
     query: dict[str, str | int] = {"q": keywords, "count": 20, "text_decorations": "false"}
     country, language = _country_and_language(region) or ("", "")
-    if country in _BRAVE_COUNTRIES:
+    if country in search_regions().brave_countries:
         query["country"] = country.upper()
-    if language in _BRAVE_LANGUAGES:
+    if language in search_regions().brave_languages:
         query["search_lang"] = language
     return SearchRequest(_query_url("https://api.search.brave.com/res/v1/web/search", query))
 

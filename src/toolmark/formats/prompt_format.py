@@ -1,8 +1,8 @@
 """Calls requested in a prompt: the system message lists the tools, the reply text has the calls.
 
 A prompt is a `PromptVariant` (the form of calls, docs and layout) filled with a `PromptWording`
-(the sentences). The sentences are data: a suite has its published ones, `DEFAULT_WORDING` is that
-of toolmark.
+(the sentences). The sentences are data: a suite has its published ones, `default_wording` is
+that of toolmark.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import Meta
 
 from toolmark.core import json_codec
+from toolmark.core.data_files import placeholders, read_table
 from toolmark.core.records import Call, Message, ParsedReply, Reply, Result, Text, Tool
 from toolmark.formats.parse import reply_parser
 from toolmark.formats.parse.reply_parser import looks_like_calls as looks_like_calls
@@ -23,6 +26,18 @@ PromptLayout: TypeAlias = Literal["plaintext", "markdown"]
 PromptStyle: TypeAlias = Literal["classic", "experimental"]
 DEFAULT_NAME = "prompt"
 """The name of the tool format that asks in the default variant."""
+
+StyleSentence: TypeAlias = Annotated[
+    str, Meta(pattern=placeholders("output_format", "param_types", "format", "functions"))
+]
+LayoutTemplate: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=placeholders(
+            "persona", "task", "tool_call_format", "multiturn_behavior", "available_tools"
+        )
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,67 +63,13 @@ class PromptWording:
 
     shapes: Mapping[str, str]
     kinds: Mapping[str, str]
-    styles: Mapping[str, Mapping[str, str]]
-    layouts: Mapping[str, str]
+    styles: Mapping[str, Mapping[str, StyleSentence]]
+    layouts: Mapping[str, LayoutTemplate]
 
 
-_XML_TYPES_REMARK = (
-    "Each type is one of string, integer, float, boolean, null, array, dict; arrays and "
-    "dictionaries are written as Python literals, and text has &, < and > escaped."
-)
-DEFAULT_WORDING = PromptWording(
-    shapes={
-        "python": '[first_tool(name="text", count=2), second_tool(flag=True)]',
-        "json": '[{"function": "first_tool", "parameters": {"name": "text", "count": 2}}, '
-        '{"function": "second_tool", "parameters": {"flag": true}}]',
-        "verbose_xml": '<functions><function name="first_tool"><params><param name="name" '
-        'value="text" type="string"/><param name="count" value="2" type="integer"/></params>'
-        '</function><function name="second_tool"><params><param name="flag" value="true" '
-        'type="boolean"/></params></function></functions>',
-        "concise_xml": '<functions><function name="first_tool"><param name="name" type="string">'
-        'text</param><param name="count" type="integer">2</param></function><function '
-        'name="second_tool"><param name="flag" type="boolean">true</param></function></functions>',
-    },
-    kinds={
-        "python": "\nValues are Python literals: quoted text, numbers, True, False, None, lists, "
-        "dictionaries.",
-        "json": "\nValues are JSON: quoted text, numbers, true, false, null, arrays, objects.",
-        "verbose_xml": f"\n{_XML_TYPES_REMARK}",
-        "concise_xml": f"\n{_XML_TYPES_REMARK}",
-    },
-    styles={
-        "classic": {
-            "persona": "You solve tasks by calling tools.",
-            "task": "Read what the user asks and decide which of the tools below must be called, "
-            "and with which arguments. Give every required argument a value that the conversation "
-            "supports, and name every argument.",
-            "tool_call_no_tag": "When a tool is needed, reply with the calls and nothing else, in "
-            "this form: {output_format}{param_types}",
-            "tool_call_with_tag": "When a tool is needed, reply with the calls inside one tag and "
-            "nothing else, in this form: <TOOLCALL>{output_format}</TOOLCALL>{param_types}",
-            "multiturn_behavior": "The results come back in the next message. Go on calling tools "
-            "until nothing more is needed, then reply in plain words with the answer.",
-            "available_tools": "The tools, in {format}:\n{functions}\n",
-        },
-        "experimental": {
-            "persona": "Turn requests into tool calls.",
-            "task": "Choose the calls that fulfil the request below, with the values it gives for "
-            "their arguments; name every argument.",
-            "tool_call_no_tag": "Write only the calls, exactly so: {output_format}{param_types}",
-            "tool_call_with_tag": "Write only the calls, inside one tag, exactly so: "
-            "<TOOLCALL>{output_format}</TOOLCALL>{param_types}",
-            "multiturn_behavior": "Results follow each reply. Call on until all is done; then "
-            "answer in words.",
-            "available_tools": "Tools ({format}):\n{functions}\n",
-        },
-    },
-    layouts={
-        "plaintext": "{persona} {task}\n\n{tool_call_format}\n\n{multiturn_behavior}\n\n"
-        "{available_tools}",
-        "markdown": "{persona}\n\n# Task\n\n{task}\n\n# Calls\n\n{tool_call_format}\n\n"
-        "# Conversation\n\n{multiturn_behavior}\n\n# Tools\n\n{available_tools}",
-    },
-)
+def default_wording() -> PromptWording:
+    """Return the wording of toolmark."""
+    return read_table(__file__, "prompt_wording.toml", PromptWording)
 
 
 def render_system_message(
@@ -149,14 +110,14 @@ class PromptFormat:
     def __init__(
         self,
         variant: PromptVariant | None = None,
-        wording: PromptWording = DEFAULT_WORDING,
+        wording: PromptWording | None = None,
         *,
         name: str = DEFAULT_NAME,
         document_of: Callable[[Tool], dict[str, Any]] = tool_document,
     ) -> None:
         self.name = name
         self.variant = variant or PromptVariant()
-        self.wording = wording
+        self.wording = wording or default_wording()
         self.document_of = document_of
 
     def open(

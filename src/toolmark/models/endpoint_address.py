@@ -9,33 +9,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
+from toolmark.models.provider_table import providers
 
 OWN_KEY_VARIABLE = "TOOLMARK_API_KEY"
 
 
-class Provider(NamedTuple):
-    """An OpenAI-compatible endpoint with a name; `key` is the variable that contains its key."""
-
-    url: str
-    key_variable: str
-
-
-PROVIDERS = {
-    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "anthropic": Provider("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-    "deepseek": Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-    "fireworks": Provider("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
-    "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
-    "groq": Provider("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-    "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-    "xai": Provider("https://api.x.ai/v1", "XAI_API_KEY"),
-}
-NAME_PREFIXES = (
-    *(f"{name}/" for name in PROVIDERS),
-    *("http://", "https://", "baseline/", "test/", "module:attribute"),
-)
 _CREDENTIALS_AND_QUERY = re.compile(r"(?<=//).*@|\?[^#]*")
 _ALLOWED_QUERY = re.compile(r"[\w.~=&%:+,-]+", re.ASCII)
 _SECRET_PARAMETER = re.compile("key|token|secret|sig|auth|pass|cred|code|session", re.IGNORECASE)
@@ -57,7 +35,7 @@ class EndpointAddress(NamedTuple):
 def is_provider_spec(spec: str) -> bool:
     """Return whether the name begins with a provider's name."""
     scheme, slash, _ = spec.partition("/")
-    return bool(slash) and scheme in PROVIDERS
+    return bool(slash) and scheme in providers()
 
 
 def resolve_address(spec: str, base_url: str | None) -> EndpointAddress:
@@ -70,12 +48,12 @@ def resolve_address(spec: str, base_url: str | None) -> EndpointAddress:
         if not name:
             raise UsageError(f"name the model: {scheme}/NAME")
         _check_name(name)
-        provider_url, key_name = PROVIDERS[scheme]
+        provider = providers()[scheme]
         url_from_environ = os.environ.get("OPENAI_BASE_URL") if scheme == "openai" else ""
-        url = _check_base_url(base_url or url_from_environ or provider_url)
-        return EndpointAddress(url, name, key_name, url == provider_url)
+        url = _check_base_url(base_url or url_from_environ or provider.url)
+        return EndpointAddress(url, name, provider.key_variable, url == provider.url)
     if not spec.startswith(("http://", "https://")):
-        known = suggest_names(spec, NAME_PREFIXES)
+        known = suggest_names(spec, _name_prefixes())
         shown = secrets.mask_model_spec(spec)
         raise UsageError(f"no model {shown!r}{known}; your own endpoint: http://HOST:PORT/v1#NAME")
     if base_url:
@@ -88,6 +66,12 @@ def resolve_address(spec: str, base_url: str | None) -> EndpointAddress:
         raise UsageError(f"name the model after a '#': {_public_address(url)}#NAME")
     _check_name(name)
     return EndpointAddress(_check_base_url(url), name, OWN_KEY_VARIABLE, False)
+
+
+def _name_prefixes() -> tuple[str, ...]:
+    """Return what the name of a model can begin with."""
+    others = ("http://", "https://", "baseline/", "test/", "module:attribute")
+    return (*(f"{name}/" for name in providers()), *others)
 
 
 def join_path(url: str, path: str) -> str:

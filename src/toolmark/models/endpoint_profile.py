@@ -1,17 +1,16 @@
-"""Differences between endpoints, as data."""
+"""What an endpoint accepts; `providers.toml` lists the endpoints that differ from most."""
 
 from __future__ import annotations
 
 from typing import Literal
-from urllib.parse import urlsplit
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from toolmark.core.data_files import DataRecord
 from toolmark.models.audio_encoding import AudioFormat
 
 
-class EndpointProfile(Struct, frozen=True, kw_only=True):
+class EndpointProfile(DataRecord, frozen=True, kw_only=True):
     """What an endpoint accepts; the defaults are what every known server accepts.
 
     `dots`: function names may contain dots. `limit`: the field that limits the reply. `media`: a
@@ -29,18 +28,6 @@ class EndpointProfile(Struct, frozen=True, kw_only=True):
 
 
 DEFAULT_PROFILE = EndpointProfile()
-
-
-def profile_for_url(url: str) -> EndpointProfile:
-    """Return the profile of the endpoint at this address."""
-    match urlsplit(url).hostname:
-        case "api.openai.com":
-            # its reasoning models refuse max_tokens, and all its models accept the newer field
-            return EndpointProfile(limit="max_completion_tokens")
-        case "api.anthropic.com":
-            return EndpointProfile(lists=False)  # its list needs the key in another header
-        case _:
-            return DEFAULT_PROFILE
 
 
 def adapt_profile(profile: EndpointProfile, refused: frozenset[str]) -> EndpointProfile:

@@ -12,7 +12,7 @@ from toolmark.core import secrets, user_modules
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Control, Model, ReplyFunction
-from toolmark.models import audio_encoding, endpoint_address, endpoint_profile, user_model
+from toolmark.models import audio_encoding, endpoint_address, provider_table, user_model
 from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
@@ -105,7 +105,7 @@ def make_endpoint_model(
         name=secrets.mask_model_spec(
             spec if endpoint_address.is_provider_spec(spec) else location.name
         ),
-        wire_profile=replace(endpoint_profile.profile_for_url(location.url), audio=audio),
+        wire_profile=replace(provider_table.profile_for_url(location.url), audio=audio),
     )
 
 

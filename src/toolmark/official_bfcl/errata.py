@@ -1,46 +1,46 @@
-"""Published entries that cannot be scored fairly as published, with the reason. Data only.
+"""Published entries that cannot be scored fairly as published, with the reason (`errata.toml`).
 
 The official rule scores all of them, as the official grader does. The fair rule sets aside the
-entries in SET_ASIDE, and corrects the truth of those in AMENDED to what was clearly meant.
+entries of `set_aside`, and corrects the truth of those amended to what was clearly meant.
 """
 
 from __future__ import annotations
 
-VERSION = 2
+from collections.abc import Mapping
+from functools import cache
 
-# no answer passes the official checker
-UNSATISFIABLE: dict[str, str] = {
-    "live_simple_106-63-0": "a required parameter has no accepted value",
-    "live_simple_112-68-0": "a required parameter has no accepted value",
-    "live_multiple_862-181-3": "the truth demands a parameter that the doc does not have",
-    "live_multiple_964-207-0": "a required parameter is not in the truth",
-    "simple_java_36": "elements of any type are read as text, the truth holds numbers and booleans",
-    "simple_java_65": "elements of any type are read as text, the truth holds booleans",
-}
+from toolmark.core.data_files import DataRecord, read_table
 
-# passes, but only with an answer that no sensible model gives
-UNREASONABLE: dict[str, str] = {
-    "live_multiple_507-149-4": "the only accepted origin_airport is the empty string",
-}
 
-# the truth contradicts the question, so the requested answer fails
-CONTRADICTED: dict[str, str] = {
-    "simple_java_67": "the entries of one map are listed as alternatives, and the question does "
-    "not name their keys",
-    "simple_javascript_16": "the question asks for two vertices, the truth accepts one alone",
-}
+class Errata(DataRecord, frozen=True, kw_only=True):
+    """The data file: reasons by entry, and its version.
 
-# the fair rule takes a single value as a list with that one alternative
-AMENDED: dict[str, str] = {
-    "simple_java_64": "the one accepted value is taken apart into letters",
-}
+    unsatisfiable: no answer passes the official checker. unreasonable: only an answer passes that
+    no sensible model gives. contradicted: the truth contradicts the question, so the requested
+    answer fails. amended: the fair rule takes a single value as a list with that one alternative.
+    `satisfiable_with_collections` pass where the fair rule reads Java collections.
+    """
 
-# the fair rule reads Java collections, so right answers pass
-SATISFIABLE_WITH_COLLECTIONS = ("simple_java_36", "simple_java_65")
+    version: int
+    satisfiable_with_collections: frozenset[str]
+    unsatisfiable: dict[str, str]
+    unreasonable: dict[str, str]
+    contradicted: dict[str, str]
+    amended: dict[str, str]
 
-SET_ASIDE: dict[str, str] = {
-    id_: why
-    for table in (UNSATISFIABLE, UNREASONABLE, CONTRADICTED)
-    for id_, why in table.items()
-    if id_ not in SATISFIABLE_WITH_COLLECTIONS
-}
+
+def errata() -> Errata:
+    """Return the content of the data file."""
+    return read_table(__file__, "errata.toml", Errata)
+
+
+@cache
+def set_aside() -> Mapping[str, str]:
+    """Return the reasons of the entries that the fair rule does not score."""
+    found = errata()
+    reasons = found.unsatisfiable | found.unreasonable | found.contradicted
+    return {
+        entry: why
+        for entry, why in reasons.items()
+        if entry not in found.satisfiable_with_collections
+    }

@@ -61,15 +61,17 @@ def judge_fairly(
 
     `decoded` and `official_fault` are the official calls and failure. None: the entry is set aside.
     """
-    if task.item in errata.SET_ASIDE:
+    if task.item in errata.set_aside():
         return None
     if task.reference is None:
         return _judge_relevance(task, trajectory, decoded, official_fault)
-    is_plain = task.item not in errata.AMENDED and task.category not in tool_schemas.LANGUAGES
+    is_plain = (
+        task.item not in errata.errata().amended and task.category not in tool_schemas.LANGUAGES
+    )
     if official_fault is None and is_plain and reply_decoding.is_lossless(trajectory, decoded):
         return None, ()
     lossless = reply_decoding.decode_without_losses(task, trajectory, decoded)
-    if official_fault is None and not lossless.losses and task.item not in errata.AMENDED:
+    if official_fault is None and not lossless.losses and task.item not in errata.errata().amended:
         return None, ()
     if decoded.native and not lossless.calls:
         return official_fault, ()
@@ -95,7 +97,7 @@ def _match_fairly(
     kinds = VALUE_KINDS.get(category, PYTHON_CONVERTER)
     alternative_kinds = _ALTERNATIVE_KINDS.get(category)
     truth, corrections = task.reference["truth"], lossless.losses
-    if task.item in errata.AMENDED:
+    if task.item in errata.errata().amended:
         truth, corrections = [_amend_truth(call) for call in truth], (*corrections, "amended")
     calls = lossless.calls
     check = partial(

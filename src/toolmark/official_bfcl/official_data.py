@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from toolmark.core import files
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.errors import DataError
 from toolmark.core.records import Limits, Message, Task, Text, Turn
 from toolmark.formats.prompt_format import PromptWording
@@ -54,6 +56,13 @@ WITHOUT_TRUTH = ("irrelevance", "live_irrelevance", "live_relevance")
 
 _PROMPTS_FILE = "bfcl_eval/constants/default_prompts.py"
 _TYPES_FILE = "bfcl_eval/constants/type_mappings.py"
+
+
+class ScoredCategory(DataRecord, frozen=True):
+    """A scored category, and how many entries the published data have of it."""
+
+    category: str
+    entries: Annotated[int, Meta(gt=0)]
 
 
 class _Entry(msgspec.Struct):
@@ -192,28 +201,8 @@ def _is_literal(node: ast.expr) -> bool:
     return all(isinstance(part, literal_types) for part in ast.walk(node))
 
 
-# entries of each scored category in the published data, in the order of the leaderboard
-N_ENTRIES: dict[str, int] = {
-    "simple_python": 400,
-    "simple_java": 100,
-    "simple_javascript": 50,
-    "multiple": 200,
-    "parallel": 200,
-    "parallel_multiple": 200,
-    "irrelevance": 240,
-    "live_simple": 258,
-    "live_multiple": 1053,
-    "live_parallel": 16,
-    "live_parallel_multiple": 24,
-    "live_irrelevance": 884,
-    "live_relevance": 16,
-    "multi_turn_base": 200,
-    "multi_turn_miss_func": 200,
-    "multi_turn_miss_param": 200,
-    "multi_turn_long_context": 200,
-    "web_search_base": 100,
-    "web_search_no_snippet": 100,
-    "memory_kv": 155,
-    "memory_vector": 155,
-    "memory_rec_sum": 155,
-}
+@cache
+def category_sizes() -> Mapping[str, int]:
+    """Return the number of published entries by scored category, in the leaderboard's order."""
+    rows = read_table(__file__, "categories.csv", tuple[ScoredCategory, ...])
+    return {row.category: row.entries for row in rows}

@@ -4,59 +4,35 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
 
+from msgspec import Meta
+
+from toolmark.core.data_files import placeholders, read_table
 from toolmark.core.errors import DataError
 
-_TASKS_ADVICE = (
-    "without its tasks the run can be neither scored nor continued; next: put the file back, or "
-    "begin a new run with --fresh"
-)
-_DERIVED_ADVICE = "no answer is lost; next: {score}"
-# for each file: what is lost with one line, and with the complete file
-_ADVICE_BY_FILE = {
-    "run.json": (
-        "",
-        "what the run was asked is lost, its answers in trajectories.jsonl are not; next: put the "
-        "file back, or begin a new run with --fresh",
-    ),
-    "tasks.jsonl": (_TASKS_ADVICE, _TASKS_ADVICE),
-    "trajectories.jsonl": (
-        "this episode is lost, no other; nothing was changed; next: mend the line, or remove it "
-        "and continue the run, which asks the episode again",
-        "the answers are lost; next: put the file back, or remove it and continue the run, which "
-        "asks them again",
-    ),
-    "attempts.jsonl": (
-        "no answer is lost, but why an episode was not run; nothing was changed; next: mend or "
-        "remove the line",
-        "no answer is lost, but why episodes were not run; next: remove it",
-    ),
-    "judgements.jsonl": (
-        "what a judge said is lost; nothing was changed; next: mend the line, or remove it and "
-        "give toolmark judge again",
-        "what judges said is lost; next: put the file back, or remove it and give toolmark judge "
-        "again",
-    ),
-    "judging.json": (
-        "",
-        "delete it and give toolmark judge again with the same judges: what they said is kept in "
-        "judgements.jsonl and not asked again",
-    ),
-    "scores.jsonl": (_DERIVED_ADVICE, _DERIVED_ADVICE),
-    "presentation.json": ("", _DERIVED_ADVICE),
-    "views.jsonl": (_DERIVED_ADVICE, _DERIVED_ADVICE),
-    "summary.json": ("", _DERIVED_ADVICE),
+AdviceText: TypeAlias = Annotated[str, Meta(pattern=placeholders("score"))]
+
+_DEFAULT_ADVICE = {
+    "line": "nothing was changed; mend or remove the line",
+    "file": "next: put the file back",
 }
-_DEFAULT_ADVICE = ("nothing was changed; mend or remove the line", "next: put the file back")
+
+
+def advice_by_file() -> Mapping[str, Mapping[Literal["line", "file"], AdviceText]]:
+    """Return what is lost with one line of a file, and with the complete file, and what to do."""
+    return read_table(
+        __file__, "damaged_files.toml", dict[str, dict[Literal["line", "file"], AdviceText]]
+    )
 
 
 def damage_advice(path: Path, *, line: bool = True) -> str:
     """Say what is lost with a file, or one `line` of it, that cannot be read, and what to do."""
-    of_line, of_file = _ADVICE_BY_FILE.get(path.name, _DEFAULT_ADVICE)
+    advice = advice_by_file().get(path.name, _DEFAULT_ADVICE)
     score = shlex.join(["toolmark", "score", str(path.parent)])
-    return (of_line if line else of_file).format(score=score)
+    return advice.get("line" if line else "file", "").format(score=score)
 
 
 def has_content(path: Path) -> bool:

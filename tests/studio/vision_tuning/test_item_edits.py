@@ -18,7 +18,7 @@ from toolmark.core.records import Task
 from toolmark.perturb.image import picture_file
 from toolmark.studio.vision_tuning import author_edits, item_edits
 from toolmark.studio.vision_tuning.author_edits import AuthorEdit
-from toolmark.studio.vision_tuning.unrelated_sentences import UNRELATED_SENTENCES
+from toolmark.studio.vision_tuning.unrelated_sentences import unrelated_sentences
 from toolmark.suites.mfcl_vision import item_validation, prompts
 from toolmark.suites.mfcl_vision.episode_scoring import task_truth
 from toolmark.suites.mfcl_vision.item_records import SignMark
@@ -102,7 +102,7 @@ def test_irrelevant_context_comes_before_the_question_and_adds_up(
     twice = item_edits.apply_edit("context", once, Random(1), media).task
     said = task_truth(twice).asked.context
     assert question(twice).startswith(said)
-    assert sum(aside in said for aside in UNRELATED_SENTENCES) == 4
+    assert sum(aside in said for aside in unrelated_sentences()) == 4
 
 
 def test_hints_go_and_come_but_not_twice(task: Task, media: MediaStore) -> None:

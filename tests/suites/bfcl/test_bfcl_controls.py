@@ -45,14 +45,14 @@ def test_the_oracle_fails_only_where_nothing_can_pass(
     if dialect == "prompt":
         # written with Python's quotes, whose escapes the JavaScript reader keeps
         failed -= {"simple_javascript_5"}
-    assert failed == set(errata.UNSATISFIABLE)
+    assert failed == set(errata.errata().unsatisfiable)
     assert len(verdicts) == 3641
 
 
 def test_the_unnatural_answer_passes_and_the_natural_one_fails(
     tasks: dict[str, Task], judge: Judge
 ) -> None:
-    for id_ in errata.UNREASONABLE:
+    for id_ in errata.errata().unreasonable:
         name, given = bfcl_controls.expected_calls(tasks[id_])[0]
         assert "" in given.values()
         natural = {key: value or "New York" for key, value in given.items()}
@@ -84,7 +84,7 @@ def test_an_injected_fault_is_labelled_as_itself(
     causes: Counter[str] = Counter()
     for id_, verdict in verdicts.items():
         foreign = id_.startswith(official_data.NON_PYTHON) and dialect == "prompt"  # no Python text
-        if id_ not in errata.UNSATISFIABLE and not foreign:
+        if id_ not in errata.errata().unsatisfiable and not foreign:
             assert sum(label.primary for label in verdict.labels) == len(verdict.labels)
             causes[verdict.labels[0].cause if verdict.labels else "none"] += 1
     assert set(causes) <= {fault, "none"}
@@ -97,7 +97,7 @@ def test_the_rate_is_the_share_of_faults(suite: Suite, judge: Judge) -> None:
     able = [
         id_
         for id_, verdict in possible.items()
-        if verdict.outcome == "incorrect" and id_ not in errata.UNSATISFIABLE
+        if verdict.outcome == "incorrect" and id_ not in errata.errata().unsatisfiable
     ]
     share = sum(verdicts[id_].outcome == "incorrect" for id_ in able) / len(able)
     assert abs(share - 0.2) < 2.6 * sqrt(0.2 * 0.8 / len(able))

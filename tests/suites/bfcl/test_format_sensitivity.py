@@ -30,7 +30,7 @@ from toolmark.core.records import (
     Verdict,
 )
 from toolmark.formats.parse.reply_parser import CallForm
-from toolmark.formats.prompt_format import DEFAULT_WORDING, PromptLayout, PromptStyle, PromptVariant
+from toolmark.formats.prompt_format import PromptLayout, PromptStyle, PromptVariant, default_wording
 from toolmark.formats.render.tool_docs import ToolDocForm
 from toolmark.official_bfcl import (
     bfcl_controls,
@@ -187,7 +187,7 @@ def test_formats_wording_and_entries_are_parameters() -> None:
     assert list(one.tool_formats) == ["native", "prompt", name(layout="markdown")]
     own = tm.load("bfcl", category=("multiple",), wording="own")
     (message,), _ = own.tool_formats["prompt"].open((), ())
-    assert message.text.startswith(DEFAULT_WORDING.styles["classic"]["persona"])
+    assert message.text.startswith(default_wording().styles["classic"]["persona"])
     for wrong in ({"wording": "loud"}, {"entries": "20"}, {"formats": ()}):
         with pytest.raises(UsageError):
             tm.load("bfcl", category=("format_sensitivity",), **wrong)

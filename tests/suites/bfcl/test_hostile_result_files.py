@@ -228,7 +228,7 @@ def test_a_hostile_result_file_is_scored_without_running_hanging_or_writing(
 
 def test_every_category_meets_hostile_rows(tmp_path: Path) -> None:
     met = {name for form in ("native", "prompt") for name, _ in rows(form, "canary")}
-    assert met == set(result_files.CATEGORIES)
+    assert met == set(result_files.result_categories())
 
 
 def test_every_hostile_text_is_met_by_single_and_by_multi_turn() -> None:

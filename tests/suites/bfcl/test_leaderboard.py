@@ -42,11 +42,11 @@ def measured(cols: Columns) -> dict[str, Estimate]:
 
 
 def full(k: int = 1, n: int = 2) -> dict[str, tuple[int, int]]:
-    return {name: (k, n) for name in official_data.N_ENTRIES}
+    return {name: (k, n) for name in official_data.category_sizes()}
 
 
 def test_the_published_sizes_add_up() -> None:
-    assert sum(official_data.N_ENTRIES.values()) == 2501 + 1140 + 800 + 665
+    assert sum(official_data.category_sizes().values()) == 2501 + 1140 + 800 + 665
 
 
 def test_overall_is_ten_ten_ten_thirty_forty() -> None:
@@ -59,11 +59,15 @@ def test_overall_is_ten_ten_ten_thirty_forty() -> None:
 
 
 def test_the_verified_example_of_the_specification() -> None:
-    parts = {name: 0.0 for name in official_data.N_ENTRIES}
+    parts = {name: 0.0 for name in official_data.category_sizes()}
     for group, value in zip(board.OVERALL.members, (0.9958, 0.997, 1.0, 0.88, 1.0), strict=True):
         parts |= dict.fromkeys(weighted_means.group_categories(group), value)
     assert (
-        round(100 * weighted_means.weighted_total(board.OVERALL, parts, official_data.N_ENTRIES), 2)
+        round(
+            100
+            * weighted_means.weighted_total(board.OVERALL, parts, official_data.category_sizes()),
+            2,
+        )
         == 96.33
     )
 
@@ -71,14 +75,14 @@ def test_the_verified_example_of_the_specification() -> None:
 @pytest.mark.parametrize("group", board.GROUPS, ids=lambda group: group.name)
 def test_the_weights_of_a_group_sum_to_one_and_give_its_value(group: weighted_means.Group) -> None:
     rng = np.random.default_rng(7)
-    values = {name: float(rng.random()) for name in official_data.N_ENTRIES}
-    spread = weighted_means.category_weights(group, official_data.N_ENTRIES)
+    values = {name: float(rng.random()) for name in official_data.category_sizes()}
+    spread = weighted_means.category_weights(group, official_data.category_sizes())
     assert math.fsum(spread.values()) == pytest.approx(1.0)
     assert set(spread) == set(weighted_means.group_categories(group))
     weighted = sum(spread[name] * values[name] for name in spread)
-    assert weighted_means.weighted_total(group, values, official_data.N_ENTRIES) == pytest.approx(
-        weighted
-    )
+    assert weighted_means.weighted_total(
+        group, values, official_data.category_sizes()
+    ) == pytest.approx(weighted)
 
 
 def test_live_counts_entries_and_the_other_groups_count_members_alike() -> None:
@@ -132,7 +136,7 @@ def test_a_category_of_which_nothing_ran_leaves_its_groups_open() -> None:
             if name == "web_search_base"
             else {"official": Verdict(outcome="correct", value=1.0)},
         )
-        for name in official_data.N_ENTRIES
+        for name in official_data.category_sizes()
     ]
     found = measured(gather_columns(scores, "official"))
     assert next(iter(found)) == "accuracy"
@@ -156,12 +160,12 @@ def test_the_headline_is_overall_only_where_everything_is_there() -> None:
 def test_the_headline_names_what_it_does_not_count() -> None:
     head = board.leaderboard_metrics(made(full()))[0]
     assert head.told == "overall (without live_relevance)"
-    assert head.measure(made(full())).n == 2 * (len(official_data.N_ENTRIES) - 1)
+    assert head.measure(made(full())).n == 2 * (len(official_data.category_sizes()) - 1)
 
 
 def test_every_category_and_group_is_a_part() -> None:
     found = measured(made({"multiple": (1, 2)}))
-    assert set(found) >= {*official_data.N_ENTRIES, *(group.name for group in board.GROUPS)}
+    assert set(found) >= {*official_data.category_sizes(), *(group.name for group in board.GROUPS)}
 
 
 def test_format_sensitivity_is_shown_and_not_counted() -> None:
@@ -175,7 +179,7 @@ def test_the_interval_of_overall_is_that_of_independent_strata() -> None:
     shares = full(600, 1000)
     found = measured(made(shares))["overall"]
     spread = weighted_means.category_weights(
-        board.OVERALL, {name: 1000 for name in official_data.N_ENTRIES}
+        board.OVERALL, {name: 1000 for name in official_data.category_sizes()}
     )
     error = math.sqrt(sum(w * w * 0.6 * 0.4 / 1000 for w in spread.values()))
     assert found.low is not None and found.high is not None
@@ -193,7 +197,7 @@ def test_bounds_hold_what_was_not_run() -> None:
                 category=name,
                 readings={"official": Verdict(outcome="correct", value=1.0)},
             )
-            for name in official_data.N_ENTRIES
+            for name in official_data.category_sizes()
             for i in range(4)
         ],
         "official",

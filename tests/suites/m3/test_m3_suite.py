@@ -158,7 +158,7 @@ def test_a_judged_run_stands_among_the_models_of_the_paper(
     ) / 7
     assert _values(board)["this run"] == pytest.approx(own)
     assert [value for name, value in board.rows if name != "this run"] == sorted(
-        m3_paper_results.PUBLISHED_AVERAGES.values(), reverse=True
+        (row.average for row in m3_paper_results.published_averages()), reverse=True
     )
     both = {name: {"a": rows, "b": readings[name]} for name, rows in rated.items()}
     boards = _tabled(suite_registry.load_overview(suite.scorer.presentation.overview)(both))

@@ -73,9 +73,12 @@ def said(turns: tuple[Turn, ...]) -> str:
 
 
 def test_each_of_the_nine_prompts_has_a_row_that_is_asked_so() -> None:
-    assert ROWS.keys() == prompt_wording.PROMPT_TEMPLATES.keys() and len(ROWS) == 9
+    assert ROWS.keys() == prompt_wording.prompt_wording().prompts.keys() and len(ROWS) == 9
     for name in ROWS:
-        assert prompt_wording.select_prompt(frame(name)) is prompt_wording.PROMPT_TEMPLATES[name]
+        assert (
+            prompt_wording.select_prompt(frame(name))
+            is prompt_wording.prompt_wording().prompts[name]
+        )
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -105,7 +108,7 @@ def test_the_prompt_contains_all_that_a_row_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_the_forms_differ_in_the_request_alone(name: str) -> None:
-    asked = prompt_wording.PROMPT_TEMPLATES[name]
+    asked = prompt_wording.prompt_wording().prompts[name]
     text, tool = (
         said(prompt_wording.build_turns(frame(name), form, with_pictures=True))
         for form in ("text", "tool")

@@ -15,7 +15,7 @@ from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.media import MediaStore
 from toolmark.core.model import Model
 from toolmark.core.records import Reply, Request
-from toolmark.models import complaint_outcome, endpoint_address, endpoint_profile
+from toolmark.models import complaint_outcome, endpoint_address, endpoint_profile, provider_table
 from toolmark.models.connection_defaults import TIMEOUT_S
 from toolmark.models.http_client import HttpClient, HttpResponse
 from toolmark.models.secret_mask import SecretMask
@@ -57,7 +57,7 @@ class ChatCompletionsModel(Model):
         self.model = model
         self.name = name or model
         self.key_name = key_name
-        self.profile = wire_profile or endpoint_profile.profile_for_url(url)
+        self.profile = wire_profile or provider_table.profile_for_url(url)
         self._key = key
         self._encoder = RequestEncoder(model, self.profile, media)
         self._chat_url = endpoint_address.join_path(url, "chat/completions")

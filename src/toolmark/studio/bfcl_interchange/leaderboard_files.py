@@ -76,7 +76,7 @@ class AccuracyCells:
         columns = entrant.columns.where(entrant.columns.run)
         self.entrant = entrant
         self.values: dict[str, float] = {}
-        self.counts = dict(official_data.N_ENTRIES)
+        self.counts = dict(official_data.category_sizes())
         for name in sorted(set(columns.category)):
             chosen = columns.correct[columns.category == name]
             self.values[name] = int(chosen.sum()) / len(chosen)

@@ -17,7 +17,7 @@ from toolmark.official_bfcl import prompt_formats, reply_decoding
 from toolmark.statistics.score_columns import Columns
 from toolmark.studio.bfcl_interchange.inference_log import TurnResults, make_log
 from toolmark.studio.bfcl_interchange.leaderboard_files import format_sensitivity
-from toolmark.studio.bfcl_interchange.result_files import CATEGORIES
+from toolmark.studio.bfcl_interchange.result_files import result_categories
 from toolmark.suites.bfcl import stored_rows
 from toolmark.suites.bfcl.handler_replies import ArgumentShape
 from toolmark.suites.bfcl.leaderboard import UNSCORED
@@ -39,7 +39,7 @@ def category_folder(category: str) -> Path:
     Raises DataError for a category that BFCL does not have: a run folder is untrusted, so its text
     is not used as a path.
     """
-    if category.removesuffix("_prereq") not in CATEGORIES:
+    if category.removesuffix("_prereq") not in result_categories():
         raise DataError(f"no category {category!r} in BFCL V4; nothing was written")
     if category == UNSCORED:
         return Path(UNSCORED)

@@ -32,13 +32,17 @@ RENAMED_CATEGORIES = {
     "javascript": "simple_javascript",
 }
 RETIRED_PREFIXES = ("exec_", "rest", "sql", "chatable", "multi_turn_composite")
-CATEGORIES = (*official_data.N_ENTRIES, leaderboard.UNSCORED)
 
 _RESULT_FILE = re.compile(r"BFCL_v\d+_(\w+?)_result\.json")
 _MAX_LINE_BYTES = 64 * 2**20  # of a line
 _MAX_FILE_BYTES = 2 * 2**30
 _RETIRED_NOTE = "no longer part of BFCL"
 _WITHOUT_CATEGORY_NOTE = "conversations that lead up to a category without a file"
+
+
+def result_categories() -> tuple[str, ...]:
+    """Return the categories that result files can be of, in the order of the leaderboard."""
+    return (*official_data.category_sizes(), leaderboard.UNSCORED)
 
 
 class RowProblem(NamedTuple):
@@ -85,7 +89,7 @@ class ResultRows:
     @property
     def categories(self) -> tuple[str, ...]:
         """The categories that have a file, in the published order."""
-        return tuple(name for name in CATEGORIES if name in self.file_of_category)
+        return tuple(name for name in result_categories() if name in self.file_of_category)
 
 
 def find_models(folder: Path, model: str | None = None) -> list[ModelFiles]:
@@ -121,7 +125,7 @@ def read_rows(source: ModelFiles) -> ResultRows:
         scored = category.removesuffix("_prereq")
         if name.startswith(RETIRED_PREFIXES):
             rows.skipped[path] = _RETIRED_NOTE
-        elif scored not in CATEGORIES:
+        elif scored not in result_categories():
             rows.problems.append(RowProblem(path, 0, f"no category {name!r} in BFCL V4"))
         elif scored not in present:
             rows.skipped[path] = _WITHOUT_CATEGORY_NOTE

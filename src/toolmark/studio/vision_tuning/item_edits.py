@@ -24,7 +24,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Image, Task
 from toolmark.perturb.image import picture_file
 from toolmark.studio.vision_tuning.author_edits import AuthorEdit
-from toolmark.studio.vision_tuning.unrelated_sentences import UNRELATED_SENTENCES
+from toolmark.studio.vision_tuning.unrelated_sentences import unrelated_sentences
 from toolmark.suites.mfcl_vision import item_validation, picture_variants, prompts
 from toolmark.suites.mfcl_vision.episode_scoring import task_truth
 from toolmark.suites.mfcl_vision.item_records import ItemTruth, SignMark
@@ -77,7 +77,7 @@ def _remove_hint(task: Task, rng: Random, media: MediaStore) -> EditedTask:
 
 def _add_context(task: Task, rng: Random, media: MediaStore) -> EditedTask:
     truth = task_truth(task)
-    unused = [aside for aside in UNRELATED_SENTENCES if aside not in truth.asked.context]
+    unused = [aside for aside in unrelated_sentences() if aside not in truth.asked.context]
     if len(unused) < _N_SENTENCES:
         raise ValueError("every sentence stands there already")
     added = " ".join(unused[i] for i in seeds.sample_indices(rng, len(unused), _N_SENTENCES))

@@ -6,23 +6,15 @@ picture: they are about the person who asks, never about what is seen.
 
 from __future__ import annotations
 
-UNRELATED_SENTENCES = (
-    "My sister was going through old folders when this turned up.",
-    "We had been arguing about it all the way home.",
-    "My battery was almost empty by then, so I took only this one.",
-    "I am putting together a quiz for the office and need one more entry.",
-    "A colleague bet me a coffee that nobody could find this out.",
-    "It had rained all morning and we were glad to be out at last.",
-    "I meant to ask somebody on the spot, but everybody was in a hurry.",
-    "My brother swears that he knows, though he has been mistaken before.",
-    "This came in a long chat among friends, between two recipes.",
-    "I am cleaning up my phone and want to name my pictures properly.",
-    "The others have stopped caring, but it will not leave me alone.",
-    "My neighbour wanted to know as well and could not work it out.",
-    "We were on our way to somewhere else and stopped for a minute only.",
-    "I promised my daughter to find out before she goes to bed.",
-    "Please do not mind the quality, my hands were cold.",
-    "I have asked in two forums already and nobody replied.",
-    "My notes from that day got wet and cannot be read any more.",
-    "A friend sent this without a word, as she always does.",
-)
+from toolmark.core.data_files import DataRecord, read_table
+
+
+class UnrelatedSentences(DataRecord, frozen=True):
+    """The data file."""
+
+    sentences: tuple[str, ...]
+
+
+def unrelated_sentences() -> tuple[str, ...]:
+    """Return the sentences in order."""
+    return read_table(__file__, "unrelated_sentences.toml", UnrelatedSentences).sentences

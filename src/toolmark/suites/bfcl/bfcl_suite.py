@@ -10,7 +10,7 @@ from toolmark.core.records import TaskSequence
 from toolmark.environments import search_engines
 from toolmark.environments.no_op_environment import open_no_op_factory
 from toolmark.formats.native_format import NATIVE_FORMAT
-from toolmark.formats.prompt_format import DEFAULT_WORDING, PromptWording
+from toolmark.formats.prompt_format import PromptWording, default_wording
 from toolmark.generation.joined_tasks import JoinedTasks
 from toolmark.official_bfcl import multi_turn_tasks, official_data
 from toolmark.official_bfcl import prompt_formats as variants
@@ -142,4 +142,4 @@ def _environment_opener(category: str) -> EnvironmentOpener:
 
 
 def _prompt_wording(root: Path, requested: str) -> PromptWording:
-    return official_data.read_prompt_wording(root) if requested == "official" else DEFAULT_WORDING
+    return official_data.read_prompt_wording(root) if requested == "official" else default_wording()

@@ -57,7 +57,7 @@ def _missing_note(columns: Columns) -> str:
     listed = (
         ", ".join(absent)
         if is_few
-        else f"{len(absent)} of {len(official_data.N_ENTRIES)} categories"
+        else f"{len(absent)} of {len(official_data.category_sizes())} categories"
     )
     return (
         " A group that lacks a category has no number here; --json and the CSV files count what "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from toolmark.official_bfcl import prompt_formats
-from toolmark.official_bfcl.official_data import N_ENTRIES
+from toolmark.official_bfcl.official_data import category_sizes
 from toolmark.statistics.metric_formulas import (
     FilteredFormula,
     Mean,
@@ -79,7 +79,9 @@ def leaderboard_metrics(columns: Columns) -> list[Metric]:
     groups = [
         Metric(
             group.name,
-            StratifiedMean(group=group, entries={x: N_ENTRIES[x] for x in group_categories(group)}),
+            StratifiedMean(
+                group=group, entries={x: category_sizes()[x] for x in group_categories(group)}
+            ),
         )
         for group in GROUPS
     ]
@@ -89,7 +91,7 @@ def leaderboard_metrics(columns: Columns) -> list[Metric]:
             name,
             FilteredFormula(rows=(RowFilter(column="category", values=(name,)),), formula=Mean()),
         )
-        for name in (*N_ENTRIES, *sorted(present - set(N_ENTRIES)))
+        for name in (*category_sizes(), *sorted(present - set(category_sizes())))
     ]
     spread = prompt_formats.format_metrics(columns.where(columns.run))
     if not missing_categories(columns):
@@ -103,4 +105,4 @@ def leaderboard_metrics(columns: Columns) -> list[Metric]:
 def missing_categories(columns: Columns) -> list[str]:
     """Return the scored categories without any result."""
     with_results = set(columns.category[columns.run])
-    return [name for name in N_ENTRIES if name not in with_results]
+    return [name for name in category_sizes() if name not in with_results]

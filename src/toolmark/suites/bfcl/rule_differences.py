@@ -36,7 +36,7 @@ def difference_tables(columns_by_rule: Mapping[str, Columns]) -> list[Table]:
             title="Why the readings differ",
             head=("reason", "official", "fair", "n"),
             rows=tuple((*change, n) for change, n in counts.most_common()),
-            note=f"Entries are set aside by version {errata.VERSION} of the errata.",
+            note=f"Entries are set aside by version {errata.errata().version} of the errata.",
         ),
         Table(
             title="Items whose readings differ",
@@ -59,7 +59,7 @@ def find_differences(official: Columns, fair_columns: Columns) -> Iterator[Diffe
         item = str(official.item[index])
         first = _describe_verdict(official, index)
         if fair_index is None:
-            reason = errata.SET_ASIDE.get(item, "the fair reading does not judge it")
+            reason = errata.set_aside().get(item, "the fair reading does not judge it")
             yield str(key[0]), int(key[1]), first, "set aside", reason
         elif official.correct[index] != fair_columns.correct[fair_index]:
             reason = _difference_reason(fair_columns, fair_index)

@@ -54,7 +54,7 @@ def make_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Char
         _success_table(
             "Success by number of core functions",
             columns,
-            funcbench_paper_results.SUCCESS_RATES,
+            funcbench_paper_results.success_rates(),
             _COMPARISON_NOTE,
         ),
         _calls_table(columns),
@@ -114,7 +114,7 @@ def _calls_table(columns: Columns) -> Table:
         cells = [_mean_calls(select_rows(part, core=core)) for core in sizes]
         rows.append((label, *(x for pair in cells for x in pair)))
     if _has_paper_size(sizes):
-        for model, row in funcbench_paper_results.CALLS_PER_TRIAL.items():
+        for model, row in funcbench_paper_results.calls_per_trial().items():
             known = dict(zip(funcbench_paper_results.CORE_SIZES, row, strict=True))
             pairs = [known.get(core, (None, None)) for core in sizes]
             rows.append((f"{model} (paper)", *(x for pair in pairs for x in pair)))
@@ -146,14 +146,9 @@ def _failure_table(columns: Columns) -> Table:
             for name in CLASS_LABELS
         )
         rows.append((label, round(total), *shares))
-    for model, (errors, *row) in funcbench_paper_results.ERROR_SHARES.items():
-        rows.append(
-            (
-                f"{model} (paper)",
-                round(errors),
-                *(number_format.format_percent(x / 100) for x in row),
-            )
-        )
+    for paper in funcbench_paper_results.error_shares():
+        shares = (number_format.format_percent(getattr(paper, name) / 100) for name in CLASS_LABELS)
+        rows.append((f"{paper.model} (paper)", paper.errors, *shares))
     return Table(
         title="Bad calls by class (paper: Table 3)",
         head=("model", "errors", *CLASS_LABELS.values()),
@@ -188,7 +183,7 @@ def _tables_without_irrelevant(columns: Columns) -> Iterator[Table]:
     yield _success_table(
         "Success without irrelevant functions (paper: Table 5)",
         rows_without_irrelevant,
-        funcbench_paper_results.SUCCESS_WITHOUT_IRRELEVANT,
+        funcbench_paper_results.success_without_irrelevant(),
     )
 
 

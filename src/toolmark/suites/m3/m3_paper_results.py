@@ -9,28 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.records import Chart, Table
 from toolmark.statistics import published_figures
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.m3 import m3_tables
-
-PUBLISHED_AVERAGES = {
-    "GPT-5": 0.482,
-    "Gemini 2.5 Pro": 0.423,
-    "Grok 4 (0709)": 0.411,
-    "GPT-5 Mini": 0.395,
-    "Gemini 2.5 Flash": 0.388,
-    "Claude 4.5 Sonnet": 0.333,
-    "Grok-4 Fast": 0.298,
-    "Llama-4-Scout-17B-16E": 0.264,
-    "GPT-5 Nano": 0.247,
-    "Claude 4.5 Haiku": 0.205,
-    "Gemini 2.5 Flash Lite": 0.180,
-    "InternVL 3.5": 0.179,
-    "Qwen2.5-VL-72B": 0.141,
-    "GLM 4.5v": 0.029,
-}
-"""Table 2, last column; the row of Gemini 2.5 Flash Lite agrees with a mean of eight measures."""
 
 RULE = "official"
 _TITLE = "Beside the paper's models"
@@ -39,6 +22,21 @@ _NOTE = (
     "judges."
 )
 _UNJUDGED_NOTE = "The paper's models stand beside a run once it is judged: toolmark judge RUN."
+
+
+class PaperAverage(DataRecord, frozen=True):
+    """A row of the paper's Table 2, last column.
+
+    That of Gemini 2.5 Flash Lite agrees with a mean of eight measures.
+    """
+
+    model: str
+    average: float
+
+
+def published_averages() -> tuple[PaperAverage, ...]:
+    """Return the averages of the paper's models."""
+    return read_table(__file__, "paper_averages.csv", tuple[PaperAverage, ...])
 
 
 def make_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
@@ -68,7 +66,7 @@ def _average_tables(runs: Mapping[str, Columns]) -> list[Table]:
     run_averages = {
         name: (m3_tables.pooled_measure(rows, "avg7").value,) for name, rows in runs.items()
     }
-    paper_averages = {model: (value,) for model, value in PUBLISHED_AVERAGES.items()}
+    paper_averages = {row.model: (row.average,) for row in published_averages()}
     return published_figures.comparison_table(
         _TITLE, [m3_tables.AVERAGE_LABELS["avg7"]], run_averages, paper_averages, _NOTE, ranked=True
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolmark.core.records import Estimate
-from toolmark.official_bfcl.official_data import N_ENTRIES
+from toolmark.official_bfcl.official_data import category_sizes
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.metric_formulas import RowFilter, StratifiedMean
 from toolmark.statistics.score_columns import Columns
@@ -34,7 +34,9 @@ def group_formula(group: Group) -> StratifiedMean:
     names = group_categories(group)
     _, *community = speech_items.GROUPS["irrelevance"]
     joined = {"irrelevance": tuple(community)} if "irrelevance" in names else {}
-    return StratifiedMean(group=group, entries={x: N_ENTRIES[x] for x in names}, joined=joined)
+    return StratifiedMean(
+        group=group, entries={x: category_sizes()[x] for x in names}, joined=joined
+    )
 
 
 def measure_group(group: Group, columns: Columns) -> Estimate:

@@ -8,19 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.records import Chart, Table
 from toolmark.statistics import published_figures
 from toolmark.statistics.estimates import estimate_mean
 from toolmark.statistics.score_columns import Columns
 from toolmark.suites.mfcl_vision import accuracy_across_runs, accuracy_tables, variation_statistics
-
-PUBLISHED_FIGURES: dict[str, tuple[float, float, float]] = {
-    "GPT-5": (0.293, 0.347, 0.171),
-    "Gemini 2.5 Pro": (0.266, 0.299, 0.143),
-    "Claude Opus 4.1": (0.159, 0.167, 0.116),
-    "GPT-4o": (0.117, 0.119, 0.048),
-}
-"""By model: overall, base, edges."""
 
 _TITLE = "Beside the paper's models"
 _NOTE = (
@@ -30,6 +23,21 @@ _NOTE = (
 _MISSING_NOTE = (
     "The paper's models stand beside a run that has the base, or edges, or all of Table 2."
 )
+
+
+class PaperRow(DataRecord, frozen=True):
+    """The accuracy of one of the paper's models."""
+
+    model: str
+    overall: float
+    base: float
+    edges: float
+
+
+def published_figures_by_model() -> dict[str, tuple[float, float, float]]:
+    """Return the paper's figures by model: overall, base, edges."""
+    rows = read_table(__file__, "paper_results.csv", tuple[PaperRow, ...])
+    return {row.model: (row.overall, row.base, row.edges) for row in rows}
 
 
 def build_tables(columns_by_rule: Mapping[str, Columns]) -> Sequence[Table | Chart]:
@@ -58,7 +66,7 @@ def _comparison_table(runs: Mapping[str, Columns]) -> list[Table]:
         _TITLE,
         ("overall", *accuracy_tables.PUBLISHED_VARIATIONS),
         figures,
-        PUBLISHED_FIGURES,
+        published_figures_by_model(),
         _NOTE,
     )
 

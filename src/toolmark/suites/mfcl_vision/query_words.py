@@ -7,8 +7,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from functools import cache
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.suites.mfcl_vision import prompts
 from toolmark.suites.mfcl_vision.item_records import ItemTruth, SignMark
 
@@ -20,31 +22,25 @@ _WORD = re.compile(r"[^\W_]+")
 _MIN_SIMILARITY = 0.75
 # Shorter words are never treated as misreadings of each other.
 _MIN_LETTERS = 4
-_STOP_WORDS = (
-    "a an and are as at be been but by did do does for from had has have how in into is it its of "
-    "on or s t that the their them there these they this those to was were what when where which "
-    "who whom whose why will with about many much site www http https com org wiki html"
-)
-_APPEARANCE_TEXT = (
-    "red blue green yellow black white orange purple brown grey gray pink gold golden silver beige "
-    "dark light bright striped stripe stripes dotted plain shield circle circular round square "
-    "diamond hexagon hexagonal triangle triangular rectangle rectangular oval star crescent moon "
-    "anchor tree wave mountain arrow sun key leaf fish crown bolt lightning wheel tower drop "
-    "emblem logo crest symbol icon badge flag sign signboard billboard poster banner plaque label "
-    "jersey shirt kit bib ticket screen scoreboard board shelf window wall door street building "
-    "facade left right middle wooden brick glass stone metal man woman people crowd car"
-)
-_IMAGE_TEXT = (
-    "image picture photo photograph screenshot shown depicted pictured displayed visible seen "
-    "attached above"
-)
 _IMAGE_MENTION = re.compile(
     r"\b(?:in|on|from) (?:(?:the|this|that|my|your) )?(?:(?:attached|above|given|provided) )?"
     r"(?:image|picture|photo|photograph|screenshot)\b|"
     r"\b(?:attached|this) (?:image|picture|photo|photograph|screenshot)\b",
     re.IGNORECASE,
 )
-_STOP_WORD_SET = frozenset(_STOP_WORDS.split())
+
+
+class QueryWords(DataRecord, frozen=True):
+    """The data file: words without meaning, and words for appearance and for pictures."""
+
+    stop_words: frozenset[str]
+    appearance: frozenset[str]
+    image: frozenset[str]
+
+
+def query_words() -> QueryWords:
+    """Return the content of the data file."""
+    return read_table(__file__, "query_words.toml", QueryWords)
 
 
 class ItemWords(NamedTuple):
@@ -59,7 +55,8 @@ def split_content_words(text: str) -> list[str]:
     """Return the words that carry meaning, in lower case, without accents and plural endings."""
     plain = unicodedata.normalize("NFKD", text).casefold()
     unaccented = "".join(c for c in plain if not unicodedata.combining(c)).replace("'", "")
-    return [_singular(word) for word in _WORD.findall(unaccented) if word not in _STOP_WORD_SET]
+    stop_words = query_words().stop_words
+    return [_singular(word) for word in _WORD.findall(unaccented) if word not in stop_words]
 
 
 def _singular(word: str) -> str:
@@ -67,10 +64,16 @@ def _singular(word: str) -> str:
     return word[:-1] if plural else word
 
 
-APPEARANCE_WORDS = frozenset(map(_singular, _APPEARANCE_TEXT.split()))
-"""Words for visual appearance: colours, shapes, objects, positions in a picture."""
-IMAGE_WORDS = frozenset(map(_singular, _IMAGE_TEXT.split()))
-"""Words for a picture and for being shown in one: any question about a picture uses them."""
+@cache
+def appearance_words() -> frozenset[str]:
+    """Return words for visual appearance: colours, shapes, objects, positions in a picture."""
+    return frozenset(map(_singular, query_words().appearance))
+
+
+@cache
+def image_words() -> frozenset[str]:
+    """Return words for a picture and for being shown in one."""
+    return frozenset(map(_singular, query_words().image))
 
 
 def item_words(truth: ItemTruth) -> ItemWords:
@@ -79,7 +82,7 @@ def item_words(truth: ItemTruth) -> ItemWords:
     text = frozenset(word for mark in truth.marks for word in split_content_words(mark.text))
     symbols = frozenset(word for mark in truth.marks for word in split_content_words(mark.symbol))
     return ItemWords(
-        in_question, text - in_question, (symbols | APPEARANCE_WORDS) - text - in_question
+        in_question, text - in_question, (symbols | appearance_words()) - text - in_question
     )
 
 
@@ -89,7 +92,7 @@ def word_origin(word: str, item_terms: ItemWords, pages: frozenset[str] = frozen
         return "question"
     if word in item_terms.text:
         return "text"
-    if word in IMAGE_WORDS:
+    if word in image_words():
         return "question"
     if word in item_terms.visual:
         return "visual"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from toolmark.official_bfcl import official_data as official
 from toolmark.runs.suite import SetExport
+from toolmark.suites.multinet.data_sources import data_sources
 from toolmark.suites.multinet.multinet_families import Family
 from toolmark.suites.multinet.row_sources import REAL_DATA, SYNTHETIC_DATA
 
@@ -17,7 +16,7 @@ def describe_data(family: Family, source: str) -> SetExport:
     origin = (
         _OVERCOOKED_2020_ORIGIN
         if family == "overcooked" and source != REAL_DATA
-        else _ORIGINS[family]
+        else data_sources()[family].origin.format(version=official.PACKAGE.version)
     )
     return SetExport(sources=(f"From {origin}.",), limits=(_CONTAMINATION_LIMIT, _LANGUAGE_LIMIT))
 
@@ -32,14 +31,3 @@ _OVERCOOKED_2020_ORIGIN = (
     "MultiNet's rows of games that people played in 2020, which HumanCompatibleAI/overcooked_ai "
     "holds (MIT); ids of people are not kept"
 )
-_ORIGINS: Mapping[Family, str] = {
-    "piqa": "PIQA (https://huggingface.co/datasets/ybisk/piqa), under its own licence",
-    "sqa3d": "SQA3D, questions CC BY 4.0, scenes of ScanNet under its terms of use",
-    "robovqa": "RoboVQA, CC BY 4.0",
-    "odinw": "ODinW, each sub-set under the licence in its own README",
-    "bfcl": "the Berkeley Function Calling Leaderboard, PyPI's bfcl-eval "
-    f"{official.PACKAGE.version}, Apache-2.0",
-    "overcooked": "games that people played in 2019, PyPI's overcooked-ai 1.1.0, MIT by its "
-    "repository (the package's own field says UNKNOWN); ids of people are not kept",
-    "openx": "Open X-Embodiment, each set under its own licence",
-}

@@ -240,21 +240,21 @@ def _paper_shares(families: Sequence[str], found: ColumnsByRow) -> dict[str, lis
     """Return the shares of the paper's models that have a figure in any of these families."""
     shares_by_family: dict[str, dict[str, float | None]] = {
         family: {
-            model: shares[0]
-            for model, shares in paper_comparison.FIGURES_BY_FAMILY[family].models.items()
+            model: next(iter(shares.values()))
+            for model, shares in paper_comparison.paper_shares()[family].items()
         }
         for family in families
-        if family in paper_comparison.FIGURES_BY_FAMILY
+        if family in paper_comparison.paper_shares()
     }
     if "odinw" in families:
         common = paper_comparison.shared_subsets(
             each["odinw"] for each in found.values() if "odinw" in each
         )
-        exact = [paper_comparison.GPT5_ODINW[name][0] for name in common]
+        exact = [paper_comparison.gpt5_odinw()[name][0] for name in common]
         shares_by_family["odinw"] = {"GPT-5": sum(exact) / len(exact)} if exact else {}
     models = [
         model
-        for model in paper_comparison.PAPER_OPENX
+        for model in paper_comparison.paper_openx()
         if any(model in each for each in shares_by_family.values())
     ]
     return {

@@ -7,12 +7,14 @@ for half of ODinW's sub-sets, we know no published figures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 from msgspec.structs import replace
 
 from toolmark.core import number_format
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.records import Cell, Chart, Table
 from toolmark.statistics import published_figures
 from toolmark.statistics.estimates import estimate_part_average
@@ -24,49 +26,60 @@ from toolmark.suites.multinet.tables import choice_tables, score_columns
 ShareFunction: TypeAlias = Callable[[Columns], float | None]
 
 
-class PaperFigures(NamedTuple):
-    """A family's shares by the name of the measure, and the models that they are published for."""
+class SubsetRow(DataRecord, frozen=True):
+    """GPT-5's figures on a sub-set of ODinW."""
 
-    shares: Mapping[str, ShareFunction]
-    models: Mapping[str, tuple[float | None, ...]]
-    note: str = ""
+    subset: str
+    exact_match: float
+    macro_f1: float
 
 
-GPT5_ODINW: Mapping[str, tuple[float, float]] = {
-    "AerialMaritimeDrone": (0.3077, 0.2827),
-    "AmericanSignLanguageLetters": (0.5694, 0.4834),
-    "Aquarium": (0.7180, 0.6612),
-    "BCCD": (0.7155, 0.5174),
-    "ChessPieces": (0.9894, 0.9087),
-    "DroneControl": (0.5280, 0.4375),
-    "EgoHands": (0.3620, 0.3434),
-    "HardHatWorkers": (0.9480, 0.8915),
-    "MaskWearing": (0.9896, 0.9518),
-    "NorthAmericaMushrooms": (1.0000, 1.0000),
-    "OxfordPets": (0.9449, 0.9403),
-    "PKLot": (0.8560, 0.8536),
-}
-"""GPT-5's exact match and macro F1 by sub-set."""
+class MorphologyRow(DataRecord, frozen=True):
+    """A model's errors on a morphology of Open X-Embodiment, relative to those of the mean.
 
-PAPER_OPENX: Mapping[str, Mapping[str, tuple[float, float]]] = {
-    "GPT-5": {
-        "bimanual": (0.4787, 0.3100), "quadrupedal": (1.2538, 1.4156),
-        "single_arm": (1.6854, 3.3287), "wheeled": (1.2365, 1.2029), "mobile": (1.2002, 2.6052),
-    },
-    "Magma": {
-        "bimanual": (2.2891, 3.0713), "quadrupedal": (13.6360, 102.2957),
-        "single_arm": (2.2007, 4.3945), "wheeled": (1.1567, 1.1947), "mobile": (1.5889, 1.5416),
-    },
-    "Pi0": {
-        "bimanual": (1.5244, 1.7366), "quadrupedal": (1.5319, 2.4720),
-        "single_arm": (2.5928, 5.2442), "wheeled": (4.0201, 13.1998), "mobile": (2.4608, 2.6456),
-    },
-}  # fmt: skip
-"""RelMAE and RelMSE by morphology.
+    That is the mean of the paper's own test rows. An invalid row has the error of the full range of
+    the actions.
+    """
 
-Each is relative to the errors of the mean of the paper's own test rows. An invalid row has the
-error of the full range of the actions.
-"""
+    model: str
+    morphology: str
+    rel_mae: float
+    rel_mse: float
+
+
+class ShareRow(DataRecord, frozen=True):
+    """A model's figure on a family, by the name of the measure."""
+
+    family: str
+    model: str
+    measure: str
+    value: float
+
+
+@cache
+def gpt5_odinw() -> Mapping[str, tuple[float, float]]:
+    """Return GPT-5's exact match and macro F1 by sub-set."""
+    rows = read_table(__file__, "paper_odinw.csv", tuple[SubsetRow, ...])
+    return {row.subset: (row.exact_match, row.macro_f1) for row in rows}
+
+
+@cache
+def paper_openx() -> Mapping[str, Mapping[str, tuple[float, float]]]:
+    """Return RelMAE and RelMSE by model and morphology."""
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for row in read_table(__file__, "paper_openx.csv", tuple[MorphologyRow, ...]):
+        found.setdefault(row.model, {})[row.morphology] = (row.rel_mae, row.rel_mse)
+    return found
+
+
+@cache
+def paper_shares() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+    """Return the figures of the other families by family, model and measure."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for row in read_table(__file__, "paper_shares.csv", tuple[ShareRow, ...]):
+        found.setdefault(row.family, {}).setdefault(row.model, {})[row.measure] = row.value
+    return found
+
 
 _OTHER_ROWS_NOTE = (
     "The paper's models were asked other rows with other prompts: read theirs as orientation, not "
@@ -96,31 +109,17 @@ def _player_share(player: str) -> ShareFunction:
     return lambda columns: choice_tables.player_exact_match(columns, player).value
 
 
-FIGURES_BY_FAMILY: Mapping[str, PaperFigures] = {
-    "piqa": PaperFigures(
-        {"exact match": _exact_match, "exact of valid": _exact_of_valid},
-        {"GPT-5": (0.9569, 0.9578)},
-    ),
-    "sqa3d": PaperFigures({"exact match": _exact_match}, {"GPT-5": (0.4764,)}),
-    "robovqa": PaperFigures({"exact match": _exact_match}, {"GPT-5": (0.28,)}),
-    "overcooked": PaperFigures(
-        {
-            "exact match": _exact_match,
-            "exact of valid": _exact_of_valid,
-            "macro F1": _macro_f1,
-            "player 0": _player_share("_0"),
-            "player 1": _player_share("_1"),
-        },
-        {
-            "GPT-5": (0.0263, 0.0303, 0.0152, 0.1541, 0.1185),
-            "Pi0": (0.0516, 0.0557, 0.0166, 0.3836, 0.1438),
-        },
-        " Its games are of 2020, where standing still would be right in 43.1 % of the steps; GPT-5 "
-        "gave probabilities there, Pi0 actions.",
-    ),
+_MEASURES: Mapping[str, ShareFunction] = {
+    "exact match": _exact_match,
+    "exact of valid": _exact_of_valid,
+    "macro F1": _macro_f1,
+    "player 0": _player_share("_0"),
+    "player 1": _player_share("_1"),
 }
-
-
+_FAMILY_NOTES: Mapping[str, str] = {
+    "overcooked": " Its games are of 2020, where standing still would be right in 43.1 % of the "
+    "steps; GPT-5 gave probabilities there, Pi0 actions.",
+}
 GPT5_BRIERS: Mapping[str, tuple[str, float]] = {
     "brier": ("Brier, linear", 1.9296),
     "brier_sq": ("Brier, quadratic", 1.4884),
@@ -187,19 +186,24 @@ def _paper_tables(runs: Mapping[str, Columns]) -> list[Table]:
         return _odinw_table(runs)
     if name == "openx":
         return _openx_table(runs)
-    if name not in FIGURES_BY_FAMILY:
+    models = paper_shares().get(name)
+    if models is None:
         return []
-    paper_figures = FIGURES_BY_FAMILY[name]
+    measures = list(next(iter(models.values())))
     shares_by_run = {
-        run: [share(rows) for share in paper_figures.shares.values()] for run, rows in runs.items()
+        run: [_MEASURES[measure](rows) for measure in measures] for run, rows in runs.items()
     }
     note = (
         _OTHER_ROWS_NOTE
-        + paper_figures.note
+        + _FAMILY_NOTES.get(name, "")
         + _LAX_RULE_NOTE * any(map(_has_distributions, runs.values()))
     )
     comparison = published_figures.comparison_table(
-        _TABLE_TITLE, list(paper_figures.shares), shares_by_run, paper_figures.models, note
+        _TABLE_TITLE,
+        measures,
+        shares_by_run,
+        {model: list(shares.values()) for model, shares in models.items()},
+        note,
     )
     return [*comparison, *_brier_table(runs)]
 
@@ -239,10 +243,10 @@ def _brier_table(runs: Mapping[str, Columns]) -> Iterator[Table]:
 def _odinw_table(runs: Mapping[str, Columns]) -> list[Table]:
     """Return exact match and macro F1 by published sub-set, with means over the shared ones."""
     found = {run: _subset_figures(columns) for run, columns in runs.items()}
-    names = [name for name in GPT5_ODINW if any(name in each for each in found.values())]
+    names = [name for name in gpt5_odinw() if any(name in each for each in found.values())]
     if not names:
         return []
-    sides = [*found.values(), GPT5_ODINW]
+    sides = [*found.values(), gpt5_odinw()]
     rows: list[tuple[Cell, ...]] = [
         (name, *(each[name][i] if name in each else None for i in (0, 1) for each in sides))
         for name in names
@@ -261,7 +265,7 @@ def _odinw_table(runs: Mapping[str, Columns]) -> list[Table]:
 def shared_subsets(runs: Iterable[Columns]) -> list[str]:
     """Return the sub-sets for which every run has rows and the paper has figures."""
     ran = [set(ordered_levels(rows.category[rows.run])) for rows in runs]
-    return [name for name in GPT5_ODINW if all(name in each for each in ran)]
+    return [name for name in gpt5_odinw() if all(name in each for each in ran)]
 
 
 def _subset_figures(columns: Columns) -> dict[str, tuple[float, float]]:
@@ -280,14 +284,14 @@ def _subset_figures(columns: Columns) -> dict[str, tuple[float, float]]:
 def _openx_table(runs: Mapping[str, Columns]) -> list[Table]:
     """Return RelMAE and RelMSE by morphology."""
     present = {level for columns in runs.values() for level in ordered_levels(columns.category)}
-    names = [name for name in PAPER_OPENX["GPT-5"] if name in present]
+    names = [name for name in paper_openx()["GPT-5"] if name in present]
     errors_by_run = {
         run: {name: _relative_errors(columns, name) for name in names}
         for run, columns in runs.items()
     }
     all_rows = {
         **errors_by_run,
-        **{f"{model} (paper)": found for model, found in PAPER_OPENX.items()},
+        **{f"{model} (paper)": found for model, found in paper_openx().items()},
     }
     rows = tuple(
         (run, *(number_format.format_decimal(x) for name in names for x in found[name]))

@@ -21,16 +21,14 @@ and offers a tool.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Annotated, Literal, TypeAlias
 
+from msgspec import Meta
+
+from toolmark.core.data_files import DataRecord, placeholders, read_table
 from toolmark.core.records import Image, Message, Part, Text, Turn
 from toolmark.suites.multinet.frame_records import (
-    ACT_TOOL,
     ACTIONS,
-    ANSWER_TOOL,
-    CHOOSE_TOOL,
-    DISTRIBUTION_TOOL,
-    MOVE_TOOL,
     ActionVector,
     Choice,
     Distribution,
@@ -43,36 +41,40 @@ FUNCTIONS_FIELD = "functions"
 PICTURE_SUBSTITUTE_FIELDS = ("grid", "state")
 """Fields that describe a picture; shown only if no picture is sent."""
 
-_TOOL_REQUEST = "Reply with one call of the tool `{tool}` and nothing else."
-_KITCHEN_RULES = (
-    "Two cooks share a small kitchen and score by serving soups: they fetch ingredients, fill a "
-    "pot, wait until the soup is cooked, put it on a plate and take it to the counter where it is "
-    "served. A step lasts a moment; in each, both act at the same time."
-)
-_ACTION_MEANINGS = (
-    "NORTH, SOUTH, EAST and WEST turn a cook that way and move it by one tile where that is free; "
-    "STAY does nothing; INTERACT uses what the cook faces: takes, puts down, fills, serves."
-)
-_ROBOT_SYSTEM_MESSAGE = (
-    "You control a robot. From what its camera sees and the task it was given, you predict the "
-    "action that it takes next, as one vector of numbers."
-)
+ListedLines: TypeAlias = Literal[
+    "solutions", "classes", "action_groups", "joint_actions", "dimensions", "statistics"
+]
+"""What is listed of an answer's space, line by line."""
 
 
-class PromptTemplate(NamedTuple):
+class PromptTemplate(DataRecord, frozen=True, kw_only=True):
     """The prompt of a family.
 
-    `fields` are pairs of a heading and a field, one line each; the lines of `space_lines` follow.
-    `question` says what is wanted. `reply` says in which form to answer by text; `tool` says which
-    tool to call instead. `space_lines` makes lines from the answer's space.
+    `fields` are pairs of a heading and a field, one line each; the `lines` follow, made from the
+    answer's space. `question` says what is wanted. `reply` says in which form to answer by text,
+    `tool` which tool to call instead.
     """
 
-    system: str
-    fields: tuple[tuple[str, str], ...]
-    question: str
-    reply: str
-    tool: str
-    space_lines: Callable[[Frame], Iterator[str]] = lambda frame: iter(())
+    system: Annotated[str, Meta(pattern=placeholders("kitchen_rules"))]
+    fields: tuple[tuple[str, str], ...] = ()
+    lines: ListedLines | Literal[""] = ""
+    question: str = ""
+    reply: Annotated[str, Meta(pattern=placeholders("n", "last"))]
+    tool: str = ""
+
+
+class PromptWording(DataRecord, frozen=True):
+    """The data file: texts that several prompts use, and the prompts."""
+
+    tool_request: Annotated[str, Meta(pattern=placeholders("tool"))]
+    kitchen_rules: str
+    action_meanings: str
+    prompts: dict[str, PromptTemplate]
+
+
+def prompt_wording() -> PromptWording:
+    """Return the content of the data file."""
+    return read_table(__file__, "prompt_wording.toml", PromptWording)
 
 
 # --- lines from the answer's space ------------------------------------------------------
@@ -91,14 +93,15 @@ def _class_lines(frame: Frame) -> Iterator[str]:
 def _action_group_lines(frame: Frame) -> Iterator[str]:
     """Yield a line for each action of the first cook, with the second cook's six actions."""
     n = len(ACTIONS)
-    yield f"{_ACTION_MEANINGS} Joint actions are numbered:"
+    yield f"{prompt_wording().action_meanings} Joint actions are numbered:"
     for k, name in enumerate(ACTIONS):
         second = ", ".join(f"{n * k + j} {other}" for j, other in enumerate(ACTIONS))
         yield f"{n * k}-{n * k + n - 1}: player 0 {name}, and player 1: {second}"
 
 
 def _joint_action_lines(frame: Frame) -> Iterator[str]:
-    yield from (_KITCHEN_RULES, _ACTION_MEANINGS, "The joint actions:")
+    wording = prompt_wording()
+    yield from (wording.kitchen_rules, wording.action_meanings, "The joint actions:")
     yield from (f"{k}: {text}" for k, text in enumerate(_space_options(frame)))
 
 
@@ -128,96 +131,13 @@ def _space_options(frame: Frame) -> tuple[str, ...]:
     return frame.space.options
 
 
-# --- the table --------------------------------------------------------------------------
-
-_GAME_FIELDS = (("Layout", "layout"), ("Time left", "time_left"), ("Time elapsed", "time_elapsed"),
-          ("Score", "score"))  # fmt: skip
-_KITCHEN_FIELDS = (("The kitchen, a letter for each tile", "grid"), ("What is where", "state"))
-_HISTORY_FIELDS = (("What was done in the steps before, oldest first", "history"),)
-_ROBOT_TASK_FIELDS = (("Task", "instruction"), ("Environment", "environment"), *_HISTORY_FIELDS)
-_BFCL_FIELDS = (("State at the start", "initial_config"), ("Classes", "classes"),
-            ("Functions", FUNCTIONS_FIELD))  # fmt: skip
-_VECTOR_REPLY = "Reply with {n} numbers in square brackets, separated by commas, and nothing else."
-_NEXT_ACTION_QUESTION = "Which action comes next?"
-
-PROMPT_TEMPLATES: Mapping[str, PromptTemplate] = {
-    "piqa": PromptTemplate(
-        "You judge how everyday things behave. Of two ways to reach a goal, one works better: name "
-        "it by its number alone.",
-        (("Goal", "goal"),),
-        "Which solution reaches the goal?",
-        "Reply with 0 or 1 and nothing else.",
-        CHOOSE_TOOL,
-        _solution_lines,
-    ),
-    "sqa3d": PromptTemplate(
-        "You answer questions about a room that you see from above, from where the situation puts "
-        "you. Your answer is one word or a few.",
-        (("Situation", "situation"), ("Question", "question")),
-        "",
-        "Reply with the answer alone, in one word where one will do.",
-        ANSWER_TOOL,
-    ),
-    "robovqa": PromptTemplate(
-        "You see what a robot's camera sees. Where you are asked what to do, or what was done, "
-        "reply with a short phrase; where you are asked whether something is possible or done, "
-        "reply with yes or no.",
-        (("Task and Context", "context"), ("Question", "question")),
-        "",
-        "Reply with the answer alone.",
-        ANSWER_TOOL,
-    ),
-    "odinw": PromptTemplate(
-        "You tell what kind of object a picture shows, by the number of one of the options.",
-        (),
-        "",
-        "Reply with the number of one option, from 0 to {last}, and nothing else.",
-        CHOOSE_TOOL,
-        _class_lines,
-    ),
-    "bfcl": PromptTemplate(
-        "You turn a user's requests into function calls. To each request reply with the calls that "
-        "fulfil it, in their order, and nothing else: no words, no results. Calls are not executed "
-        "between your replies; go on as if each had worked.",
-        _BFCL_FIELDS,
-        "",
-        "Write each call as name(parameter=value, ...), several in one list: [first(), second()].",
-        "",
-    ),
-    "overcooked": PromptTemplate(
-        f"You predict what two people do next in a cooking game. {_KITCHEN_RULES}",
-        (*_GAME_FIELDS, *_KITCHEN_FIELDS, *_HISTORY_FIELDS),
-        "What do both do in the next step?",
-        "Reply with one whole number from 0 to {last} and nothing else.",
-        ACT_TOOL,
-        _action_group_lines,
-    ),
-    "overcooked-odds": PromptTemplate(
-        "You predict what two people do next in a cooking game, as a probability for each of their "
-        "joint actions.",
-        (*_GAME_FIELDS, *_KITCHEN_FIELDS, *_HISTORY_FIELDS),
-        "How likely is each in the next step?",
-        "Reply with a list of {n} numbers from 0 to 1 in the order of the options, that add up to "
-        "1, and nothing else.",
-        DISTRIBUTION_TOOL,
-        _joint_action_lines,
-    ),
-    "openx": PromptTemplate(
-        _ROBOT_SYSTEM_MESSAGE,
-        _ROBOT_TASK_FIELDS,
-        _NEXT_ACTION_QUESTION,
-        _VECTOR_REPLY,
-        MOVE_TOOL,
-        _dimension_lines,
-    ),
-    "openx-quadrupedal": PromptTemplate(
-        _ROBOT_SYSTEM_MESSAGE,
-        _ROBOT_TASK_FIELDS,
-        _NEXT_ACTION_QUESTION,
-        _VECTOR_REPLY,
-        MOVE_TOOL,
-        _statistics_lines,
-    ),
+_LINE_WRITERS: Mapping[ListedLines, Callable[[Frame], Iterator[str]]] = {
+    "solutions": _solution_lines,
+    "classes": _class_lines,
+    "action_groups": _action_group_lines,
+    "joint_actions": _joint_action_lines,
+    "dimensions": _dimension_lines,
+    "statistics": _statistics_lines,
 }
 
 
@@ -231,7 +151,7 @@ def select_prompt(frame: Frame) -> PromptTemplate:
         name = "overcooked-odds"
     if frame.slices.get("morphology") == "quadrupedal":
         name = "openx-quadrupedal"
-    return PROMPT_TEMPLATES[name]
+    return prompt_wording().prompts[name]
 
 
 def build_turns(frame: Frame, form: Form, *, with_pictures: bool) -> tuple[Turn, ...]:
@@ -246,16 +166,21 @@ def build_turns(frame: Frame, form: Form, *, with_pictures: bool) -> tuple[Turn,
     field_lines = [_field_line(head, frame.fields[key]) for head, key in template.fields
             if frame.fields.get(key) and key not in omitted]  # fmt: skip
     request = _reply_request(frame, template, form)
+    system = template.system.format(kitchen_rules=prompt_wording().kitchen_rules)
     if not frame.turns:
-        lines = (*field_lines, *template.space_lines(frame), template.question, request)
+        lines = (*field_lines, *_listed_lines(frame, template), template.question, request)
         message_text = "\n".join(filter(None, lines))
-        return (Turn(messages=(_system_message(template.system), _user_message(message_text))),)
-    system = "\n\n".join(filter(None, (template.system, request)))
+        return (Turn(messages=(_system_message(system), _user_message(message_text))),)
+    system = "\n\n".join(filter(None, (system, request)))
     first, *later_turns = frame.turns
     opening = Turn(
         messages=(_system_message(system), _user_message("\n\n".join((*field_lines, first))))
     )
     return opening, *(Turn(messages=(_user_message(text),)) for text in later_turns)
+
+
+def _listed_lines(frame: Frame, template: PromptTemplate) -> Iterator[str]:
+    return _LINE_WRITERS[template.lines](frame) if template.lines else iter(())
 
 
 def _field_line(head: str, text: str) -> str:
@@ -265,7 +190,7 @@ def _field_line(head: str, text: str) -> str:
 def _reply_request(frame: Frame, template: PromptTemplate, form: Form) -> str:
     """Return the request that names the form of the answer."""
     if form == "tool":
-        return _TOOL_REQUEST.format(tool=template.tool) if template.tool else ""
+        return prompt_wording().tool_request.format(tool=template.tool) if template.tool else ""
     n = _n_answer_parts(frame)
     return template.reply.format(n=n, last=n - 1) if n else template.reply
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Generic, Literal, TypeAlias, TypeVar
 
@@ -17,6 +17,7 @@ import msgspec
 
 from toolmark.core import files
 from toolmark.core.errors import DataError, UsageError
+from toolmark.suites.multinet.data_sources import data_sources
 from toolmark.suites.multinet.multinet_families import Family
 
 T = TypeVar("T")
@@ -201,24 +202,9 @@ def missing_data_error(where: Path, family: Family) -> DataError:
     """Return the error for a folder without a family's files; it names the expected files."""
     return DataError(
         f"{where}: no data of multinet-{family} here; -T data=DIR names a folder with "
-        f"{EXPECTED_FILES[family]}, or that inner folder itself; docs/suites/multinet.md tells "
-        "what the files hold"
+        f"{data_sources()[family].expected_files}, or that inner folder itself; "
+        "docs/suites/multinet.md tells what the files hold"
     )
-
-
-EXPECTED_FILES: Mapping[Family, str] = {
-    "piqa": "piqa/public/*.jsonl, one file",
-    "sqa3d": "sqa3d/public/*.json, one file with `question` in its name and one with `annotation`, "
-    "and PNG files of the scenes below it",
-    "robovqa": "openx_multi_embodiment/public/*.parquet",
-    "odinw": "odinw/public/SUBSET/, in each categories.json, object_caption_pairs.json and "
-    "bbox_images/",
-    "bfcl": "bfcl_v3/public/questions.jsonl and answers.jsonl beside it",
-    "overcooked": "overcooked_ai/public/*.pickle, one file",
-    "openx": "openx_MORPHOLOGY/ or the data set's own name, in it dataset_info.json with "
-    "*.tfrecord-* files, or public/*.parquet",
-}
-"""The content of a folder in the published layout, by family."""
 
 
 def missing_texts(**texts: str) -> str:

@@ -14,7 +14,7 @@ from tests.suites.multinet.openx import openx_files
 
 from toolmark.suites.multinet.loaded_rows import LoadedRows
 from toolmark.suites.multinet.openx import snapshot_export
-from toolmark.suites.multinet.published.odinw import N_CLASSES_BY_SUBSET
+from toolmark.suites.multinet.published.odinw import n_classes_by_subset
 
 
 def travelled(rows: LoadedRows) -> LoadedRows:
@@ -80,7 +80,7 @@ def sqa3d(root: Path, split: str = "public", n: int = 5) -> Path:
 def subset(home: Path, n: int = 4, classes: int | None = None) -> list[dict[str, Any]]:
     """One sub-set of ODinW; ids of its categories are not their places among the classes."""
     name = home.name
-    n_classes = classes or N_CLASSES_BY_SUBSET.get(name, 3)
+    n_classes = classes or n_classes_by_subset().get(name, 3)
     kinds = [{"id": 0, "name": "all", "supercategory": "none"}]
     kinds += [{"id": 7 * (n_classes - k), "name": f"kind {k}", "supercategory": "all"}
               for k in range(n_classes)]  # fmt: skip

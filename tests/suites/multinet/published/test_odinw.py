@@ -39,8 +39,11 @@ def test_the_truth_is_the_place_among_the_classes(tmp_path: Path) -> None:
 
 
 def test_there_are_24_published_subsets() -> None:
-    assert len(odinw.N_CLASSES_BY_SUBSET) == 24
-    assert (min(odinw.N_CLASSES_BY_SUBSET.values()), max(odinw.N_CLASSES_BY_SUBSET.values())) == (
+    assert len(odinw.n_classes_by_subset()) == 24
+    assert (
+        min(odinw.n_classes_by_subset().values()),
+        max(odinw.n_classes_by_subset().values()),
+    ) == (
         2,
         43,
     )

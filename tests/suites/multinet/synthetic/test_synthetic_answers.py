@@ -21,7 +21,7 @@ from toolmark.suites.multinet.synthetic import (
     sqa3d,
     tabletop_scene,
 )
-from toolmark.suites.multinet.synthetic.physical_contrasts import CONTRASTS
+from toolmark.suites.multinet.synthetic.physical_contrasts import physical_contrasts
 from toolmark.suites.multinet.synthetic.room_layout import WALL_OPENINGS, FurnishedRoom, RoomThing
 
 # --- piqa -------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ MATTER = {
 def test_the_solution_whose_thing_has_the_property_is_right_for_the_goal_that_needs_it() -> None:
     judged = 0
     for frame in piqa.rows(n=1_000, split="test", seed=1):
-        kind = CONTRASTS[int(frame.group.split("-")[-2])].name
+        kind = physical_contrasts()[int(frame.group.split("-")[-2])].name
         if kind not in MATTER:
             continue
         needs, things = MATTER[kind]
@@ -67,7 +67,7 @@ def test_two_rows_differ_in_the_goal_alone_and_the_answer_turns() -> None:
 def test_no_row_of_piqa_comes_twice_and_no_goal_names_a_thing() -> None:
     frames = [*piqa.rows(n=6_912, split="test", seed=3)]
     assert len({(frame.fields["goal"], frame.space) for frame in frames}) == len(frames)
-    for contrast in CONTRASTS:
+    for contrast in physical_contrasts():
         assert len({*contrast.things_with, *contrast.things_without}) == 12
         for thing in (*contrast.things_with, *contrast.things_without):
             noun = thing.split()[-1]
@@ -237,10 +237,10 @@ def test_a_try_moves_one_thing_in_its_turn_and_time_goes_on() -> None:
 
 def test_sub_sets_have_numbers_of_classes_that_the_published_ones_have() -> None:
     assert {len(names) for names in odinw.CLASSES_BY_SUBSET.values()} <= {
-        *published.N_CLASSES_BY_SUBSET.values()
+        *published.n_classes_by_subset().values()
     }
     assert all(len({*names}) == len(names) for names in odinw.CLASSES_BY_SUBSET.values())
-    assert not {*odinw.CLASSES_BY_SUBSET} & {*published.N_CLASSES_BY_SUBSET}
+    assert not {*odinw.CLASSES_BY_SUBSET} & {*published.n_classes_by_subset()}
 
 
 def test_every_class_comes_once_before_one_comes_again() -> None:

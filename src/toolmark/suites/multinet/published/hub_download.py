@@ -17,6 +17,8 @@ import msgspec
 
 from toolmark.core import files, user_modules
 from toolmark.core.errors import DataError, UsageError
+from toolmark.suites.multinet.data_sources import data_sources
+from toolmark.suites.multinet.multinet_families import Family
 from toolmark.suites.multinet.published import piqa as layout
 
 PIQA_DATASET, PARQUET_BRANCH = "ybisk/piqa", "refs/convert/parquet"
@@ -25,23 +27,6 @@ _ROW_FIELDS = ("goal", "sol1", "sol2", "label")
 _HUB_TIMEOUT_S = 10
 _FILE_NAME = "piqa.jsonl"
 
-DOWNLOAD_SOURCES: Mapping[str, str] = {
-    "sqa3d": "questions and answers: https://zenodo.org/record/7544818 (CC BY 4.0), the files of "
-    "sqa_task/balanced; pictures: ScanNet's scenes drawn from above, under the terms of use that "
-    "one signs at http://www.scan-net.org. They go into DIR/sqa3d/public",
-    "robovqa": "https://robovqa.github.io, or as robo_vqa among the sets of "
-    "https://robotics-transformer-x.github.io (CC BY 4.0). A snapshot of MultiNet's becomes a "
-    "Parquet file where TensorFlow is, by `python -m "
-    "toolmark.suites.multinet.openx.snapshot_export SNAPSHOT OUT.parquet`; it goes into "
-    "DIR/openx_multi_embodiment/public",
-    "odinw": "https://huggingface.co/GLIPModel/GLIP, folder odinw_35, each sub-set under the "
-    "licence in its own README. The boxes of its test annotations are cut out, and go with their "
-    "list into DIR/odinw/public/SUBSET",
-    "openx": "https://robotics-transformer-x.github.io, each set under the licence that stands "
-    "there, such as `gsutil -m cp -r "
-    "gs://gresearch/robotics/utokyo_xarm_bimanual_converted_externally_to_rlds DIR`",
-}
-"""Where the data of the other families are available, and under which licence."""
 _EXAMPLE_OPTIONS = {"openx": " -T morphology=bimanual"}  # options for the set named above
 
 
@@ -92,14 +77,15 @@ def openx() -> NoReturn:
     _raise_manual_download("openx")
 
 
-def _raise_manual_download(family: str) -> NoReturn:
+def _raise_manual_download(family: Family) -> NoReturn:
     command = (
         f"toolmark run multinet-{family} -T data=DIR{_EXAMPLE_OPTIONS.get(family, '')} -m MODEL"
     )
     raise UsageError(
         f"multinet-{family} stands on no hub as it is read here. It is had from "
-        f"{DOWNLOAD_SOURCES[family]}. Then: `{command}`; the layout is told in "
-        "docs/suites/multinet.md. Without the data a synthetic stand-in is asked"
+        f"{data_sources()[family].download}. Then: `{command}`; the layout is told in "
+        "docs/suites/multinet.md. "
+        "Without the data a synthetic stand-in is asked"
     )
 
 

@@ -15,13 +15,16 @@ on each other. The group's name is hashed, because the name of the photo may rev
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from toolmark.core import seeds
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.suites.multinet import published_layout as folders
 from toolmark.suites.multinet.frame_records import Choice, Frame
@@ -29,21 +32,26 @@ from toolmark.suites.multinet.loaded_rows import LoadedRows, natural_sort_key, n
 from toolmark.suites.multinet.published_layout import RowDecoder, RowFaults, Split, SplitFolder
 
 NAMES = ("odinw",)
-N_CLASSES_BY_SUBSET = {
-    "AerialMaritimeDrone": 5, "AmericanSignLanguageLetters": 26, "Aquarium": 7, "BCCD": 3,
-    "ChessPieces": 13, "DroneControl": 8, "EgoHands": 4, "HardHatWorkers": 3, "MaskWearing": 2,
-    "NorthAmericaMushrooms": 2, "OxfordPets": 37, "PKLot": 2, "ShellfishOpenImages": 3,
-    "ThermalCheetah": 2, "UnoCards": 15, "VehiclesOpenImages": 5, "boggleBoards": 36,
-    "brackishUnderwater": 6, "dice": 6, "openPoetryVision": 43, "plantdoc": 30,
-    "selfdrivingCar": 11, "thermalDogsAndPeople": 2, "websiteScreenshots": 8,
-}  # fmt: skip
-"""The published sub-sets and how many classes each has."""
 MAX_SUBSET_ROWS = 500
 """The most rows of a sub-set that are asked."""
 _CATEGORIES_FILE = "categories.json"
 _MAX_LISTED_SUBSETS = 3  # missing sub-sets named in a note
 _PAIR_FILES = ("test_object_caption_pairs.json", "object_caption_pairs.json")
 _CROPS_FOLDER = "bbox_images"
+
+
+class PublishedSubset(DataRecord, frozen=True):
+    """A published sub-set, and how many classes it has."""
+
+    subset: str
+    n_classes: Annotated[int, Meta(gt=0)]
+
+
+@cache
+def n_classes_by_subset() -> Mapping[str, int]:
+    """Return how many classes each published sub-set has."""
+    rows = read_table(__file__, "odinw_subsets.csv", tuple[PublishedSubset, ...])
+    return {row.subset: row.n_classes for row in rows}
 
 
 class _Category(msgspec.Struct, frozen=True):
@@ -105,7 +113,7 @@ def rows(
 
 
 def _missing_subsets_note(available: Sequence[str]) -> str:
-    missing = [name for name in N_CLASSES_BY_SUBSET if name not in available]
+    missing = [name for name in n_classes_by_subset() if name not in available]
     more = (
         f" and {len(missing) - _MAX_LISTED_SUBSETS} more"
         if len(missing) > _MAX_LISTED_SUBSETS
@@ -147,7 +155,7 @@ def _check_classes(
     titles = [each.name.strip() for each in classes]
     if "" in titles or len({*titles}) < len(titles):
         raise DataError(f"{path}: two classes of the same name, or one without: nobody could tell")
-    n_expected = N_CLASSES_BY_SUBSET.get(name)
+    n_expected = n_classes_by_subset().get(name)
     if n_expected is not None and len(classes) != n_expected:
         raise DataError(
             f"{path}: {len(classes)} classes, but the published {name} has {n_expected}; "

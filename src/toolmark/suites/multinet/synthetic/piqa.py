@@ -12,39 +12,40 @@ from functools import lru_cache
 from toolmark.core import seeds
 from toolmark.core.errors import UsageError
 from toolmark.suites.multinet.frame_records import Choice, Frame
-from toolmark.suites.multinet.synthetic.physical_contrasts import CONTRASTS
-from toolmark.suites.multinet.synthetic.synthetic_rows import Split, SyntheticRows
-
-QUESTION_TEMPLATES = (
-    "How do I {goal}?",
-    "I want to {goal}.",
-    "To {goal}:",
-    "What helps to {goal}?",
+from toolmark.suites.multinet.synthetic.physical_contrasts import (
+    contrast_table,
+    physical_contrasts,
 )
+from toolmark.suites.multinet.synthetic.synthetic_rows import Split, SyntheticRows
 
 
 class SyntheticPiqa(SyntheticRows, frozen=True, kw_only=True):
     """Rows of one split."""
 
     family = "piqa"
-    limitation = f"{len(CONTRASTS)} physical properties, two solutions that differ in one thing"
+
+    @property
+    def limitation(self) -> str:
+        """What the synthetic data show."""
+        n = len(physical_contrasts())
+        return f"{n} physical properties, two solutions that differ in one thing"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        max_rows = (
-            2 * len(CONTRASTS) * len(_thing_pairs(self.seed, 0, self.split)) * _count_wordings(0)
-        )
+        n_pairs = len(_thing_pairs(self.seed, 0, self.split))
+        max_rows = 2 * len(physical_contrasts()) * n_pairs * _count_wordings(0)
         if self.n > max_rows:
             raise UsageError(f"piqa: the generator has {max_rows} rows of a split, not {self.n}")
 
     def build_frame(self, number: int) -> Frame:
         """Return one row: rows 2k and 2k + 1 are a pair."""
         pair, forbidden = divmod(number, 2)
-        lap, kind = divmod(pair, len(CONTRASTS))
-        contrast = CONTRASTS[kind]
+        contrasts = physical_contrasts()
+        lap, kind = divmod(pair, len(contrasts))
+        contrast = contrasts[kind]
         things = _thing_pairs(self.seed, kind, self.split)
         round, at = divmod(lap, len(things))
-        rng = self.make_rng("pair", lap % len(things) * len(CONTRASTS) + kind)
+        rng = self.make_rng("pair", lap % len(things) * len(contrasts) + kind)
         template, solution = divmod(
             (seeds.draw_below(rng, _count_wordings(kind)) + round) % _count_wordings(kind), 2
         )
@@ -63,18 +64,19 @@ class SyntheticPiqa(SyntheticRows, frozen=True, kw_only=True):
             ),
             truth=first ^ forbidden,
             group=f"{self.id_prefix}-pair-{kind}-{at}",
-            fields={"goal": QUESTION_TEMPLATES[template].format(goal=goal)},
+            fields={"goal": contrast_table().question_templates[template].format(goal=goal)},
         )
 
 
 def _count_wordings(kind: int) -> int:
-    return len(QUESTION_TEMPLATES) * len(CONTRASTS[kind].solution_templates)
+    table = contrast_table()
+    return len(table.question_templates) * len(table.contrasts[kind].solution_templates)
 
 
 @lru_cache(maxsize=256)
 def _thing_pairs(seed: int, kind: int, split: Split) -> list[tuple[str, str]]:
     """Return the pairs of things of a contrast that belong to a split, which is half of all."""
-    contrast = CONTRASTS[kind]
+    contrast = physical_contrasts()[kind]
     pairs = [(a, b) for a in contrast.things_with for b in contrast.things_without]
     seeds.shuffle(seeds.make_rng(seed, contrast.name, 0, "multinet piqa things"), pairs)
     half = len(pairs) // 2

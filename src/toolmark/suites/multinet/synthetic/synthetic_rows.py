@@ -28,7 +28,6 @@ class SyntheticRows(Record, OneStepRows, frozen=True, kw_only=True):
     """
 
     family: ClassVar[Family]
-    limitation: ClassVar[str]  # what the synthetic data show, and what they do not show
 
     n: int
     split: Split
@@ -39,6 +38,11 @@ class SyntheticRows(Record, OneStepRows, frozen=True, kw_only=True):
             raise UsageError(f"no split {self.split!r} of {self.family}; known: train, test")
         if not 0 <= self.n < 1_000_000:
             raise UsageError(f"{self.family}: {self.n} rows cannot be made; ask for 0 to 999999")
+
+    @property
+    def limitation(self) -> str:
+        """What the synthetic data show, and what they do not show."""
+        raise NotImplementedError
 
     @property
     def clustered(self) -> bool:

@@ -8,43 +8,18 @@ from typing import Any
 
 from toolmark.suites.m3.local import pictures
 from toolmark.suites.m3.local.families import invented_names, reference_calls
+from toolmark.suites.m3.local.families.family_words import family_words, write_question
 from toolmark.suites.m3.local.task_item import Arguments, TaskItem, Template
-
-# Zones without summer time, because the server converts at today's date; minutes ahead of UTC.
-_ZONES = {
-    "Pacific/Honolulu": -600, "America/Phoenix": -420, "America/Bogota": -300,
-    "America/Puerto_Rico": -240, "Atlantic/Cape_Verde": -60, "Africa/Abidjan": 0,
-    "Africa/Lagos": 60, "Africa/Johannesburg": 120, "Africa/Nairobi": 180, "Asia/Dubai": 240,
-    "Asia/Kolkata": 330, "Asia/Kathmandu": 345, "Asia/Dhaka": 360, "Asia/Bangkok": 420,
-    "Asia/Singapore": 480, "Asia/Tokyo": 540, "Australia/Brisbane": 600,
-}  # fmt: skip
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
-
-_CALL = (
-    "This hangs in our office. The offices and their time zones are in offices.json, where each of "
-    "us works is in people.json. For everybody who is asked to join please write a file "
-    "calls/NAME.json (the name in lower case) that holds one object with the key time: when the "
-    'call is on that person\'s own clock, as "HH:MM". Whose clock will show the earliest time, and '
-    "which?"
-)
-_FLIGHT = (
-    "I am booked on this; its times are those of the clocks on the spot. airports.csv has the time "
-    "zones of the airports. Please fill in the two open places, and nothing else, in trip.md: how "
-    "long I am in the air (under a day), as H:MM, and what the clock at home shows when I land, as "
-    "HH:MM. How long is the flight?"
-)
-_QUIET = (
-    "Please see to what this notice says. Each site has a file in the folder sites, named after it "
-    "in lower case, with its time zone. For every site that is affected set quiet in its file to "
-    'the hours on that site\'s own clock, as "HH:MM-HH:MM", and leave the other sites alone. Tell '
-    "me the hours."
-)
 
 
 def call(rng: random.Random) -> TaskItem:
     """Tell the participants of a call its time on their own clocks."""
     offices = dict(
-        zip(invented_names.random_towns(rng, 5), rng.sample(list(_ZONES), 5), strict=True)
+        zip(
+            invented_names.random_towns(rng, 5),
+            rng.sample(list(family_words().zones), 5),
+            strict=True,
+        )
     )
     host, *away = rng.sample(list(offices), 5)
     people = invented_names.random_first_names(rng, 6)
@@ -59,13 +34,13 @@ def call(rng: random.Random) -> TaskItem:
     first = min(invited, key=lambda name: local[name])
     call_times = {f"calls/{name.lower()}.json": _format_time(local[name]) for name in invited}
     lines = [
-        f"{rng.choice(_DAYS)}, {_format_time(start)}",
+        f"{rng.choice(family_words().workdays)}, {_format_time(start)}",
         f"(clock of the {host} office)",
         f"Please join: {', '.join(invited[:2])} and {invited[2]}",
     ]
     return TaskItem(
         template="call",
-        question=_CALL,
+        question=write_question("clock", "call"),
         picture=pictures.draw_board(
             rng, heading=rng.choice(("Project call", "Team call")), lines=lines
         ),
@@ -96,9 +71,11 @@ def flight(rng: random.Random) -> TaskItem:
     """Calculate from a ticket how long a flight takes, and its landing time on the home clock."""
     codes = sorted({invented_names.random_code(rng, "AAA") for _ in range(9)})
     towns = invented_names.random_towns(rng, len(codes))
-    zones = dict(zip(codes, rng.sample(list(_ZONES), len(codes)), strict=True))
+    zones = dict(zip(codes, rng.sample(list(family_words().zones), len(codes)), strict=True))
     depart, arrive = rng.sample(codes, 2)
-    home = rng.choice([zone for zone in _ZONES if zone not in (zones[depart], zones[arrive])])
+    home = rng.choice(
+        [zone for zone in family_words().zones if zone not in (zones[depart], zones[arrive])]
+    )
     # Together with the zone difference less than a day.
     air = 5 * rng.randint(12, 46)
     gap = _zone_difference(zones[depart], zones[arrive])
@@ -122,7 +99,7 @@ def flight(rng: random.Random) -> TaskItem:
     table = [f"{code},{town},{zones[code]}" for code, town in zip(codes, towns, strict=True)]
     return TaskItem(
         template="flight",
-        question=_FLIGHT,
+        question=write_question("clock", "flight"),
         picture=pictures.draw_ticket(rng, fields=ticket),
         name="ticket.png",
         files={
@@ -145,7 +122,13 @@ def flight(rng: random.Random) -> TaskItem:
 
 def quiet(rng: random.Random) -> TaskItem:
     """Set the quiet hours of the sites on a notice, each in its local time."""
-    sites = dict(zip(invented_names.random_towns(rng, 6), rng.sample(list(_ZONES), 6), strict=True))
+    sites = dict(
+        zip(
+            invented_names.random_towns(rng, 6),
+            rng.sample(list(family_words().zones), 6),
+            strict=True,
+        )
+    )
     host, *affected = rng.sample(list(sites), 3)
     duration_min = 15 * rng.randint(3, 14)
     gaps = [_zone_difference(sites[host], sites[site]) for site in affected]
@@ -155,7 +138,8 @@ def quiet(rng: random.Random) -> TaskItem:
         for site, gap in zip(affected, gaps, strict=True)
     }
     lines = [
-        f"{rng.choice(_DAYS)} {_format_time(start)} to {_format_time(start + duration_min)}",
+        f"{rng.choice(family_words().workdays)} {_format_time(start)} to "
+        f"{_format_time(start + duration_min)}",
         f"by the clock in {host}",
         f"Affected: {' and '.join(affected)}",
     ]
@@ -163,7 +147,7 @@ def quiet(rng: random.Random) -> TaskItem:
     after = {site: {**old, "quiet": times.get(site)} for site, old in before.items()}
     return TaskItem(
         template="quiet",
-        question=_QUIET,
+        question=write_question("clock", "quiet"),
         picture=pictures.draw_board(
             rng, heading=rng.choice(("Power cut", "Maintenance")), lines=lines
         ),
@@ -189,7 +173,8 @@ def quiet(rng: random.Random) -> TaskItem:
 
 def _zone_difference(here: str, there: str) -> int:
     """Return by how many minutes the clock there is ahead of the clock here."""
-    return _ZONES[there] - _ZONES[here]
+    zones = family_words().zones
+    return zones[there] - zones[here]
 
 
 def _start_within_day(rng: random.Random, shifts: list[int]) -> int:

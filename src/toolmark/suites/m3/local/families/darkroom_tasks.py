@@ -11,6 +11,7 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont, ImageOps
 
 from toolmark.suites.m3.local import pictures
 from toolmark.suites.m3.local.families import invented_names, reference_calls
+from toolmark.suites.m3.local.families.family_words import family_words, write_question
 from toolmark.suites.m3.local.task_item import TaskItem, Template
 from toolmark.suites.m3.local.workspace_state.file_readers import tile_colours
 
@@ -21,35 +22,11 @@ Paint: TypeAlias = tuple[int, int, int]
 
 # Colours that are easy to distinguish and to name; none is grey.
 _COLOURS = ("red", "blue", "green", "orange", "purple", "yellow", "pink", "cyan")
-_PAINTS = ("Dawn", "Moss", "Brick", "Tide", "Plum", "Straw", "Slate", "Coral")
 _LOOKS = {"negative": "invert", "black and white": "grayscale"}
 _PICTURE_NAME = "boxes.png"
 # Allowed error of a tile's mean colour: resize methods differ at edges.
 _TILE_TOLERANCE = 12
 _SHAPES_PATH = f"images/{_PICTURE_NAME}"
-
-_CUTOUT = f"""One of the boxes in the picture `{_SHAPES_PATH}` has a colour that no other has. Cut \
-it out exactly along its edges and save it as `cut.png`; `boxes.csv` tells where the boxes lie, in \
-pixels from the upper left corner. From the piece make two more pictures: `grey.png`, the same in \
-black and white, and `small.png`, of half its width and half its height. Which name has that box \
-in the list?"""
-
-_PRINTS = f"""Make two prints of the picture `{_SHAPES_PATH}`. The first, `print.png`, gets the \
-size in pixels that `sizes.csv` gives for the colour of the largest box: exactly that, even if it \
-is stretched. The second, `proof.png`, keeps its size and gets the look that `looks.csv` gives for \
-the colour of the smallest box. Tell me both colours as the lists write them."""
-
-_SAMPLES = """Carry out the order in the picture; its numbers are pixels. `paints/index.csv` tells \
-which file in the folder `paints` shows which paint. Bring the two to the size asked for, even if \
-that stretches them, and save them as `left.png` and `right.png`; then put both side by side on \
-one card with the space between them that the order asks for, none around them, and save it as \
-`card.png`. Tell me the order's number."""
-
-_SCANS = f"""The folder `scans` holds a scanned slip for each colour, named by the colour in small \
-letters and ending in `.png`, with a number printed on it. Make a copy of the picture \
-`{_SHAPES_PATH}` that is as many pixels wide as the slip of the largest box's colour says, and as \
-many high as the slip of the smallest box's colour says, even if that stretches it. Save it as \
-`copy.png`, and tell me its width and height."""
 
 
 def cutout(rng: random.Random) -> TaskItem:
@@ -64,7 +41,7 @@ def cutout(rng: random.Random) -> TaskItem:
     rows = [(name, *place) for name, place in zip(labels, places, strict=True)]
     return TaskItem(
         template="cutout",
-        question=_CUTOUT,
+        question=write_question("darkroom", "cutout", picture=_SHAPES_PATH),
         picture=_draw_boxes(rng, colours, places),
         name=_PICTURE_NAME,
         steps=[
@@ -101,7 +78,7 @@ def prints(rng: random.Random) -> TaskItem:
     proof = ImageOps.invert(before) if look == "negative" else before.convert("L")
     return TaskItem(
         template="prints",
-        question=_PRINTS,
+        question=write_question("darkroom", "prints", picture=_SHAPES_PATH),
         picture=picture,
         name=_PICTURE_NAME,
         steps=[
@@ -129,7 +106,7 @@ def prints(rng: random.Random) -> TaskItem:
 
 def samples(rng: random.Random) -> TaskItem:
     """Make the card of two paints that a slip orders; an index names the files of the paints."""
-    paints = {name: _random_paint(rng) for name in rng.sample(_PAINTS, 5)}
+    paints = {name: _random_paint(rng) for name in rng.sample(family_words().paints, 5)}
     numbers = rng.sample(range(1000, 10000), 5)
     index = {name: f"{number}.png" for name, number in zip(paints, numbers, strict=True)}
     one, two = rng.sample(list(paints), 2)
@@ -143,7 +120,7 @@ def samples(rng: random.Random) -> TaskItem:
     ]
     return TaskItem(
         template="samples",
-        question=_SAMPLES,
+        question=write_question("darkroom", "samples"),
         picture=pictures.draw_board(rng, heading=f"Order {order}", lines=lines),
         name="order.png",
         steps=[
@@ -177,7 +154,7 @@ def scans(rng: random.Random) -> TaskItem:
     picture = _draw_boxes(rng, colours, _place_graded_boxes(rng))
     return TaskItem(
         template="scans",
-        question=_SCANS,
+        question=write_question("darkroom", "scans", picture=_SHAPES_PATH),
         picture=picture,
         name=_PICTURE_NAME,
         steps=[

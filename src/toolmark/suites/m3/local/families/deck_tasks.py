@@ -15,60 +15,27 @@ from PIL import Image
 from toolmark.suites.m3.local import office_files, pictures
 from toolmark.suites.m3.local.families import invented_names
 from toolmark.suites.m3.local.families.exact_rounding import round_half_up, rounds_uniquely
+from toolmark.suites.m3.local.families.family_words import family_words, write_question
 from toolmark.suites.m3.local.task_item import Arguments, TaskItem, Template
 
 Slides = list[tuple[str, list[str]]]
 
 _CALCULATE = "calculator/calculate"
 _PRESENTATION_ID = "deck"
-_MEASURED_THINGS = (
-    ("Visitors", "people"),
-    ("Harvest", "tonnes"),
-    ("Loans", "books"),
-    ("Trips", "rides"),
-)
-_PERIODS = (
-    ("Q1", "Q2", "Q3", "Q4"),
-    ("Mon", "Tue", "Wed", "Thu", "Fri"),
-    ("May", "June", "July", "August", "September"),
-)
-_COSTS = ("Hall", "Music", "Posters", "Tents", "Lights", "Prizes", "Drinks", "Insurance", "Stage")
-_EVENTS = ("Summer fair", "Harvest supper", "Lantern night", "Book market", "River day")
-
-_GROWTH = (
-    "Please put the gist of this chart on a new slide at the end of review.pptx and save the file "
-    "under the same name. Its title is that of the chart, without the unit; it has two bullet "
-    "points, Change and Mean: the change from the first to the last value in per cent with its "
-    "sign, and the mean of all values, each with one decimal, exactly in the form\n"
-    "Change: +1.2 %\nMean: 3.4 {unit}\nTell me the change."
-)
-_BUDGET = (
-    "We agreed on the slide in the photo. In plans.pptx the slide with that title still has other "
-    "bullet points: please make them those of the photo, word for word and in that order, with one "
-    "more at the end of the form\nTotal: 123 crowns\nwith what they come to. The other slides stay "
-    "as they are; save the file under the same name. On which slide is it, counted from 1, and "
-    "what is the total?"
-)
-_EXHIBIT = (
-    "Each slide of atlas.pptx tells of one town. Please place this very picture on the slide of "
-    "the town that it deals with, 4 inches wide, and make the slide's bullet points one single one "
-    "of the form\nTotal: 123 {unit}\nwith the sum of what the picture shows. Save the file under "
-    "the same name. Which town is it, and what is the total?"
-)
 
 
 def growth(rng: random.Random) -> TaskItem:
     """Summarise a chart on a new last slide: its change and its mean."""
     old, (town,) = _random_slides(rng), invented_names.random_towns(rng, 1)
-    what, unit = rng.choice(_MEASURED_THINGS)
-    labels = rng.choice(_PERIODS)
+    what, unit = rng.choice(family_words().measured_things)
+    labels = rng.choice(family_words().periods)
     values, change, mean = _random_series(rng, len(labels))
     title = f"{what} in {town}"
     points = [f"Change: {change:+} %", f"Mean: {mean} {unit}"]
     first, last = values[0], values[-1]
     return TaskItem(
         template="growth",
-        question=_GROWTH.format(unit=unit),
+        question=write_question("deck", "growth", unit=unit),
         picture=_draw_chart(rng, title, labels, values, unit),
         name="chart.png",
         files={"review.pptx": office_files.make_presentation(old)},
@@ -91,18 +58,20 @@ def growth(rng: random.Random) -> TaskItem:
 def budget(rng: random.Random) -> TaskItem:
     """Update a slide to match a photo of it, and add the sum of its lines."""
     slides = _random_slides(rng, 5)
-    event = rng.choice(_EVENTS)
+    event = rng.choice(family_words().events)
     title = f"{event}: costs"
-    costs = {name: rng.randint(35, 640) for name in rng.sample(_COSTS, rng.randint(3, 5))}
+    costs = {
+        name: rng.randint(35, 640) for name in rng.sample(family_words().costs, rng.randint(3, 5))
+    }
     at = rng.randrange(1, len(slides))
-    slides[at] = (title, [f"{name}: to be agreed" for name in rng.sample(_COSTS, 3)])
+    slides[at] = (title, [f"{name}: to be agreed" for name in rng.sample(family_words().costs, 3)])
     lines = [f"{name}: {n} crowns" for name, n in costs.items()]
     total = sum(costs.values())
     points = [*lines, f"Total: {total} crowns"]
     after = [(title, points) if index == at else slide for index, slide in enumerate(slides)]
     return TaskItem(
         template="budget",
-        question=_BUDGET,
+        question=write_question("deck", "budget"),
         picture=pictures.draw_slide(rng, title=title, bullets=lines),
         name="slide.png",
         files={"plans.pptx": office_files.make_presentation(slides)},
@@ -124,8 +93,8 @@ def budget(rng: random.Random) -> TaskItem:
 def exhibit(rng: random.Random) -> TaskItem:
     """Place a chart on the slide of its town, with its sum."""
     towns = invented_names.random_towns(rng, rng.randint(5, 7))
-    what, unit = rng.choice(_MEASURED_THINGS)
-    labels = rng.choice(_PERIODS)
+    what, unit = rng.choice(family_words().measured_things)
+    labels = rng.choice(family_words().periods)
     values = [rng.randint(21, 190) for _ in labels]
     slides: Slides = [(town, ["No figures yet"]) for town in towns]
     at = rng.randrange(1, len(towns))
@@ -145,7 +114,7 @@ def exhibit(rng: random.Random) -> TaskItem:
     placed = [[expected_picture] if index == at else [] for index in range(len(towns))]
     return TaskItem(
         template="exhibit",
-        question=_EXHIBIT.format(unit=unit),
+        question=write_question("deck", "exhibit", unit=unit),
         picture=picture,
         name="figure.png",
         files={"atlas.pptx": office_files.make_presentation(slides)},

@@ -8,34 +8,10 @@ from typing import Any
 
 from toolmark.suites.m3.local import pictures
 from toolmark.suites.m3.local.families import invented_names, reference_calls
+from toolmark.suites.m3.local.families.family_words import family_words, write_question
 from toolmark.suites.m3.local.office_files import Row, Tables, make_database
 from toolmark.suites.m3.local.server_configuration import DATABASE_FILE
 from toolmark.suites.m3.local.task_item import Arguments, TaskItem, Template
-
-_TITLES = (
-    "The Glass Orchard", "Winter Ferries", "A Map of Small Rivers", "Salt and Lanterns",
-    "The Wax Attic", "Seven Quiet Bridges", "Letters to a Lighthouse", "Moss and Iron",
-    "The Borrowed Compass", "Night Trains North", "Under the Copper Hill", "The Tin Garden",
-)  # fmt: skip
-
-_LEND = (
-    "{reader} takes this along today, {day}. Please note the loan in our database data.db, with "
-    "the number after the highest one so far, and mark the thing itself as lent. What is it "
-    "called, and which number has the loan?"
-)
-_RECALL = (
-    "This article is called back (batch {batch}). Please set its stock in our database data.db to "
-    "zero, and keep a record in a new table named recalls with the columns ean (text), supplier "
-    "(text: the name), pieces (integer: what we had in stock) and batch (text), in this order. "
-    "Which supplier takes them back, and how many pieces are there?"
-)
-_PARCEL = (
-    "Where does this parcel go? Please set its depot in our database data.db to the one that "
-    "serves the town it is for, and leave a note for that depot's driver in the file "
-    "notes/NAME.txt (the driver's name in lower case) that holds nothing but one line of the form\n"
-    "number | town | weight kg | depot\njust as the database has them. Tell me the depot and the "
-    "driver."
-)
 
 
 def lend(rng: random.Random) -> TaskItem:
@@ -47,7 +23,7 @@ def lend(rng: random.Random) -> TaskItem:
     at, who, last = rng.randrange(n), rng.randrange(5), rng.randint(310, 890)
     states = ["in" if index == at else rng.choice(("in", "lent")) for index in range(n)]
     shelves = [invented_names.random_code(rng, "A9") for _ in tags]
-    things = list(zip(tags, rng.sample(_TITLES, n), shelves, states, strict=True))
+    things = list(zip(tags, rng.sample(family_words().titles, n), shelves, states, strict=True))
     lent = [tag for tag, state in zip(tags, states, strict=True) if state == "lent"] or tags[at:]
     days = [f"2026-01-{11 - back:02}" for back in range(len(lent))]
     loans = [(last - back, tag, rng.choice(cards), days[back]) for back, tag in enumerate(lent)]
@@ -61,7 +37,7 @@ def lend(rng: random.Random) -> TaskItem:
     }
     return TaskItem(
         template="lend",
-        question=_LEND.format(reader=names[who], day=day),
+        question=write_question("label", "lend", reader=names[who], day=day),
         picture=pictures.draw_qr_code(
             rng, text=tag, caption=rng.choice(("Reading room", "Town library", ""))
         ),
@@ -118,7 +94,7 @@ def recall(rng: random.Random) -> TaskItem:
     )
     return TaskItem(
         template="recall",
-        question=_RECALL.format(batch=batch),
+        question=write_question("label", "recall", batch=batch),
         picture=pictures.draw_barcode(rng, digits=ean, caption=rng.choice(("", "Shelf copy"))),
         name="article.png",
         files={DATABASE_FILE: make_database(tables)},
@@ -166,7 +142,7 @@ def parcel(rng: random.Random) -> TaskItem:
     after = [(*row[:3], depot) if row[0] == number else row for row in parcels]
     return TaskItem(
         template="parcel",
-        question=_PARCEL,
+        question=write_question("label", "parcel"),
         picture=pictures.draw_qr_code(
             rng, text=number, caption=rng.choice(("Parcel post", "With care"))
         ),

@@ -15,33 +15,12 @@ from toolmark.suites.m3.local.families.exact_rounding import (
     rounds_uniquely,
     to_number,
 )
+from toolmark.suites.m3.local.families.family_words import write_question
 from toolmark.suites.m3.local.office_files import Cell, Sheets, make_workbook
 from toolmark.suites.m3.local.task_item import Arguments, TaskItem, Template
 
 Lines = list[tuple[str, int, Decimal]]
 Rows = list[list[Cell]]
-
-_CLAIM = (
-    "Please book this receipt in claims.xlsx: one more row directly below the last one of the "
-    "sheet Claims, going on with the numbering. The sheet Accounts says which account and which "
-    "rate of VAT belong to a shop. Gross is what was paid in all, net is that without the VAT it "
-    "includes; both as plain numbers, rounded to two decimals. Tell me the number of the claim and "
-    "its net amount with two decimals."
-)
-_SHARE = (
-    "I paid for the three of us, here is the receipt. In evening.xlsx the sheet Had says who had "
-    "what, and the sheet Agreed what tip we gave on top; everybody pays it on their own part. "
-    "Please make a new sheet Owed in it: the head Guest and Owes in row 1, below it one row per "
-    "guest in alphabetical order, each with what that guest's part comes to, tip included, as a "
-    "plain number rounded to two decimals. Who owes the most, and how much, with two decimals?"
-)
-_REFUND = (
-    "Some things on this receipt cost more than they should. The agreed prices for one piece are "
-    "in the sheet Prices of prices.xlsx. Please add a sheet Refund to that file: the head Item, "
-    "Quantity and Refund in row 1, then one row for each thing charged above its agreed price, in "
-    "the order of the receipt, with the pieces bought and what we get back for them together, as "
-    "plain numbers rounded to two decimals. Tell me the whole refund with two decimals."
-)
 
 
 def claim(rng: random.Random) -> TaskItem:
@@ -65,7 +44,7 @@ def claim(rng: random.Random) -> TaskItem:
     sheets: Sheets = {"Claims": booked, "Accounts": [["Shop", "Account", "VAT %"], *known]}
     return TaskItem(
         template="claim",
-        question=_CLAIM,
+        question=write_question("ledger", "claim"),
         picture=_draw_receipt(rng, shop, lines),
         name="receipt.png",
         files={"claims.xlsx": make_workbook(sheets)},
@@ -93,7 +72,7 @@ def share(rng: random.Random) -> TaskItem:
     largest = max(range(3), key=lambda at: due[at])
     return TaskItem(
         template="share",
-        question=_SHARE,
+        question=write_question("ledger", "share"),
         picture=_draw_receipt(rng, invented_names.random_shops(rng, 1)[0], rng.sample(lines, 6)),
         name="bill.png",
         files={"evening.xlsx": make_workbook(sheets)},
@@ -128,7 +107,7 @@ def refund(rng: random.Random) -> TaskItem:
     known: Rows = [[name, to_number(listed[name])] for name in _shuffle_names(rng, listed)]
     return TaskItem(
         template="refund",
-        question=_REFUND,
+        question=write_question("ledger", "refund"),
         picture=_draw_receipt(rng, invented_names.random_shops(rng, 1)[0], lines),
         name="receipt.png",
         files={"prices.xlsx": make_workbook({"Prices": [["Item", "Price"], *known]})},

@@ -9,35 +9,9 @@ from typing import Any
 
 from toolmark.suites.m3.local import pictures
 from toolmark.suites.m3.local.families import invented_names, reference_calls
+from toolmark.suites.m3.local.families.family_words import family_words, write_question
 from toolmark.suites.m3.local.server_configuration import GRAPH_FILE
 from toolmark.suites.m3.local.task_item import TaskItem, Template
-
-_PLAN_NAMES = ("copper", "granite", "maple", "velvet")
-_PLACES = ("North gate", "Old harbour", "Mill bridge", "East tower", "Salt store", "Glass house")
-_COMPANIES = ("Aldermoor", "Bexhill Parts", "Corvane", "Dunlow Works", "Estmark", "Fennick Tools")
-_ROLES = ("Lead", "Second", "Third", "Reserve", "Driver", "Radio")
-
-_VISITOR = """The form in the picture was filled in at our door. Add the visitor to what we \
-remember: an entity of the type `visitor`, named as on the form, with the two observations \
-`company: ...` and `badge: ...` in this order, filled in from the form; and a relation `visits` \
-from the visitor to the member of staff who sits in the room on the form, which is among what we \
-remember of each as `room: ...`. Also leave a file in the folder `desk`, named by the badge and \
-ending in `.txt`, which says in one line: the visitor's name, the word `visits`, the host's name. \
-Who is the host?"""
-
-_CHANGE = """Somebody handed in the form in the picture. Bring what we remember of this customer \
-up to date: the old `phone: ...` is to go, the new one to be added in the same form, and \
-everything else to stay as it is. Then write to the customer: `letters` has a text for each plan, \
-named by the plan and ending in `.txt`. Put the customer's name for `NAME` and the new number for \
-`PHONE`, and save it in the folder `outbox`, named by the customer's number and ending in `.txt`. \
-What is the customer's name?"""
-
-_WATCH = """The picture shows who is on watch tonight. Add each of them to what we remember: an \
-entity of the type `guard`, named as in the picture, with one observation `licence: ...`. The \
-licence stands in the folder `people`, in a file for each person, named by the family name in \
-small letters and ending in `.txt`. Then add a relation `guards` from each of them to the station \
-where they are; we remember stations by their codes, each with its place. Tell me the station's \
-code and the three licences."""
 
 # The server reads and writes its whole file in every call, so no step has two calls that change the
 # graph.
@@ -53,14 +27,14 @@ def visitor(rng: random.Random) -> TaskItem:
     ]
     place = rng.randrange(5)
     host, room = staff[place], rooms[place]
-    company, badge = rng.choice(_COMPANIES), invented_names.random_code(rng, "A-999")
+    company, badge = rng.choice(family_words().companies), invented_names.random_code(rng, "A-999")
     new_entity = _make_entity(name, "visitor", f"company: {company}", f"badge: {badge}")
     new_relation = _make_relation(name, "visits", host)
     fields = {"Name": name, "Company": company, "Badge no.": badge, "To see room": room}
     path, line = f"desk/{badge}.txt", f"{name} visits {host}"
     return TaskItem(
         template="visitor",
-        question=_VISITOR,
+        question=write_question("note", "visitor"),
         picture=pictures.draw_form(rng, title="Visitors", fields=_shuffle_fields(rng, fields)),
         name="form.png",
         steps=[
@@ -89,7 +63,7 @@ def change(rng: random.Random) -> TaskItem:
     """Replace a customer's phone number, and write the letter that the customer's plan requires."""
     *phones, new = _random_phones(rng, 6)
     codes = [f"C-{number}" for number in rng.sample(range(1000, 9999), 5)]
-    plans = [rng.choice(_PLAN_NAMES) for _ in codes]
+    plans = [rng.choice(family_words().plan_names) for _ in codes]
     rows = list(zip(invented_names.random_people(rng, 5), codes, phones, plans, strict=True))
     customer_index = rng.randrange(5)
     name, code, old, plan = rows[customer_index]
@@ -101,12 +75,15 @@ def change(rng: random.Random) -> TaskItem:
     after[customer_index] = _make_entity(
         name, "customer", f"number: {code}", f"plan: {plan}", f"phone: {new}"
     )
-    letters = {kind: f"Hello NAME,\nyour {kind} plan now runs on PHONE.\n" for kind in _PLAN_NAMES}
+    letters = {
+        kind: f"Hello NAME,\nyour {kind} plan now runs on PHONE.\n"
+        for kind in family_words().plan_names
+    }
     letter = letters[plan].replace("NAME", name).replace("PHONE", new)
     fields = {"Customer no.": code, "New phone": new, "Valid": "at once"}
     return TaskItem(
         template="change",
-        question=_CHANGE,
+        question=write_question("note", "change"),
         picture=pictures.draw_form(
             rng, title="Change of details", fields=_shuffle_fields(rng, fields)
         ),
@@ -145,7 +122,7 @@ def watch(rng: random.Random) -> TaskItem:
     }
     guards = list(licences)[:3]
     codes = [f"ST-{number}" for number in rng.sample(range(10, 99), 4)]
-    places = rng.sample(_PLACES, 4)
+    places = rng.sample(family_words().guarded_places, 4)
     known = [
         _make_entity(code, "station", f"place: {place}")
         for code, place in zip(codes, places, strict=True)
@@ -153,10 +130,10 @@ def watch(rng: random.Random) -> TaskItem:
     place_index = rng.randrange(4)
     new_entities = [_make_entity(name, "guard", f"licence: {licences[name]}") for name in guards]
     new_relations = [_make_relation(name, "guards", codes[place_index]) for name in guards]
-    roles = zip(rng.sample(_ROLES, 3), guards, strict=True)
+    roles = zip(rng.sample(family_words().roles, 3), guards, strict=True)
     return TaskItem(
         template="watch",
-        question=_WATCH,
+        question=write_question("note", "watch"),
         picture=pictures.draw_form(
             rng, title="Night watch", fields={"Place": places[place_index], **dict(roles)}
         ),

@@ -8,38 +8,13 @@ from typing import Any, TypeAlias
 
 from toolmark.suites.m3.local import pictures
 from toolmark.suites.m3.local.families import invented_names, reference_calls
+from toolmark.suites.m3.local.families.family_words import family_words, write_question
 from toolmark.suites.m3.local.server_configuration import REPOSITORY_FOLDER
 from toolmark.suites.m3.local.task_item import Calls, TaskItem, Template
 
 _REPOSITORY_PATH = f"{reference_calls.WORKSPACE}/{REPOSITORY_FOLDER}"
-_MODULES = ("boiler", "crane", "feeder", "gate", "lamp", "mixer", "pump", "valve")
-_KEYS = ("delay", "interval", "limit", "pressure", "retries", "speed", "timeout", "volume")
-_CODENAMES = ("Badger", "Falcon", "Heron", "Lynx", "Marten", "Osprey", "Otter", "Plover")
 _PARTS = ("major", "minor", "patch")
-_TODAY = ("TODAY", "do this today!", "for today")
-_LATER = ("waits for parts", "next week", "on hold", "after the holidays", "not before March")
-_PLEAS = ("Please undo it!", "Please put it right!", "Help!")
 
-_TICKET = f"""The picture shows our open tickets. Carry out the one that is to be done today: each \
-ticket is described in the folder `tickets`, in a file named by its number, such as `TK-000.md`. \
-What it talks about is in the Git repository `{REPOSITORY_FOLDER}`. Change nothing but the values \
-asked for, and record all of it as one commit on the current branch, with the ticket's number \
-alone as the message. Then tell me which values stood there before."""
-
-_RELEASE = f"""The note in the picture says what comes next. Prepare it in the Git repository \
-`{REPOSITORY_FOLDER}`. Versions are written major.minor.patch; the part that the note names goes \
-up by one from what the file `VERSION` says, and the parts to the right of it become 0. Make a \
-branch `release/` followed by the new version off the current one, and leave it checked out. On \
-it, in one commit with the message `Release` and the new version, change the numbers in `VERSION` \
-and the name in `CODENAME`, which becomes the note's code name; both files keep their form. Tell \
-me the new version."""
-
-_FALLBACK = f"""Please help the person who wrote the notice in the picture. The settings are in \
-the folder `config` of the Git repository `{REPOSITORY_FOLDER}`, a file for each machine, such as \
-`config/oven.ini`. Find out for which request the setting in question was changed last. In \
-`requests`, a file for each request, such as `R-000.txt`, it says which value to fall back to. Set \
-that, change nothing else, and commit it on the current branch with the message `Fall back` and \
-the request's number. Tell me the number."""
 
 # By module, then by key.
 Settings: TypeAlias = Mapping[str, Mapping[str, int]]
@@ -53,12 +28,12 @@ def ticket(rng: random.Random) -> TaskItem:
     numbers = [f"TK-{number}" for number in rng.sample(range(100, 1000), 3)]
     changes_by_ticket = {number: _random_changes(rng, before) for number in numbers}
     today = numbers[0]
-    notes = [rng.choice(_TODAY), *rng.sample(_LATER, 2)]
+    notes = [rng.choice(family_words().today), *rng.sample(family_words().later, 2)]
     lines = [f"{number}: {note}" for number, note in zip(numbers, notes, strict=True)]
     paths = [_config_path(module) for module in changes_by_ticket[today]]
     return TaskItem(
         template="ticket",
-        question=_TICKET,
+        question=write_question("repository", "ticket", folder=REPOSITORY_FOLDER),
         picture=pictures.draw_board(
             rng, heading="Open tickets", lines=rng.sample(lines, len(lines))
         ),
@@ -90,7 +65,7 @@ def release(rng: random.Random) -> TaskItem:
     kind = rng.randrange(3)
     parts = [*old[:kind], old[kind] + 1, 0, 0][:3]
     new = ".".join(map(str, parts))
-    codename, last = rng.sample(_CODENAMES, 2)
+    codename, last = rng.sample(family_words().codenames, 2)
     before = {"VERSION": _version_text(old), "CODENAME": f"name = {last}\n"}
     after = {"VERSION": _version_text(parts), "CODENAME": f"name = {codename}\n"}
     lines = [
@@ -101,7 +76,7 @@ def release(rng: random.Random) -> TaskItem:
     branch = {"repo_path": _REPOSITORY_PATH, "branch_name": f"release/{new}"}
     return TaskItem(
         template="release",
-        question=_RELEASE,
+        question=write_question("repository", "release", folder=REPOSITORY_FOLDER),
         picture=pictures.draw_board(rng, heading="Next release", lines=lines),
         name="note.png",
         steps=[
@@ -138,13 +113,13 @@ def fallback(rng: random.Random) -> TaskItem:
     number, change = numbers[2], {faulty_module: (key, values[2])}
     lines = [
         f"The {faulty_module} has been giving trouble ever since somebody changed its {key}.",
-        rng.choice(_PLEAS),
+        rng.choice(family_words().pleas),
         invented_names.random_people(rng, 1)[0],
     ]
     message = f"Fall back {number}"
     return TaskItem(
         template="fallback",
-        question=_FALLBACK,
+        question=write_question("repository", "fallback", folder=REPOSITORY_FOLDER),
         picture=pictures.draw_board(rng, heading="To whom it may concern", lines=lines),
         name="notice.png",
         steps=[
@@ -178,8 +153,10 @@ TEMPLATES: tuple[Template, ...] = (ticket, release, fallback)
 def _random_settings(rng: random.Random, n: int) -> Settings:
     """Return settings of n modules; all values of a module differ."""
     return {
-        module: dict(zip(rng.sample(_KEYS, 4), rng.sample(range(10, 100), 4), strict=True))
-        for module in rng.sample(_MODULES, n)
+        module: dict(
+            zip(rng.sample(family_words().settings, 4), rng.sample(range(10, 100), 4), strict=True)
+        )
+        for module in rng.sample(family_words().modules, n)
     }
 
 

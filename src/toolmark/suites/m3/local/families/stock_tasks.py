@@ -9,43 +9,16 @@ from typing import Any, TypeAlias
 
 from toolmark.suites.m3.local import office_files, pictures
 from toolmark.suites.m3.local.families import invented_names, reference_calls
+from toolmark.suites.m3.local.families.family_words import family_words, write_question
 from toolmark.suites.m3.local.server_configuration import DATABASE_FILE
 from toolmark.suites.m3.local.task_item import TaskItem, Template
 
 Rows: TypeAlias = Sequence[Sequence[Any]]
 
-_WINGS = ("east", "north", "south", "west", "upper", "lower")
-_SUPPLIERS = ("Brandt", "Corley", "Dorn", "Ekman", "Fabre", "Grote")
-
-_PRICES = f"""The price tags in the picture are right; our list of goods may be behind. Correct \
-the prices of those goods in the database `{DATABASE_FILE}` where they differ, and nothing else. \
-Leave a workbook `changes.xlsx` whose only sheet is called `Changes`, with `name`, `old` and `new` \
-in the first row from A1 on, and below it a row for each of the goods whose price you had to \
-change, in alphabetical order: the name, the price in the list before, and the price now, both as \
-numbers. How many prices did you change?"""
-
-_DELIVERY = f"""What the delivery note in the picture lists has come in; it counts packs. The \
-table `articles` of the database `{DATABASE_FILE}` tells for each code how many pieces a pack \
-holds, how many pieces we have in stock, and the price of a piece. Add what has come to the stock. \
-Leave a workbook `delivery.xlsx` whose only sheet is called `Delivery`, with `code`, `name`, \
-`pieces` and `value` in the first row from A1 on, below it a row for each article of the note by \
-code in ascending order (pieces that came, and what they are worth), and last a row with `total` \
-under the codes, nothing under the names, and the sums of pieces and of values. All numbers as \
-numbers, not as formulas. What is the delivery worth, with two decimals?"""
-
-_REORDER = f"""The picture shows what was counted in the store today. The table `articles` of the \
-database `{DATABASE_FILE}` gives for each code the supplier, the least number of pieces that we \
-want to have, and how many pieces a pack holds. Of each article counted that is below its least \
-number, order as many whole packs as are needed to reach it. Write the orders into a new workbook \
-`orders.xlsx`: a sheet for each supplier we order from, named as in the table, in alphabetical \
-order, and no other sheets; on each `code` and `packs` in the first row from A1 on, and below it a \
-row for each article by code in ascending order, packs as numbers. How many packs do we order in \
-all?"""
-
 
 def prices(rng: random.Random) -> TaskItem:
     """Correct prices: some tags of a shelf differ from the table of goods, which is not named."""
-    table = f"goods_{rng.choice(_WINGS)}"
+    table = f"goods_{rng.choice(family_words().wings)}"
     names = sorted(invented_names.random_goods(rng, 9))
     old = {name: invented_names.random_price(rng, 1, 20) for name in names}
     tagged = rng.sample(names, 6)
@@ -71,7 +44,7 @@ def prices(rng: random.Random) -> TaskItem:
     goods = ("name TEXT PRIMARY KEY, price REAL, stock INTEGER", rows)
     return TaskItem(
         template="prices",
-        question=_PRICES,
+        question=write_question("stock", "prices", database=DATABASE_FILE),
         picture=pictures.draw_shelf(
             rng, goods=[(name, f"{new_prices[name]:.2f}") for name in tagged]
         ),
@@ -119,7 +92,7 @@ def delivery(rng: random.Random) -> TaskItem:
     lines = [[code, str(n)] for code, n in packs.items()]
     return TaskItem(
         template="delivery",
-        question=_DELIVERY,
+        question=write_question("stock", "delivery", database=DATABASE_FILE),
         picture=pictures.draw_table(
             rng, title="Delivery note", head=["Article", "Packs"], rows=lines
         ),
@@ -145,7 +118,7 @@ def delivery(rng: random.Random) -> TaskItem:
 
 def reorder(rng: random.Random) -> TaskItem:
     """Make an order per supplier for the articles that were counted below their minimum."""
-    suppliers = rng.sample(_SUPPLIERS, 3)
+    suppliers = rng.sample(family_words().suppliers, 3)
     kinds = [*suppliers[:2] * 2, suppliers[2], *(rng.choice(suppliers) for _ in range(3))]
     rows = [
         (code, kind, rng.randint(20, 80), rng.choice((5, 6, 10, 12)))
@@ -165,7 +138,7 @@ def reorder(rng: random.Random) -> TaskItem:
     columns = "code TEXT PRIMARY KEY, supplier TEXT, least INTEGER, pack INTEGER"
     return TaskItem(
         template="reorder",
-        question=_REORDER,
+        question=write_question("stock", "reorder", database=DATABASE_FILE),
         picture=pictures.draw_table(rng, title="Stock count", head=["Code", "Counted"], rows=lines),
         name="count.png",
         steps=[
