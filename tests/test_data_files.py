@@ -6,6 +6,8 @@ import ast
 import csv
 import importlib
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -226,3 +228,19 @@ def test_tables_are_read_once_and_by_their_suffix(tmp_path: Path) -> None:
     (tmp_path / "data" / "long.csv").write_text("n,pattern\n1,{a},2\n")
     with pytest.raises(msgspec.ValidationError):
         data_files.read_table(module, "long.csv", tuple[Row, ...])
+
+
+def test_no_data_file_is_read_by_an_import_but_the_one_that_help_names() -> None:
+    """The help of the command line lists the providers."""
+    code = (
+        "import importlib, pkgutil, toolmark\n"
+        "from toolmark.core import data_files\n"
+        "read, real = [], data_files.read_raw\n"
+        "data_files.read_raw = lambda path: (read.append(path.name), real(path))[1]\n"
+        "for module in pkgutil.walk_packages(toolmark.__path__, 'toolmark.'):\n"
+        "    if not module.name.endswith('__main__'):\n"
+        "        importlib.import_module(module.name)\n"
+        "print(*read)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["providers.toml"]

@@ -22,6 +22,7 @@ class ContentWords(DataRecord, frozen=True, kw_only=True):
     ambiguous_words: frozenset[str]
     order_words: frozenset[str]
     negating_prefixes: frozenset[str]
+    unit_words: frozenset[str]
 
 
 def content_words() -> ContentWords:

@@ -36,24 +36,6 @@ _ANSWER_OPENER = re.compile(
 )
 
 
-_UNIT_WORDS = frozenset(
-    [
-        "percent",
-        "celsius",
-        "fahrenheit",
-        "day",
-        "week",
-        "month",
-        "year",
-        "decade",
-        "century",
-        "dozen",
-        "cent",
-    ]
-)
-_SINGULAR_OF = {f"{word}s": word for word in _UNIT_WORDS}
-
-
 def find_fault(written: str, text: str) -> str:
     """Return why a text does not say what was written, "" if no fault is found in its words.
 
@@ -141,11 +123,12 @@ def _unit_fault(written: str, before: Sequence[Token], after: Sequence[Token]) -
 
 def _unit_names(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield the units; a second only where it is counted: the word has other uses."""
+    unit_words = content_words().unit_words
     for n, token in enumerate(tokens):
         name = token.text.removeprefix("unit:")
-        name = _SINGULAR_OF.get(name, name)
+        name = name.removesuffix("s") if name.removesuffix("s") in unit_words else name
         is_counted = n > 0 and bool(tokens[n - 1].values)
-        if (name != token.text or name in _UNIT_WORDS) and (name != "second" or is_counted):
+        if (name != token.text or name in unit_words) and (name != "second" or is_counted):
             yield name
 
 
