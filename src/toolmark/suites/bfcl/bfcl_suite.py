@@ -21,14 +21,14 @@ from toolmark.suites.bfcl import (
     agentic_tasks,
     bfcl_tables,
     category_environments,
+    inference_errors,
     leaderboard,
-    stored_rows,
 )
 
 DIALECTS = "native, prompt; with category=format_sensitivity those that the knob formats names"
 SCORER = Scorer(
     readings=GRADING_RULES,
-    score=stored_rows.score_episode,
+    score=inference_errors.score_episode,
     metrics=leaderboard.leaderboard_metrics,
     tables=bfcl_tables.report_tables,
     views=bfcl_tables.episode_tables,
