@@ -4,9 +4,11 @@
 # make test   set up, then the test suite (under 13 minutes on two cores)
 # make long   set up, then what takes longer: kills, fuzzing, attacks (under 45 minutes)
 # make golden set up, then run the golden cases and show what differs (GOLDEN=NAME for some)
+# make docs   set up, then the documentation site in docs/_build/html; a warning is an error
+# make constraints  write the installed versions, with which the tests passed, to constraints.txt
 # make bench  set up, then the benchmarks (minutes; prints ratios)
 
-.PHONY: demo quick check test long golden bench clean
+.PHONY: demo quick check test long golden docs constraints bench clean
 PY := .venv/bin/python
 # the tests start many processes: what is compiled once is kept
 unexport PYTHONDONTWRITEBYTECODE
@@ -14,10 +16,11 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/ready-base
 	.venv/bin/toolmark demo
 
-QUICK := tests/test_smoke.py tests/test_brackets.py tests/test_codec.py tests/test_files.py \
-  tests/test_media.py tests/test_seeds.py tests/test_svg.py tests/formats tests/scoring \
-  tests/statistics tests/agents tests/runs/test_plan.py tests/runs/test_runner.py \
-  tests/runs/test_store.py tests/suites/test_registry.py tests/test_new_suite.py
+QUICK := tests/test_smoke.py tests/test_new_suite.py tests/core/test_brackets.py \
+  tests/core/test_json_codec.py tests/core/test_files.py tests/core/test_media.py \
+  tests/core/test_seeds.py tests/core/test_svg.py tests/formats tests/scoring tests/statistics \
+  tests/agents tests/runs/test_task_selection.py tests/runs/test_runner.py \
+  tests/runs/test_run_store.py tests/suites/test_suite_registry.py
 
 quick: .venv/ready-dev
 	$(PY) -m pytest --numprocesses auto --dist worksteal $(QUICK) \
@@ -39,12 +42,20 @@ long: .venv/ready-dev
 golden: .venv/ready-dev
 	$(PY) -m tests.golden $(GOLDEN)
 
+docs: .venv/ready-docs
+	$(PY) -m sphinx --builder html --fail-on-warning --quiet \
+	  --doctree-dir docs/_build/doctrees docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+constraints: .venv/ready-dev .venv/ready-docs
+	$(PY) scripts/freeze_constraints.py > constraints.new && mv constraints.new constraints.txt
+
 bench: .venv/ready-bench
 	$(PY) -m benchmarks
 
-.venv/ready-%: pyproject.toml setup.sh
+.venv/ready-%: pyproject.toml setup.sh constraints.txt
 	sh setup.sh $*
 	touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv docs/_build

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sets up .venv in the checkout: `sh setup.sh base|dev|bench`. System packages that are lacking are
+# Sets up .venv in the checkout: `sh setup.sh base|dev|docs|bench`. System packages that are lacking are
 # installed where that is allowed (root and apt), else named in one line to copy.
 set -eu
 kind=${1:-base}
@@ -43,16 +43,19 @@ if [ ! -x .venv/bin/pip ]; then
 fi
 
 case $kind in
-base) what='.[bfcl,m3]' ;;
+base) what='.[bfcl]' ;;
 dev) what='.[dev]' ;;
+docs) what='.[docs]' ;;
 bench) what='.[dev,bench]' ;;
 *) say "unknown set-up: $kind"; exit 2 ;;
 esac
 say "installing toolmark into .venv ($kind)"
-.venv/bin/pip install --quiet --disable-pip-version-check -e "$what"
+# the versions that were tested; Python compiles what is imported, the rest takes no space
+.venv/bin/pip install --quiet --disable-pip-version-check --no-compile \
+    --constraint constraints.txt -e "$what"
 
 # what every MCP server runs in; nothing of the kind where it is not Linux
-if [ "$(uname -s)" = Linux ] && ! command -v bwrap >/dev/null 2>&1; then
+if [ "$kind" != docs ] && [ "$(uname -s)" = Linux ] && ! command -v bwrap >/dev/null 2>&1; then
     system "MCP servers need a sandbox" bubblewrap ||
         say "without it, suites with MCP servers (m3, m3-local) do not run"
 fi

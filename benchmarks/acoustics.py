@@ -20,13 +20,21 @@ from shutil import which
 import numpy as np
 
 from toolmark.core import seeds
-from toolmark.perturb.speech import acoustic_chain, audio_clip, audio_codecs, room_responses
+from toolmark.perturb.speech import (
+    acoustic_chain,
+    acoustic_conditions,
+    acoustic_drawing,
+    acoustic_settings,
+    audio_clip,
+    audio_codecs,
+    room_responses,
+)
 from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
 from toolmark.perturb.speech.double_talk import Talk
 
 BAR = 25.0
 SECONDS = 3.0
-EFFECTS = [name for names in acoustic_chain.MODULE_EFFECTS.values() for name in names]
+EFFECTS = [name for names in acoustic_conditions.MODULE_EFFECTS.values() for name in names]
 FULL = "+".join(EFFECTS)
 TEXTS = (
     "book a table for five people at the harbour cafe tomorrow at seven please",
@@ -49,14 +57,16 @@ def main() -> None:
         print(f"{name:12s} {1000 * _cost(name, voices, bank, many // 2):18.2f}")
     for name in audio_codecs.CODECS:
         print(f"{name:12s} {1000 * _cost(name, voices, bank, 6):18.2f}")
-    for name in acoustic_chain.PRESET_SEVERITIES:
+    for name in acoustic_conditions.PRESET_SEVERITIES:
         print(f"{name:12s} {1 / _cost(name, voices, bank, many):18.1f} clips/s/core")
     speed = 1 / _cost(FULL, voices, bank, many)
     print(f"{'everything':12s} {speed:18.1f} clips/s/core (bar {BAR:.0f})")
     sys.exit(speed < BAR)
 
 
-def _cost(condition: str, voices: list[Clip], bank: acoustic_chain.SoundBank, many: int) -> float:
+def _cost(
+    condition: str, voices: list[Clip], bank: acoustic_settings.SoundBank, many: int
+) -> float:
     """Return CPU seconds per clip, the first few left out; the best of three rounds."""
     for k in range(3):
         _one(condition, voices, bank, k)
@@ -69,8 +79,8 @@ def _cost(condition: str, voices: list[Clip], bank: acoustic_chain.SoundBank, ma
     return best
 
 
-def _one(condition: str, voices: list[Clip], bank: acoustic_chain.SoundBank, k: int) -> bytes:
-    settings = acoustic_chain.draw_settings(
+def _one(condition: str, voices: list[Clip], bank: acoustic_settings.SoundBank, k: int) -> bytes:
+    settings = acoustic_drawing.draw_settings(
         condition, seeds.make_rng(0, f"item{k}", 0, "acoustics"), bank
     )
     return audio_clip.encode_wav(
@@ -78,11 +88,11 @@ def _one(condition: str, voices: list[Clip], bank: acoustic_chain.SoundBank, k: 
     )
 
 
-def _bank(voices: list[Clip], folder: Path) -> acoustic_chain.SoundBank:
+def _bank(voices: list[Clip], folder: Path) -> acoustic_settings.SoundBank:
     talks = [
         Talk(f"t{k}", one, text) for k, (one, text) in enumerate(zip(voices, TEXTS, strict=True))
     ]
-    return acoustic_chain.SoundBank(
+    return acoustic_settings.SoundBank(
         tuple(voices), tuple(talks), room_responses.load_or_compute_rooms(folder)
     )
 

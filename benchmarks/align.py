@@ -14,6 +14,7 @@ comes after); a second scoring is counted to encode nothing.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import sys
@@ -31,7 +32,7 @@ from toolmark.core.sentence_encoder import CachingEncoder, VectorStore
 from toolmark.scoring import alignment
 
 READINGS: tuple[alignment.GradingRule, ...] = get_args(alignment.GradingRule)
-TRUTHS = Path(__file__).parents[2] / "shared/data/m3/test_mcp_GT.json"
+TRUTHS = Path(__file__).parents[1] / "tests/data/m3/test_mcp_GT.json.gz"
 WIDTH = 384
 CORE_BAR, GROWTH_BAR, TRUTHS_BAR_S = 3.0, 20.0, 1.0
 
@@ -141,10 +142,9 @@ def best(works: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
 
 def published() -> bool:
     """Print the seconds of scoring all published truths, and what a second scoring encodes."""
-    if not TRUTHS.is_file():
-        print(f"published truths: left out, there is no {TRUTHS.name} in ../shared/data/m3")
-        return True
-    truths = {entry["id"]: entry["steps"] for entry in json.loads(TRUTHS.read_bytes())}
+    truths = {
+        entry["id"]: entry["steps"] for entry in json.loads(gzip.decompress(TRUTHS.read_bytes()))
+    }
     every = [
         text
         for steps in truths.values()

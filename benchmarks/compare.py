@@ -45,7 +45,7 @@ from toolmark.runs import run_finalization, run_folders
 from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
-from toolmark.runs.suite import Scorer
+from toolmark.runs.suite import Presentation, Scorer
 from toolmark.statistics.metric_formulas import FilteredFormula, Mean, Metric, RowFilter
 from toolmark.statistics.score_columns import Columns, gather_columns
 
@@ -79,11 +79,13 @@ def metrics(table: Columns) -> list[Metric]:
 
 
 SCORER = Scorer(
-    readings=("exact",),
+    rules=("exact",),
     score=judge,
     metrics=metrics,
-    tables=lambda readings: (),
-    axes={name: lambda level, _: level for name in ("level", "own")},
+    presentation=Presentation(
+        tables=lambda readings: (),
+        level_names={name: lambda level, _: level for name in ("level", "own")},
+    ),
 )
 
 

@@ -139,14 +139,14 @@ def measured(n: int, heard: int, seed: int) -> Columns:
     chosen = known(n, seed)
     suite = loaded(SIMULATED, CONDITIONS, seed)
     asked = [task for task in suite if task.item in chosen]
-    made = list(progress("made", suite.make(asked), len(asked)))
+    made = list(progress("made", suite.maker.make(asked), len(asked)))
     answers = answered(suite, chosen)
     few = {item for _, item in sorted({(len(turn(t)["said"]), t.item) for t in made})[:heard]}
     real = loaded(REAL, CONDITIONS, seed)
     asked = [task for task in real if task.item in few]
     rates = {
         task.id.replace(REAL, SIMULATED): turn(task)["wer"]
-        for task in progress("heard by PocketSphinx", real.make(asked), len(asked))
+        for task in progress("heard by PocketSphinx", real.maker.make(asked), len(asked))
     }
     row = np.array([rates.get(task, np.nan) for task in answers.task])
     return replace(answers, parts={**answers.parts, REAL: row})

@@ -107,16 +107,16 @@ def calibrate(texts: list[str]) -> None:
     Each point of the grid has draws of its own, as many from easy clips as from hard ones; errors
     per odds follow a cubic in the chance, weighed by errors counted, which smooths over the rest.
     """
-    for preset in simulated_recogniser.PRESETS:
+    for preset in simulated_recogniser.presets():
         found = np.array([stratified(preset, odds, texts, i) for i, odds in enumerate(GRID)])
         odds = np.array(GRID)
         curve = Polynomial.fit(odds / (1 + odds), np.log(found / odds), 3, w=np.sqrt(found))
-        targets = error_calibration.TARGET_ERROR_RATES[1:]
+        targets = error_calibration.error_odds_table().error_rates[1:]
         table = (0.0, *(brentq(beyond, 1e-6, GRID[-1], (curve, each)) for each in targets))
-        print(f'    "{preset}": ({", ".join(f"{each:.5g}" for each in table)}),', flush=True)
+        print(f"{preset} = [\n  {', '.join(f'{each:.5g}' for each in table)},\n]", flush=True)
         off = [beyond(o, curve, f) for o, f in zip(GRID, found, strict=True)]
         shown = (f"{o:g}:{f:.3f} ({x:+.2f})" for o, f, x in zip(GRID, found, off, strict=True))
-        print("    # odds:rate (curve off by points)", *shown, flush=True)
+        print("# odds:rate (curve off by points)", *shown, flush=True)
 
 
 def beyond(odds: float, curve: Polynomial, rate: float) -> float:
@@ -147,7 +147,7 @@ def rates(texts: list[str], n: int) -> bool:
     print(f"{len(texts)} sentences, {n} seeds: mean word error rate ±deviation (furthest seed)")
     met = True
     with ProcessPoolExecutor(2) as pool:
-        for preset in simulated_recogniser.PRESETS:
+        for preset in simulated_recogniser.presets():
             shown = []
             for target in TARGETS:
                 jobs = [(preset, target, None, texts, seed) for seed in range(n)]
@@ -184,8 +184,8 @@ def real(texts: list[str], folder: Path) -> bool:
     print(f"{len(texts)} sentences spoken by flite: {', '.join(VOICES)}")
     print("                       wer   sub   del   ins   run  distance  near  exact  spread")
     show("pocketsphinx", [found], spread(pairs))
-    target = min(100 * found.wer, error_calibration.TARGET_ERROR_RATES[-1])
-    for preset in simulated_recogniser.PRESETS:
+    target = min(100 * found.wer, error_calibration.error_odds_table().error_rates[-1])
+    for preset in simulated_recogniser.presets():
         hears = simulated_recogniser.load_simulated(f"{preset}@{target:.1f}")
         drawn = [heard(hears, texts, seed) for seed in range(10)]
         show(

@@ -18,10 +18,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import toolmark as tm
 from toolmark.official_bfcl import bfcl_controls, fair_rule, official_data, tool_schemas
 from toolmark.scoring import call_matching
 from toolmark.scoring.value_conversion import PYTHON_CONVERTER
-from toolmark.suites.bfcl import bfcl_suite
 
 OFFICIAL = Path(__file__).parents[1] / "tests/parity/official.py"
 FAULTS = ("", "wrong_value", "wrong_type", "missing_argument", "unknown_tool")
@@ -77,7 +77,7 @@ def answers(fault: str) -> list[tuple[Any, int, list[Any], list[Any], list[Any]]
     """Return (category, row, docs, truth, calls) for every entry with a truth, in all languages."""
     rows: Counter[str] = Counter()
     made = []
-    for task in bfcl_suite.load(category=("single_turn",)):
+    for task in tm.load("bfcl", category=("single_turn",)):
         row = rows[task.category]
         rows[task.category] += 1
         if task.reference is None:

@@ -142,7 +142,7 @@ def _suite(n: int) -> Any:
     """Return a suite of n tasks whose world answers every call alike."""
     from toolmark.core import records as t
     from toolmark.formats.native_format import NATIVE_FORMAT
-    from toolmark.runs.suite import Scorer, Suite
+    from toolmark.runs.suite import EnvironmentSource, Presentation, Scorer, Suite
     from toolmark.statistics.metric_formulas import Metric
 
     tools = tuple(t.Tool(name=f"tool_{i}", description=ABOUT, parameters=SCHEMA) for i in range(10))
@@ -162,21 +162,22 @@ def _suite(n: int) -> Any:
         return {"official": t.Verdict(outcome="correct", value=1.0)}
 
     scorer = Scorer(
-        readings=("official",),
+        rules=("official",),
         score=judge,
         metrics=lambda columns: (Metric("success"),),
-        tables=lambda columns: (),
+        presentation=Presentation(tables=lambda columns: ()),
     )
-    return Suite("bench", Tasks(), scorer, _site(), {"native": NATIVE_FORMAT})
+    return Suite("bench", Tasks(), EnvironmentSource(_site()), scorer, {"native": NATIVE_FORMAT})
 
 
 def _site() -> Any:
     """Return the opener of a site whose worlds answer every call alike."""
     from toolmark.core import records as t
+    from toolmark.core.environment import Environment, EnvironmentFactory
 
     heard = t.Result(parts=(t.Text(RESULT),))
 
-    class World:
+    class World(Environment):
         async def tools(self) -> tuple[t.Tool, ...]:
             return ()
 
@@ -184,18 +185,15 @@ def _site() -> Any:
             json.loads(call.arguments)
             return heard
 
-        async def final_state(self) -> Any:
-            return None
-
-    class Site:
+    class Site(EnvironmentFactory):
         @asynccontextmanager
-        async def world(
+        async def open_environment(
             self, task: t.Task, needed: Mapping[str, Any], /
-        ) -> AsyncIterator[t.Environment]:
+        ) -> AsyncIterator[Environment]:
             yield World()
 
     @asynccontextmanager
-    async def site(media: object) -> AsyncIterator[t.EnvironmentFactory]:
+    async def site(media: object) -> AsyncIterator[EnvironmentFactory]:
         yield Site()
 
     return site

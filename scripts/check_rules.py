@@ -50,6 +50,22 @@ BROAD_CATCHES = frozenset(
     }
 )
 
+# Abilities of our own objects have defaults in a base class and are never looked up by name. Where
+# objects of other packages, or of users, are told apart by their attributes:
+ATTRIBUTE_LOOKUPS = {
+    "toolmark.cli.wrong_command_lines": "errors of click differ in what they hold",
+    "toolmark.environments.public_web": "errors of pyreqwest may have details",
+    "toolmark.models.http_client": "errors of pyreqwest may have details",
+    "toolmark.models.user_model": "the name and `close` of a plain object of the user",
+    "toolmark.official_bfcl.simulators": "files, folders and modules of the official package",
+    "toolmark.official_bfcl.truth_replay": "files and folders of the official package",
+    "toolmark.perturb.speech.audio_clip": "errors of libsndfile, which is imported when needed",
+    "toolmark.runs.code_hashes": "import finders of other packages",
+    "toolmark.suites.m3.local.workspace_state.file_readers": "shapes of python-pptx",
+    "toolmark.suites.m3.local.workspace_state.read_budget": "flags that some systems lack",
+    "toolmark.suites.mfcl_vision.picture_variants": "JPEG segments of some pictures of Pillow",
+}
+
 RETIRED_WORDS = frozenset(
     """
     told kept held lose mend sure able sit cast crew door booth purse shelf weave hunt beside
@@ -206,6 +222,19 @@ def is_broad(handler: ast.ExceptHandler) -> bool:
     return catches_all and not any(isinstance(inner, ast.Raise) for inner in handler.body)
 
 
+def attribute_lookups(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield places that look for an ability by its name; Python's own `__names__` are none."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="hasattr")):
+                yield node.lineno, "hasattr"
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
+                if not name.startswith("__"):
+                    yield node.lineno, f"getattr of {name!r}"
+            case ast.Name(id="runtime_checkable") | ast.Attribute(attr="runtime_checkable"):
+                yield node.lineno, "a protocol checked at run time"
+
+
 def relative_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield relative imports: their target cannot be read without its folder."""
     for node in ast.walk(tree):
@@ -241,6 +270,17 @@ def transports(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"a grader imports {name}"
 
 
+def paths_outside(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield where a file reaches for data outside the repository, which a plain clone lacks."""
+    depth = len(path.relative_to(ROOT).parts) - 1
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if "../" + "shared" in line:
+            yield number, "reads a folder beside the repository"
+        for above in re.findall(r"\bPath\(__file__\)\S*?\.parents\[(\d+)\]", line):
+            if int(above) > depth:
+                yield number, "a path above the repository"
+
+
 def check_house() -> tuple[list[str], dict[str, int]]:
     """Return one line for each broken rule, and the counts."""
     paths = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
@@ -261,7 +301,7 @@ def check_house() -> tuple[list[str], dict[str, int]]:
     lines += [f"circle: {', '.join(group)}" for group in groups]
     counts["circles"] = len(groups)
 
-    bare, n_functions, n_retired, broad = [], 0, 0, set()
+    bare, n_functions, n_retired, broad, looking = [], 0, 0, set(), set()
     for module, tree in trees.items():
         for function in module_functions(tree):
             n_functions += 1
@@ -272,6 +312,10 @@ def check_house() -> tuple[list[str], dict[str, int]]:
             n_retired += 1
         lines += [f"{place(module, line)}: {what}" for line, what in relative_imports(tree)]
         lines += [f"{place(module, line)}: {what}" for line, what in forbidden_calls(tree)]
+        if lookups := list(attribute_lookups(tree)):
+            looking.add(module)
+        if module not in ATTRIBUTE_LOOKUPS:
+            lines += [f"{place(module, line)}: attribute lookup: {what}" for line, what in lookups]
         if room_of(module) in GRADERS:
             lines += [f"{place(module, line)}: {what}" for line, what in transports(tree)]
         if any(isinstance(n, ast.ExceptHandler) and is_broad(n) for n in ast.walk(tree)):
@@ -284,6 +328,11 @@ def check_house() -> tuple[list[str], dict[str, int]]:
     lines += [f"{place(m, 1)}: catches everything" for m in sorted(broad - BROAD_CATCHES)]
     lines += [f"catches not everything any more, take it off the list: {m}"
               for m in sorted((BROAD_CATCHES & {*trees}) - broad)]  # fmt: skip
+    lines += [f"looks up no attribute any more, take it off the list: {m}"
+              for m in sorted((ATTRIBUTE_LOOKUPS.keys() & trees.keys()) - looking)]  # fmt: skip
+    for folder in ("src", "tests", "benchmarks", "scripts"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            lines += [f"{path.relative_to(ROOT)}:{n}: {what}" for n, what in paths_outside(path)]
     counts |= {"functions": n_functions, "bare verbs": len(bare), "retired names": n_retired}
     return lines, counts
 

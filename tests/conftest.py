@@ -1,12 +1,31 @@
-"""Property tests draw anew on a developer's machine, and the same examples in CI."""
+"""Settings of all tests, their markers by folder and fixture, and the browser.
+
+Property tests draw anew on a developer's machine, and the same examples in CI.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+HERE = Path(__file__).parent
+# all tests below these folders; a file elsewhere says it by `pytestmark`
+MARKER_BY_FOLDER = {
+    "parity": "parity",
+    "environments/mcp": "servers",
+    "perturb/hearing": "speech",
+    "perturb/speech": "speech",
+    "suites/mfcl_speech": "speech",
+}
 
 settings.register_profile("own", deadline=None)  # a busy machine is no fault of a law
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -23,6 +42,26 @@ def pytest_configure(config: pytest.Config) -> None:
     """Name what fails when it fails: the whole takes minutes, and pytest tells it at the end."""
     if not hasattr(config, "workerinput"):  # the workers' reports come to the one who shows them
         config.pluginmanager.register(_Named(config))
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests the markers of their folder, and `browser` to those that use the browser."""
+    for item in items:
+        place = item.path.relative_to(HERE).as_posix()
+        for folder, marker in MARKER_BY_FOLDER.items():
+            if place.startswith(f"{folder}/"):
+                item.add_marker(marker)
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from tests.servers import chromium  # only these tests need its library
+
+    with chromium.launched() as found:
+        yield found
 
 
 class _Named:

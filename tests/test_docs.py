@@ -20,7 +20,12 @@ from toolmark.suites.multinet import multinet_families
 from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES, OWN_MORPHOLOGY
 
 ROOT = Path(__file__).parents[1]
-PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+DOCS = ROOT / "docs"
+PAGES = {
+    str(path.relative_to(ROOT)): path
+    for path in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+    if "_build" not in path.parts
+}
 LEVELS = {"morphology": {*MORPHOLOGIES, OWN_MORPHOLOGY, "all"}}
 ANY = re.compile(r"[A-Z_.\d]+|\.\.\.|…|RUN.*|<.*>")  # stands for something of the reader's
 COMMANDS: Any = typer.main.get_command(cli.app)
@@ -115,7 +120,7 @@ def _model(suite: str, model: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_what_is_told_to_type_exists(page: str) -> None:
+def test_every_documented_command_exists(page: str) -> None:
     told = list(commands(PAGES[page].read_text("utf-8")))
     found = {" ".join(words): list(wrong(words)) for words in told if words}
     assert {line: faults for line, faults in found.items() if faults} == {}
@@ -143,7 +148,7 @@ def test_all_data_that_can_be_named_have_something_that_fetches_them() -> None:
         assert callable(user_modules.import_attribute(place))
 
 
-def test_every_family_is_told_how_to_run() -> None:
-    told = [*commands(PAGES["multinet.md"].read_text("utf-8"))]
+def test_every_family_is_documented() -> None:
+    told = [*commands(PAGES["docs/suites/multinet.md"].read_text("utf-8"))]
     asked = {words[1] for words in told if words[:1] == ["run"]}
     assert asked >= {multinet_families.suite_name(family) for family in multinet_families.FAMILIES}

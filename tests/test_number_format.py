@@ -48,7 +48,7 @@ def written_numbers() -> Iterator[tuple[str, int, str, str]]:
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
                 spec = "".join(
-                    part.value if isinstance(part, ast.Constant) else "{}"
+                    str(part.value) if isinstance(part, ast.Constant) else "{}"
                     for part in node.format_spec.values  # type: ignore[attr-defined]
                 )
                 if re.search(r"[,%]|[efg]$", spec):

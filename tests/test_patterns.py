@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import patterns
+from tests import pattern_scaling
 
 from toolmark.agents import executor
 from toolmark.core import brackets, json_codec, secrets
@@ -98,6 +98,8 @@ FOREIGN = (
     "suites/m3/local/answer_checking.py", "suites/m3/local/workspace_state/state_comparison.py",
     "suites/mfcl_speech/clarification_rules.py", "suites/mfcl_speech/wording_fidelity.py",
     "suites/mfcl_speech/speech_failure_modes.py", "suites/mfcl_speech/clarification_phrases.py",
+    "suites/mfcl_speech/clarification_topics.py", "suites/mfcl_speech/topic_matching.py",
+    "suites/mfcl_speech/value_read_back.py",
     "language/word_likeness.py", "suites/mfcl_vision/final_answer.py",
     "suites/mfcl_vision/search_baselines.py", "suites/multinet/answer_parsing.py",
     "environments/page_corpus.py", "environments/mcp/result_content.py",
@@ -132,12 +134,12 @@ def _is_foreign(file: str) -> bool:
     return _listed(file, FOREIGN) > _listed(file, OWN)
 
 
-FILES = patterns.files()
-READ = [path for path in FILES if _is_foreign(str(path.relative_to(patterns.ROOT)))]
+FILES = pattern_scaling.files()
+READ = [path for path in FILES if _is_foreign(str(path.relative_to(pattern_scaling.ROOT)))]
 
 
 def test_every_file_with_patterns_is_in_a_register() -> None:
-    names = [str(path.relative_to(patterns.ROOT)) for path in FILES]
+    names = [str(path.relative_to(pattern_scaling.ROOT)) for path in FILES]
     assert [name for name in names if not _listed(name, FOREIGN) + _listed(name, OWN)] == []
     entries = (*FOREIGN, *OWN)
     assert [entry for entry in entries if not any(n.startswith(entry) for n in names)] == [], (
@@ -147,11 +149,11 @@ def test_every_file_with_patterns_is_in_a_register() -> None:
 
 def test_every_pattern_of_foreign_text_is_tried_or_listed() -> None:
     """One that is compiled within a function is not seen: it belongs to the module."""
-    made = {(use.file, use.method) for path in READ for use in patterns.uses(path)
+    made = {(use.file, use.method) for path in READ for use in pattern_scaling.uses(path)
             if use.pattern is None}  # fmt: skip
     assert made == MADE
     inside = {
-        f"{path.relative_to(patterns.ROOT)}: {function.name}"
+        f"{path.relative_to(pattern_scaling.ROOT)}: {function.name}"
         for path in READ
         for function in ast.walk(ast.parse(path.read_text()))
         if isinstance(function, ast.FunctionDef)
@@ -167,15 +169,15 @@ def test_every_pattern_of_foreign_text_is_tried_or_listed() -> None:
     }
 
 
-@pytest.mark.parametrize("path", READ, ids=lambda path: str(path.relative_to(patterns.ROOT)))
+@pytest.mark.parametrize("path", READ, ids=lambda path: str(path.relative_to(pattern_scaling.ROOT)))
 def test_patterns_take_linear_time(path: Path) -> None:
     tried = set()
-    for use in patterns.uses(path):
+    for use in pattern_scaling.uses(path):
         assert use.pattern is not None or (use.file, use.method) in MADE
         if use.pattern is None or (use.pattern.pattern, use.method) in tried:
             continue
         tried.add((use.pattern.pattern, use.method))
-        found = patterns.worst(use, short=use.file in SHORT)
+        found = pattern_scaling.worst(use, short=use.file in SHORT)
         assert found == "", f"{use.file}, line {use.line}: {use.name}.{use.method}: {found}"
 
 
@@ -316,5 +318,5 @@ def test_readers_take_linear_time(name: str, monkeypatch: pytest.MonkeyPatch) ->
             read(text)
 
     for text in _texts():
-        found = patterns.slow(call, text, few_s=0.02)
+        found = pattern_scaling.slow(call, text, few_s=0.02)
         assert found == "", f"{json.dumps(text(60))}: {found}"

@@ -1,4 +1,4 @@
-"""The project keeps its own rules: layers, lazy imports, style, types."""
+"""The project keeps its rules: layers, lazy imports, public names. `make check` has the others."""
 
 from __future__ import annotations
 
@@ -44,6 +44,9 @@ def test_the_rules_of_the_house_hold() -> None:
         ("core.p", "import pickle", "imports pickle"),
         ("core.r", "from . import errors", "relative import"),
         ("core.told", "def read_told() -> None: ...", "retired word: read_told"),
+        ("core.h", "x = 1\nhasattr(x, 'opening')", "attribute lookup: hasattr"),
+        ("core.g", "x = 1\ngetattr(x, 'close', None)", "attribute lookup: getattr of 'close'"),
+        ("core.q", "import typing\n@typing.runtime_checkable\nclass A: ...", "a protocol checked"),
         ("core.broad", "try:\n    pass\nexcept Exception:\n    pass", "catches everything"),
     ],
 )
@@ -90,22 +93,3 @@ def test_import_loads_nothing_but_a_few_modules_of_the_standard_library() -> Non
 
 def test_package_is_typed() -> None:
     assert resources.files("toolmark").joinpath("py.typed").is_file()
-
-
-def _check(*command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_ruff_finds_nothing() -> None:
-    _check("ruff", "check", ".")
-
-
-def test_code_is_formatted() -> None:
-    _check("ruff", "format", "--check", ".")
-
-
-def test_types_hold() -> None:
-    _check("mypy")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 import toolmark as tm
 from toolmark.suites import suite_registry
@@ -36,7 +37,12 @@ def test_every_suite_is_here() -> None:
     assert {*SMALL} | ELSEWHERE == {*suite_registry.SUITES}
 
 
-@pytest.mark.parametrize("name", SMALL)
+def _marked(name: str) -> ParameterSet:
+    marks = [pytest.mark.speech] if "engines" in SMALL[name] else []
+    return pytest.param(name, marks=[pytest.mark.servers] if name == "m3-local" else marks)
+
+
+@pytest.mark.parametrize("name", [*map(_marked, SMALL)])
 def test_a_suite_runs_from_task_to_summary(name: str, tmp_path: Path) -> None:
     if "engines" in SMALL[name] and not shutil.which("flite"):
         pytest.skip("no flite: apt-get install flite")

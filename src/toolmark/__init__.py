@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolmark.api import arun, compare, load, open_run, rescore, run, write_report
-    from toolmark.core.records import Score, Task, Trajectory
+    from toolmark.core.environment import Environment, EnvironmentFactory
+    from toolmark.core.model import Control, Model
+    from toolmark.core.records import Sampling, Score, Task, Trajectory
+    from toolmark.runs.run_settings import Connection, Selection, Storage
     from toolmark.runs.suite import Suite
 
 __version__ = "0.1.0"
 
 _MODULE_BY_NAME = {
+    "Connection": "toolmark.runs.run_settings",
+    "Control": "toolmark.core.model",
+    "Environment": "toolmark.core.environment",
+    "EnvironmentFactory": "toolmark.core.environment",
+    "Model": "toolmark.core.model",
+    "Sampling": "toolmark.core.records",
     "Score": "toolmark.core.records",
+    "Selection": "toolmark.runs.run_settings",
+    "Storage": "toolmark.runs.run_settings",
     "Suite": "toolmark.runs.suite",
     "Task": "toolmark.core.records",
     "Trajectory": "toolmark.core.records",
@@ -33,7 +44,15 @@ __all__ = [  # noqa: RUF022 - the order of use
     "rescore",
     "compare",
     "write_report",
+    "Selection",
+    "Sampling",
+    "Connection",
+    "Storage",
     "Suite",
+    "Environment",
+    "EnvironmentFactory",
+    "Model",
+    "Control",
     "Task",
     "Trajectory",
     "Score",

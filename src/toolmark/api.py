@@ -3,47 +3,49 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, Unpack
 
 import uvloop
-from msgspec import structs
 
-from toolmark.core.errors import Rejected, UsageError, join_reasons, suggest_names
-from toolmark.core.files import is_inside
+from toolmark.core.errors import Rejected, UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Control, Model, Task
+from toolmark.core.model import Control, Model, ReplyFunction
+from toolmark.core.records import Sampling
 from toolmark.environments.mcp import sandbox as boxes
 from toolmark.models import endpoint_probes
 from toolmark.models.audio_encoding import AudioFormat
-from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
-from toolmark.models.wires.chat_completions import TIMEOUT_S
 from toolmark.runs import (
     code_hashes,
     run_creation,
     run_finalization,
     run_folders,
+    run_preparation,
     run_request,
+    run_settings,
     runner,
 )
-from toolmark.runs.run_lifecycle import finishing_command
 from toolmark.runs.run_plan import Plan
+from toolmark.runs.run_settings import (
+    DEFAULT_LOG_DIR,
+    Connection,
+    FlatSettings,
+    Selection,
+    Storage,
+)
 from toolmark.runs.run_store import Run, RunWriter
 from toolmark.runs.suite import Scorer, Suite
-from toolmark.runs.task_selection import select_tasks
-from toolmark.suites import exported_sets, suite_registry
+from toolmark.suites import exported_sets, run_scorers, suite_registry
 from toolmark.suites.model_registry import make_model
 
 if TYPE_CHECKING:
     from toolmark.reports.comparison_report import Comparison
 
 
-DEFAULT_LOG_DIR = "runs"
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -56,67 +58,31 @@ def load(name: str, **parameters: Any) -> Suite:
     return suite_registry.load_suite(name, **parameters)
 
 
-def _apply_sandbox_setting(
-    function: Callable[_P, Coroutine[Any, Any, _R]],
-) -> Callable[_P, Coroutine[Any, Any, _R]]:
-    """Return a function that applies its `sandbox` setting and hides its results from sandboxes."""
-
-    @functools.wraps(function)
-    async def sandboxed(*args: _P.args, **settings: _P.kwargs) -> _R:
-        candidates = [DEFAULT_LOG_DIR, settings.get("log_dir"), settings.get("tasks")]
-        hidden_paths = [
-            place for place in candidates if isinstance(place, str | Path) and str(place)
-        ]
-        with (
-            boxes.use_setting(settings.get("sandbox", "required")),
-            boxes.hide_paths(*hidden_paths),
-        ):
-            return await function(*args, **settings)
-
-    return sandboxed
-
-
-@_apply_sandbox_setting
 async def arun(
     suite: Suite,
-    model: str | Model | Control | type[Model],
+    model: str | ReplyFunction | type[Model],
     *,
-    dialect: str | None = None,
-    temperature: float | None = None,
-    top_p: float | None = None,
-    max_tokens: int | None = None,
-    reasoning_effort: str | None = None,
-    extra_body: Mapping[str, Any] | None = None,
-    base_url: str | None = None,
-    headers: Mapping[str, str] | Sequence[tuple[str, str]] = (),
-    repeats: int = 1,
-    limit: int | None = None,
-    ids: str | Sequence[str] = (),
-    sample: int | None = None,
-    tasks: str | Path = "",
-    log_dir: str | Path = DEFAULT_LOG_DIR,
-    cache: str | Path | None = None,
-    max_connections: int = DEFAULT_CONNECTIONS,
-    max_retries: int = DEFAULT_RETRIES,
-    timeout_s: float = TIMEOUT_S,
+    tool_format: str | None = None,
+    selection: Selection | None = None,
+    sampling: Sampling | None = None,
+    connection: Connection | None = None,
+    storage: Storage | None = None,
     time_limit_s: float | None = None,
-    audio_format: AudioFormat = "wav",
-    resume: bool = True,
-    continue_: bool = False,
     sandbox: str = "required",
-    command: str = "",
     watch: runner.ProgressWatcher | None = None,
     stop: asyncio.Event | None = None,
+    **settings: Unpack[FlatSettings],
 ) -> Run:
     """Run a suite on a model and return the run.
 
+    Settings come in groups (`tm.Selection`, `tm.Sampling`, `tm.Connection`, `tm.Storage`), or as
+    keywords with the names of their fields: `tm.run(suite, model, limit=10, temperature=0.0)`. A
+    keyword replaces the field of its group; `extra_body` is the field `extra` of Sampling.
+
     Settings left at None have the suite's own values, else the endpoint's. The newest run of the
     same request is continued if episodes, scores or its summary are missing, unless `resume` is
-    False. With `continue_` it is also continued after edits of your code. What is stored is never
-    asked again. `sample` draws that many tasks spread over the categories. `tasks` takes the tasks
-    from a JSONL file, or from a folder that `make` wrote. `audio_format` is the form in which an
-    endpoint gets sound: wav, or mp3, which is smaller. An episode that takes longer than
-    `time_limit_s` seconds is not run; another limit may be set when the run is continued.
+    False. What is stored is never asked again. An episode that takes longer than `time_limit_s`
+    seconds is not run; another limit may be set when the run is continued.
 
     A model object is an `async (Request) -> Reply`, or a class that makes one. The class gets the
     `media` of the run if it takes them. The model is paced, retried and cached like an endpoint.
@@ -129,55 +95,58 @@ async def arun(
     Raises UsageError for a request that is not possible, Rejected when the endpoint refuses it
     (what was done is stored), DataError for damaged files.
     """
-    suite = exported_sets.adopt_exported_set(_check_suite(suite), tasks)
-    sampling = run_request.check_sampling_request(
-        extra_body,
-        temperature=temperature,
-        top_p=top_p,
-        max_tokens=max_tokens,
-        reasoning_effort=reasoning_effort,
-    )
+    chosen = run_settings.collect_settings(selection, sampling, connection, storage, settings)
+    limit_s = run_settings.check_time_limit(time_limit_s)
+    # what earlier runs and exported sets hold is no business of a server under test
+    hidden_paths = filter(None, (DEFAULT_LOG_DIR, chosen.storage.log_dir, chosen.selection.tasks))
+    with boxes.use_setting(sandbox), boxes.hide_paths(*hidden_paths):
+        return await _run(
+            exported_sets.adopt_exported_set(_check_suite(suite), chosen.selection.tasks),
+            model,
+            tool_format,
+            chosen,
+            _Supervision(limit_s, watch, stop),
+        )
+
+
+class _Supervision(NamedTuple):
+    """What limits, shows and stops a run."""
+
+    time_limit_s: float | None
+    watch: runner.ProgressWatcher | None
+    stop: asyncio.Event | None
+
+
+async def _run(
+    suite: Suite,
+    model: str | ReplyFunction | type[Model],
+    tool_format: str | None,
+    settings: run_settings.RunSettings,
+    supervision: _Supervision,
+) -> Run:
     plan, can_resume = run_request.make_plan(
         suite,
         model,
-        dialect=tool_format_of(suite, dialect),
-        base_url=base_url,
-        sampling=sampling,
-        repeats=repeats,
-        limit=limit,
-        ids=ids,
-        sample=sample,
-        tasks=tasks,
-        audio=audio_format,
+        run_preparation.tool_format_of(suite, tool_format),
+        settings.selection,
+        settings.sampling,
+        settings.connection,
     )
-    connection = run_request.connection_settings(
-        headers, timeout_s=timeout_s, max_connections=max_connections, max_retries=max_retries
-    )
-    limit_s = run_request.check_time_limit(time_limit_s)
-    cache_folder = None if cache is None else run_request.check_path("cache", cache)
-    runs_folder = run_request.check_path("log_dir", log_dir)
-    choice = run_folders.RunChoice(None)
-    if continue_ and not resume:
-        raise UsageError("a new run cannot be one that goes on: leave out one of the two")
-    if resume and can_resume:
-        find_difference = partial(run_creation.reason_for_new_run, suite=suite, plan=plan)
-        shared = code_hashes.modules_shared_with_scorer(suite)
-        choice = run_folders.choose_run(
-            runs_folder, plan, find_difference, accept_edits=continue_, shared_modules=shared
-        )
+    choice = _choose_run(suite, plan, settings.storage, can_resume=can_resume)
     has_missing_episodes = (
         choice.run is None or len(choice.run.completed_episodes()) < choice.run.info.n_episodes
     )
     if has_missing_episodes:
-        check_runnable(suite, plan)
+        run_preparation.check_runnable(suite, plan)
     is_new = choice.run is None
-    path = run_folders.claim_folder(runs_folder, plan) if choice.run is None else choice.run.path
-    watch = _announce_start(watch, choice.lines)
-    make = partial(
-        make_model, model, base_url=base_url, cache=cache_folder, **structs.asdict(connection)
-    )
+    log_dir = Path(settings.storage.log_dir)
+    path = run_folders.claim_folder(log_dir, plan) if choice.run is None else choice.run.path
+    watch = _announce_start(supervision.watch, choice.lines)
+    supervision = supervision._replace(watch=watch)
     player = None
     if has_missing_episodes:
+        make = partial(_make_model, model, settings.connection)
+        command = settings.storage.command
         player = await _prepare_model_and_run(
             path, plan, suite, make, is_new=is_new, watch=watch, command=command
         )
@@ -187,13 +156,51 @@ async def arun(
                 folder.accept_edits(plan)
             if has_missing_episodes and not is_new:
                 run_creation.remake_broken_tasks(
-                    folder, suite, plan, partial(finish_tasks, suite, watch=watch)
+                    folder, suite, plan, partial(run_preparation.finish_tasks, suite, watch=watch)
                 )
-            await _execute_run(folder, suite, player, max_connections, limit_s, watch, stop)
+            n = settings.connection.max_connections
+            await _execute_run(folder, suite, player, n, supervision)
     finally:
         if player is not None:
-            await _close_model(player)
+            await player.close()
     return Run(path)
+
+
+def _choose_run(
+    suite: Suite, plan: Plan, storage: Storage, *, can_resume: bool
+) -> run_folders.RunChoice:
+    """Return the stored run that is continued, if there is one."""
+    if not (storage.resume and can_resume):
+        return run_folders.RunChoice(None)
+    return run_folders.choose_run(
+        Path(storage.log_dir),
+        plan,
+        partial(run_creation.reason_for_new_run, suite=suite, plan=plan),
+        accept_edits=storage.continue_,
+        shared_modules=code_hashes.modules_shared_with_scorer(suite),
+    )
+
+
+def _make_model(
+    model: str | ReplyFunction | type[Model],
+    connection: Connection,
+    *,
+    suite: Suite,
+    media: MediaStore,
+    audio: AudioFormat,
+) -> Model | Control:
+    return make_model(
+        model,
+        suite=suite,
+        media=media,
+        audio=audio,
+        base_url=connection.base_url,
+        cache=None if connection.cache is None else Path(connection.cache),
+        headers=connection.headers,
+        timeout_s=connection.timeout_s,
+        max_connections=connection.max_connections,
+        max_retries=connection.max_retries,
+    )
 
 
 def _announce_start(
@@ -214,27 +221,28 @@ async def _prepare_model_and_run(
     path: Path,
     plan: Plan,
     suite: Suite,
-    make: Callable[..., Model | Control],
+    make: Callable[..., Model],
     *,
     is_new: bool,
     watch: runner.ProgressWatcher | None,
     command: str,
-) -> Model | Control:
+) -> Model:
     """Make the model and fill the folder of a new run; on failure the new folder is removed."""
     media = MediaStore(path / "media")
-    player: Model | Control | None = None
+    player: Model | None = None
     try:
         player = make(suite=suite, media=media, audio=plan.audio)
         if isinstance(player, Control):  # wrong options of a control show here
             player.bind(next(iter(suite)), 0)
-        if is_new and suite.hears:
+        if is_new and suite.maker.makes_sound:
             await endpoint_probes.check_audio_input(player, media, send_probe=bool(plan.base_url))
         if is_new:
-            run_creation.create_run(path, plan, suite, finish_tasks(suite, plan, watch), command)
+            tasks = run_preparation.finish_tasks(suite, plan, watch)
+            run_creation.create_run(path, plan, suite, tasks, command)
         return player
     except BaseException:
         if player is not None:
-            await _close_model(player)
+            await player.close()
         if is_new and path.exists():
             run_folders.discard_folder(path)
         raise
@@ -243,27 +251,24 @@ async def _prepare_model_and_run(
 async def _execute_run(
     folder: RunWriter,
     suite: Suite,
-    player: Model | Control | None,
+    player: Model | None,
     max_connections: int,
-    time_limit_s: float | None,
-    watch: runner.ProgressWatcher | None,
-    stop: asyncio.Event | None,
+    supervision: _Supervision,
 ) -> None:
     """Run the missing episodes with `player`, finish the run, and record its notes."""
     plan = folder.run.info.plan
-    if not plan.tasks and suite.notes:
-        folder.update_info(notes={"data": suite.notes})
+    if not plan.tasks and suite.provenance.notes:
+        folder.update_info(notes={"data": suite.provenance.notes})
     await runner.execute_run(
         folder,
         suite,
         player,
-        suite.dialects[plan.dialect],
+        suite.tool_formats[plan.dialect],
         max_connections=max_connections,
-        time_limit_s=time_limit_s,
-        watch=watch,
-        stop=stop,
+        **supervision._asdict(),
     )
-    folder.update_info(dropped=getattr(player, "dropped", ()))
+    if player is not None:
+        folder.update_info(dropped=player.refused_settings, unsent=player.unsent_settings)
 
 
 @contextmanager
@@ -292,6 +297,22 @@ def _with_signature_of(
     return copy_signature
 
 
+def _show_keywords(function: Callable[..., Any]) -> None:
+    """Let the signature of a function name the keywords of all groups, for notebooks."""
+    signature = inspect.signature(function)
+    explicit = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    keywords = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, kind, default in run_settings.list_keywords()
+    ]
+    function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*explicit, *keywords]
+    )
+
+
+_show_keywords(arun)
+
+
 @_with_signature_of(arun)
 def run(*args: Any, **settings: Any) -> Run:
     """Run a suite as `arun` does, with the same parameters, from code that is not async."""
@@ -313,7 +334,7 @@ def rescore(run: Run | str | Path, scorer: Scorer | None = None) -> Run:
     a scorer of another suite; the old scores are not changed.
     """
     opened = run if isinstance(run, Run) else open_run(run)
-    run_finalization.rescore_run(opened, scorer_for_run(opened, scorer))
+    run_finalization.rescore_run(opened, run_scorers.scorer_for_run(opened, scorer))
     return opened
 
 
@@ -342,111 +363,7 @@ def write_report(*runs: Run, path: str | Path | None = None) -> Path:
     return html_report.write_report(runs, target)
 
 
-def scorer_for_run(run: Run, scorer: Scorer | None = None) -> Scorer:
-    """Return the scorer of a run, or `scorer`; raises UsageError for a scorer of another suite."""
-    name = run.info.plan.suite
-    if scorer is None:
-        return import_recorded_scorer(run) if run.info.plan.spec else builtin_scorer(name)
-    if run.info.plan.spec:
-        return scorer
-    if name in suite_registry.SUITES and {*scorer.readings} != {
-        *(builtin := suite_registry.load_scorer(name)).readings
-    }:
-        raise UsageError(
-            f"{run.path} is of {name}, which is judged in {', '.join(builtin.readings)}; the "
-            f"scorer given judges in {', '.join(scorer.readings)}: leave it out"
-        )
-    return scorer
-
-
-def import_recorded_scorer(run: Run) -> Scorer:
-    """Import the scorer of the suite that a run names, if its code is as the run recorded it.
-
-    Every user file that the import would run must have the hash in the run's record. The run folder
-    alone must not decide what is imported: a module inside the folder itself, or in a library, is
-    not accepted. Raises UsageError with the command that names the suite.
-    """
-    spec = run.info.plan.spec
-    recorded_hashes = run.info.plan.modules | run.scorer().files
-    problem = ""
-    try:
-        found = code_hashes.spec_hashes(spec)
-        changed = [name for name, sha256 in found.items() if recorded_hashes.get(name) != sha256]
-        source_file = code_hashes.spec_file(spec)
-        if not found or source_file is None:
-            problem = f"{spec} is no code of which the run records a hash"
-        elif is_inside(run.path, source_file):
-            problem = f"{source_file} lies in the run folder"
-        elif changed:
-            problem = f"{', '.join(changed)} differs from what the run was made with"
-    except UsageError as error:
-        problem = str(error)
-    if problem:
-        command = finishing_command(run.path, spec)
-        raise UsageError(f"{run.path}: {problem}, so nothing was imported; next: {command}")
-    return suite_registry.load_scorer(spec)
-
-
-def builtin_scorer(name: str) -> Scorer:
-    """Return a built-in suite's scorer; a name in a run folder may not import any other code."""
-    if name not in suite_registry.SUITES:
-        raise UsageError(
-            f"{name!r} is not a built-in suite, and the run does not name its code; next: toolmark "
-            "score RUN --suite FILE.py:NAME, or tm.rescore(run, scorer)"
-        )
-    return suite_registry.load_scorer(name)
-
-
-def finish_tasks(
-    suite: Suite, plan: Plan, watch: runner.ProgressWatcher | None = None
-) -> Iterator[Task]:
-    """Yield the tasks of the plan as they are asked; tasks from a file are finished already.
-
-    The watcher is notified of each task that had to be made.
-    """
-    chosen = select_tasks(suite, plan, suite.seed)
-    tasks = chosen if plan.tasks else suite.make(chosen)
-    if watch is None or tasks is chosen:
-        yield from tasks
-        return
-    n = sum(1 for _ in select_tasks(suite, plan, suite.seed))
-    effort = suite.effort(select_tasks(suite, plan, suite.seed))
-    progress = runner.Progress(n_planned=0, n_to_make=n, effort=effort)
-    watch(progress)
-    for task in tasks:
-        progress.n_made += 1
-        watch(progress)
-        yield task
-
-
-def check_runnable(suite: Suite, plan: Plan) -> None:
-    """Raise UsageError, before any request, if no task of the plan can be run."""
-    if suite.sandboxed:
-        boxes.require_sandbox()
-    missing = suite.missing(select_tasks(suite, plan, suite.seed))
-    if missing and all(suite.missing([task]) for task in select_tasks(suite, plan, suite.seed)):
-        reasons = {name: reason.partition("\n")[0] for name, reason in missing.items()}
-        raise UsageError(f"no task can be run: {join_reasons(reasons)}")
-
-
-def tool_format_of(suite: Suite, name: str | None) -> str:
-    """Return the name of the tool format, the suite's own for None; raises UsageError."""
-    if name is None:
-        return next(iter(suite.dialects))
-    if name not in suite.dialects:
-        raise UsageError(
-            f"suite {suite.name!r} has no dialect {name!r}{suggest_names(name, suite.dialects)}"
-        )
-    return name
-
-
 def _check_suite(value: object) -> Suite:
     if not isinstance(value, Suite):
         raise UsageError(f"expected a Suite, got {value!r}; next: tm.load(NAME)")
     return value
-
-
-async def _close_model(model: Model | Control) -> None:
-    close = getattr(model, "close", None)
-    if close is not None:
-        await close()

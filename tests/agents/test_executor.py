@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,15 @@ import toolmark as tm
 from toolmark.agents.executor import Executor, join_user_messages, nearest_tools, select_named_tools
 from toolmark.agents.phased_model import PhasedModel, phase_of_request
 from toolmark.agents.picture_paths import PicturePaths
+from toolmark.core.environment import Environment
 from toolmark.core.errors import Timeout, ToolEnvironmentError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Control, Model, ReplyFunction, adapt_function
 from toolmark.core.records import (
     Call,
     Image,
     Limits,
     Message,
-    Model,
     Reply,
     Request,
     Result,
@@ -41,7 +42,7 @@ from toolmark.core.records import (
     Usage,
 )
 from toolmark.environments.cassette import Cassette
-from toolmark.environments.replay_environment import RecordingFactory, ReplayMode
+from toolmark.environments.recording_factory import RecordingFactory, ReplayMode
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.runs.suite import Suite
@@ -63,11 +64,11 @@ def task(*turns: str, steps: int = 50, calls: int | None = None) -> Task:
     return Task(id="t", suite="s", tools=TOOLS, turns=asked, limits=limits)
 
 
-class Shop:
+class Shop(Environment):
     """Answers with what was called; `busy` is the most calls that ran at the same time."""
 
-    def __init__(self, at_once: int = 10) -> None:
-        self.at_once = at_once
+    def __init__(self, max_parallel_calls: int = 10) -> None:
+        self.max_parallel_calls = max_parallel_calls
         self.running = 0
         self.busy = 0
         self.called: list[Call] = []
@@ -100,7 +101,7 @@ def calls(*items: tuple[str, Any]) -> str:
 FIND = calls(("shop/find", {"what": "tea"}))
 
 
-class Mind:
+class Mind(Model):
     """Says, phase by phase, what a test wants; keeps the requests."""
 
     def __init__(self, **said: str | list[str]) -> None:
@@ -128,7 +129,7 @@ class Mind:
 
 
 def play(
-    mind: Callable[[Request], Any], shop: Shop | None = None, asked: Task | None = None, **own: Any
+    mind: Model, shop: Shop | None = None, asked: Task | None = None, **own: Any
 ) -> Trajectory:
     executor = Executor(**own)
     return asyncio.run(
@@ -161,7 +162,7 @@ def test_rounds_are_bounded_and_end_with_a_reply() -> None:
     assert phases(play(Mind(decide="no"), asked=task(steps=1))).count("plan") == 1
 
 
-def test_what_was_said_is_kept_with_the_step() -> None:
+def test_what_was_said_is_stored_with_the_step() -> None:
     mind = Mind(decide=["no", "yes"])
     found = play(mind)
     said = [[message.text for message in step.said] for step in found.steps]
@@ -215,7 +216,7 @@ def test_paths_of_pictures_are_listed_once_they_are_made() -> None:
     assert "Image list" not in bare.last("process")
 
 
-def test_calls_beyond_the_width_of_a_round_are_kept_but_not_executed() -> None:
+def test_calls_beyond_the_width_of_a_round_are_recorded_but_not_executed() -> None:
     mind = Mind(process=calls(*(("shop/find", {"n": n}) for n in range(5))))
     shop = Shop()
     found = play(mind, shop, max_concurrent=3)
@@ -227,7 +228,7 @@ def test_calls_beyond_the_width_of_a_round_are_kept_but_not_executed() -> None:
 
 
 @pytest.mark.parametrize(("at_once", "most", "busy"), [(10, 10, 8), (3, 10, 3), (10, 4, 4)])
-def test_calls_run_at_the_same_time_as_far_as_world_and_settings_allow(
+def test_calls_run_at_the_same_time_as_far_as_environment_and_settings_allow(
     at_once: int, most: int, busy: int
 ) -> None:
     shop = Shop(at_once)
@@ -255,7 +256,7 @@ def test_json_that_cannot_be_read_is_asked_for_once_more() -> None:
     assert "could not be used" in mind.last("process")
 
 
-def test_a_round_without_readable_calls_is_lost_and_said_to_be() -> None:
+def test_a_round_without_readable_calls_is_recorded_as_such() -> None:
     mind = Mind(process=["hm", "hm", FIND])
     found = play(mind)
     assert phases(found) == ["plan", "process", "process", "plan", "process", "decide", "final"]
@@ -285,7 +286,7 @@ def test_a_conversation_too_long_ends_the_episode(asked: str) -> None:
     assert (found.ending, found.answer, phases(found)[-1]) == ("over_long", "", asked)
 
 
-def test_steps_survive_errors_of_endpoint_and_world() -> None:
+def test_steps_survive_errors_of_endpoint_and_environment() -> None:
     for mind, error, n in (
         (Mind(decide="<slow>"), Timeout, 2),
         (Mind(process=calls(("shop/dead", {}), ("shop/find", {}))), ToolEnvironmentError, 2),
@@ -361,7 +362,7 @@ def test_a_player_of_the_plain_loop_plays_the_same_calls_in_rounds() -> None:
         return replies.pop(0)
 
     shop = Shop()
-    found = play(PhasedModel(player), shop)
+    found = play(PhasedModel(adapt_function(player)), shop)
     assert [(c.name, json.loads(c.arguments)) for c in shop.called] == [
         ("clock/now", {}), ("shop/find", {"a": 1}), ("shop/find", {"a": 2}),
     ]  # fmt: skip
@@ -373,12 +374,12 @@ def test_a_player_that_answers_at_once_calls_nothing() -> None:
     async def player(request: Request, /) -> Reply:
         return Reply(text="I do not know")
 
-    found = play(PhasedModel(player))
+    found = play(PhasedModel(adapt_function(player)))
     assert (found.answer, found.state) == ("I do not know", 0)
     assert phases(found) == ["plan", "process", "decide", "final"]
 
 
-class Adding:
+class Adding(Model):
     """Adds in rounds: asks `add` for the numbers of the question, answers with what came back."""
 
     name = "adding"
@@ -397,7 +398,7 @@ class Adding:
                 return Reply(text=re.findall(r"\[1\] add:\n(\d+)", text)[0])
 
 
-def test_a_suite_says_which_agent_plays_and_a_recording_takes_the_worlds_place(
+def test_a_suite_names_its_agent_and_a_recording_replaces_the_environment(
     tmp_path: Path,
 ) -> None:
     def suite(mode: ReplayMode, **own: Any) -> Suite:
@@ -405,12 +406,17 @@ def test_a_suite_says_which_agent_plays_and_a_recording_takes_the_worlds_place(
 
         @asynccontextmanager
         async def site(media: MediaStore) -> AsyncIterator[RecordingFactory]:
-            async with plain.site(media) as live:
+            async with plain.environment.open(media) as live:
                 tape = Cassette(tmp_path / "tape.jsonl")
                 yield RecordingFactory(live, tape, mode=mode, media=media)
 
         dialects = {"executor": EXECUTOR_JSON_FORMAT}
-        return dataclasses.replace(plain, site=site, dialects=dialects, agent=Executor())
+        return dataclasses.replace(
+            plain,
+            environment=dataclasses.replace(plain.environment, open=site),
+            tool_formats=dialects,
+            defaults=dataclasses.replace(plain.defaults, agent=Executor()),
+        )
 
     played: tuple[tuple[ReplayMode, tuple[str, ...]], ...] = (
         ("record", ()),
@@ -427,12 +433,12 @@ def test_a_suite_says_which_agent_plays_and_a_recording_takes_the_worlds_place(
     assert lost.summary()["n_not_run"] == 1
 
 
-class Told:
+class Told(Control):
     """An instrument that adds what the task's reference says."""
 
     name = "told"
 
-    def bind(self, task: Task, repeat: int, /) -> Model:
+    def bind(self, task: Task, repeat: int, /) -> ReplyFunction:
         replies = [Reply(calls=(Call(name="add", arguments=json.dumps({"of": [task.reference]})),))]
 
         async def play(request: Request, /) -> Reply:
@@ -441,10 +447,12 @@ class Told:
         return play
 
 
-def test_an_instrument_plays_in_rounds_too(tmp_path: Path) -> None:
+def test_a_control_plays_in_rounds_too(tmp_path: Path) -> None:
     plain = mini.load(n=3)
     suite = dataclasses.replace(
-        plain, dialects={"executor": EXECUTOR_JSON_FORMAT}, agent=Executor()
+        plain,
+        tool_formats={"executor": EXECUTOR_JSON_FORMAT},
+        defaults=dataclasses.replace(plain.defaults, agent=Executor()),
     )
     found = tm.run(suite, Told(), log_dir=tmp_path)
     assert found.summary()["score"]["value"] == 1.0

@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.reports import made_runs
+from tests.reports.made_runs import SCORER, Maker
 from tests.servers import fake
-from tests.servers.mind import Command, Mind, Said, play
+from tests.servers.planning_endpoint import Command, Mind, Said, play
 
 from toolmark.cli import app
+from toolmark.runs.suite import Scorer
 
 
 @pytest.fixture
@@ -62,3 +65,14 @@ def toolmark(
         return Said(code if isinstance(code, int) else 0, said.out, said.err)
 
     return run
+
+
+@pytest.fixture
+def scorer() -> Scorer:
+    return SCORER
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> Maker:
+    """Make scored runs below the test's own folder."""
+    return lambda **shape: made_runs.make(tmp_path / "runs", **shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -16,11 +17,14 @@ import msgspec
 import pytest
 import typer
 from PIL import Image
-from tests.servers.mind import Command, Mind
+from tests.servers import fake
+from tests.servers.planning_endpoint import Command, Mind
 
-from toolmark.cli.app import _gate_failure, app
+from toolmark.cli.app import app
+from toolmark.cli.run_command import _gate_failure
 from toolmark.core import json_codec, user_modules
 from toolmark.core.records import Image as Picture
+from toolmark.models import endpoint_profile
 from toolmark.runs.run_store import Run
 from toolmark.suites import suite_registry
 
@@ -150,10 +154,10 @@ def test_the_cache_asks_nothing_twice(toolmark: Command, mind: Mind) -> None:
         (("run", "funcbench", "-m", "opnai/gpt-5"), "did you mean: openai/"),
         (("run", "funcbench", "-m", "test/null", "-T", "cor=3"), "did you mean: core"),
         (("run", "m3-local", "-m", "test/null", "-T", "temperatur=1"),
-         "known: family, instances, agent, similarity, cassette, mode, seed"),
+         "known: agent, cassette, family, instances, mode, seed, similarity"),
         (("run", "funcbench", "-m", "test/null", "--tasks", "/dev/null"), "not a file"),
         (("run", "funcbench", "-m", "test/null", "-T", "core"), "expected KNOB=VALUE"),
-        (("run", "funcbench", "-m", "test/null", "-T", "core=x"), "knob core: expected int"),
+        (("run", "funcbench", "-m", "test/null", "-T", "core=x"), "parameter core: expected int"),
         (("run", "funcbench", "-m", "test/null", "-T", "core=5", "-T", "depth=5"),
          "depth must be at most core - 1 = 4; got 5"),
         (("run", "bfcl", "-m", "test/null", "-T", "category=simple_pyton"), "simple_python"),
@@ -268,7 +272,10 @@ from toolmark.core.errors import ToolEnvironmentError
 def load(*, every: bool = False) -> tm.Suite:
     suite = tm.load("funcbench", core=4, depth=2, graphs=2, seed=3)
     first = next(iter(suite)).id
-    return replace(suite, broken=lambda task: "no voice" if every or task.id == first else "")
+    def failure(task):
+        return "no voice" if every or task.id == first else ""
+
+    return replace(suite, maker=replace(suite.maker, failure=failure))
 """
 
 
@@ -282,7 +289,7 @@ def test_make_says_what_could_not_be_made(toolmark: Command) -> None:
     assert not Path("none").exists()
 
 
-def test_reasons_that_are_not_told_are_counted_and_no_seed_is_drawn_for_a_folder(
+def test_reasons_not_printed_are_counted_and_no_seed_is_drawn_for_a_folder(
     toolmark: Command,
 ) -> None:
     row = {"question": "Who?", "answer": "Ada", "domain": "places", "query_type": "identify"}
@@ -321,7 +328,7 @@ def test_a_dry_run_makes_the_first_task_and_shows_its_question_and_picture(
     said = toolmark("run", *words, "-m", "test/null", "--repeats", "2", "--dry-run")
     assert said.code == 0, said.err
     suite = suite_registry.load_suite("mfcl-vision", items=1, variations="base,gray", seed=7)
-    asked = next(iter(suite.make(list(suite))))
+    asked = next(iter(suite.maker.make(list(suite))))
     for message in asked.turns[0].messages:
         assert said.out.count(message.text) == 1
         for part in message.parts:
@@ -331,7 +338,7 @@ def test_a_dry_run_makes_the_first_task_and_shows_its_question_and_picture(
     assert f"at most {2 * 2 * asked.limits.steps} requests" in said.out
 
 
-def test_a_dry_run_of_an_unknown_dialect_is_no_run(toolmark: Command) -> None:
+def test_a_dry_run_of_an_unknown_tool_format_is_no_run(toolmark: Command) -> None:
     words = ("run", "funcbench", "-m", "test/null", *SMALL, "--dialect", "promt")
     said = toolmark(*words, "--dry-run")
     assert said.code == 2 and "did you mean: prompt" in said.err
@@ -425,7 +432,7 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(
         ("content", "y" * 10_000_000),
     ],
 )  # fmt: skip
-def test_foreign_replies_are_incorrect_and_kept_as_sent_or_cut_visibly(
+def test_foreign_replies_are_incorrect_and_stored_as_sent_or_cut_visibly(
     toolmark: Command, mind: Mind, field: str, value: str
 ) -> None:
     call = {"name": "no_such_tool", "arguments": "{}"}
@@ -484,8 +491,34 @@ def test_a_model_that_refuses_the_suites_temperature_is_still_run(
     assert Run(path).info.dropped == ("temperature",)
 
 
+def test_a_setting_that_is_never_sent_is_told_once_stored_and_found_by_the_doctor(
+    toolmark: Command, mind: Mind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = endpoint_profile.EndpointProfile(without=("temperature",))
+    monkeypatch.setattr(endpoint_profile, "profile_for_url", lambda url: never)
+    words = ("run", "funcbench", "-m", mind.model, *SMALL, "--temperature", "0.7")
+    said = toolmark(*words)
+    assert said.code == 0 and not any("temperature" in asked.json for asked in mind.asked)
+    told = [line.strip() for line in said.out.splitlines() if "not sent" in line]
+    assert told == [
+        "not sent: temperature: this provider's profile leaves it out; its own default was used"
+    ]
+    (path,) = Path("runs").iterdir()
+    assert Run(path).info.unsent == ("temperature",) and Run(path).info.dropped == ()
+    assert told[0] in html.unescape(
+        Path(toolmark("report", str(path)).out.strip()).read_text("utf-8")
+    )
+    mind.body = fake.calls(("get_weather", '{"city": "Paris"}'))
+    (check,) = [
+        each
+        for each in json.loads(toolmark("doctor", "-m", mind.model, "--json").out)
+        if each["name"] == "temperature 0"
+    ]
+    assert check["status"] == "warn" and check["detail"].startswith("not sent: this provider's")
+
+
 def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
-    start = "import sys; sys.modules['anyio'] = None; sys.argv[0] = 'toolmark'\n"
+    start = "import sys; sys.modules['mcp'] = None; sys.argv[0] = 'toolmark'\n"
     start += "from toolmark.cli.app import main; main()"
 
     def said(*words: str) -> str:
@@ -508,12 +541,13 @@ def test_without_an_extra_its_suites_say_so_and_the_others_are_there() -> None:
         shown = said("list", name)
         assert f"needs: {user_modules.install_command('m3')}" in shown
         for knob in suite_registry.list_parameters(name):
-            assert f"-T {knob.name}=" in shown and knob.help in " ".join(shown.split())
+            assert f"-T {knob.name}=" in shown and knob.description in " ".join(shown.split())
 
 
 SOUND = ("soundfile", "soxr", "pyroomacoustics", "pystoi", "pocketsphinx", "espeakng_loader")
 
 
+@pytest.mark.speech
 def test_words_are_changed_without_any_library_of_sound(tmp_path: Path) -> None:
     start = f"import sys; sys.modules.update(dict.fromkeys({SOUND})); sys.argv[0] = 'toolmark'\n"
     start += "from toolmark.cli.app import main; main()"

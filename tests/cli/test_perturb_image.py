@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
-from tests.servers.mind import Command
+from tests.servers.planning_endpoint import Command
 
 from toolmark.core.errors import UsageError
 from toolmark.perturb.image import picture_folder
@@ -99,7 +99,7 @@ def test_boxes_count_in_the_file_as_it_is_and_move_with_it(
     assert said.code == 3 and "large.jpg: [0.0, 0.0, 5.0, 9000.0] is no box" in said.err
 
 
-def test_names_that_meet_are_kept_apart(toolmark: Command, tmp_path: Path) -> None:
+def test_equal_names_get_separate_files(toolmark: Command, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     for name in ("a.png", "a.gif", "a.png.jpg"):
         picture(folder / name)
@@ -172,7 +172,7 @@ def test_boxes_of_nothing_are_refused_for_a_file_and_a_folder(
     assert said.code == 0 and record(out)[0]["boxes"]
 
 
-def test_what_is_left_out_of_a_folder_is_told(toolmark: Command, tmp_path: Path) -> None:
+def test_what_is_left_out_of_a_folder_is_counted(toolmark: Command, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     for name in ("a.jfif", "b.apng", "c.jp2", "d.ppm", "e.jpg"):
         picture(folder / name)
@@ -262,7 +262,7 @@ def test_what_was_made_otherwise_is_made_again(
     assert len(record(tmp_path / "out")) == 1
 
 
-def test_a_picture_that_was_mended_has_no_failure_left(toolmark: Command, tmp_path: Path) -> None:
+def test_a_picture_that_was_repaired_has_no_failure_left(toolmark: Command, tmp_path: Path) -> None:
     source, out = tmp_path / "a.jpg", tmp_path / "out"
     source.write_bytes(b"")
     assert toolmark("perturb", "image", str(source), str(out), "--with", "gray").code == 3
@@ -286,7 +286,7 @@ def test_a_picture_that_was_mended_has_no_failure_left(toolmark: Command, tmp_pa
         (("in", "out", "--boxes", "list.json"), "a list of boxes is of one picture"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_is_made(
+def test_what_cannot_be_is_reported_before_anything_is_made(
     toolmark: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     words: tuple[str, ...], told: str,
 ) -> None:  # fmt: skip
@@ -329,7 +329,7 @@ def test_a_record_of_something_else_is_refused(
     assert (out / "record.jsonl").read_bytes() == line + b"\n"
 
 
-def test_two_runs_into_one_folder_lose_no_line(tmp_path: Path) -> None:
+def test_two_runs_into_one_folder_write_every_line(tmp_path: Path) -> None:
     sources = [picture(tmp_path / name) for name in ("a.png", "b.png")]
     order = picture_folder.VariationJob(folder=tmp_path / "out", names=("gray", "edges"))
     first = picture_folder.vary_pictures(sources[0], order)

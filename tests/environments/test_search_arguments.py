@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.environments.test_search import HTML, Canned
+from tests.environments.test_search_environment import HTML, Canned
 
 from toolmark.core.records import Call, Result
 from toolmark.environments.search_environment import (

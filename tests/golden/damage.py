@@ -9,14 +9,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from toolmark.core.records import Call, Model, Reply, Request, StopReason, Task, Usage
+from toolmark.core.model import Control, ReplyFunction
+from toolmark.core.records import Call, Reply, Request, StopReason, Task, Usage
 
-Maker = Callable[[Task, int, Mapping[str, str]], Model]
+Maker = Callable[[Task, int, Mapping[str, str]], ReplyFunction]
 Damage = Callable[[Random, Reply, Request], Reply]
 STOPS: tuple[StopReason, ...] = ("length", "refused", "malformed", "over_long")
 
 
-class Damaged:
+class Damaged(Control):
     """An instrument around a suite's oracle; `rate` is the share of replies that are damaged."""
 
     name = "golden/damaged"
@@ -26,7 +27,7 @@ class Damaged:
         self._rate = rate
         self._kinds = kinds or tuple(KINDS)
 
-    def bind(self, task: Task, repeat: int, /) -> Model:
+    def bind(self, task: Task, repeat: int, /) -> ReplyFunction:
         """Return the player of one episode."""
         player = self._oracle(task, repeat, {})
         rng = Random(f"{task.id} {repeat}")

@@ -21,7 +21,8 @@ from toolmark import api
 from toolmark.cli import app
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Chart, Drawing, Model, Reply, Request, Table, Task
+from toolmark.core.model import Control, DelegatingModel, Model, ReplyFunction
+from toolmark.core.records import Chart, Drawing, Reply, Request, Table, Task
 from toolmark.core.svg import Markup
 from toolmark.reports import (
     episode_block,
@@ -48,29 +49,24 @@ _CODE = ("modules", "model_modules")  # digests of a plan that change with every
 # --- requests -----------------------------------------------------------------------------
 
 
-class Listener:
+class Listener(DelegatingModel):
     """A model that notes what it is asked and what it replies."""
 
-    def __init__(self, model: Any, heard: list[tuple[str, Request, Reply | None]]) -> None:
-        self._model, self._heard = model, heard
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
+    def __init__(self, model: Model, heard: list[tuple[str, Request, Reply | None]]) -> None:
+        super().__init__(model)
+        self._heard = heard
 
     async def __call__(self, request: Request, /) -> Reply:
-        return await _noted(self._model, request, self._heard, "")
+        return await _noted(self.model, request, self._heard, "")
 
 
-class BoundListener:
+class BoundListener(Control):
     """An instrument whose players note what they are asked."""
 
-    def __init__(self, model: Any, heard: list[tuple[str, Request, Reply | None]]) -> None:
-        self._model, self._heard = model, heard
+    def __init__(self, model: Control, heard: list[tuple[str, Request, Reply | None]]) -> None:
+        self.name, self._model, self._heard = model.name, model, heard
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def bind(self, task: Task, repeat: int, /) -> Model:
+    def bind(self, task: Task, repeat: int, /) -> ReplyFunction:
         player = self._model.bind(task, repeat)
         heard = self._heard
 
@@ -98,7 +94,7 @@ def listening() -> Iterator[list[tuple[str, Request, Reply | None]]]:
 
     def resolved(*given: Any, **more: Any) -> Any:
         model = resolve(*given, **more)
-        return (BoundListener if hasattr(model, "bind") else Listener)(model, heard)
+        return (BoundListener if isinstance(model, Control) else Listener)(model, heard)
 
     with mock.patch.object(api, "make_model", resolved):
         yield heard

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -91,8 +91,65 @@ def walk(value: Json, at: Place = ()) -> Iterator[tuple[Place, Json]]:
 
 
 def find(value: Json, pattern: Place) -> list[Place]:
-    """Return the places of a value that are the pattern's."""
-    return [place for place, _ in walk(value) if matches(pattern, place)]
+    """Return the places of a value that are the pattern's, in the order of `walk`."""
+    return [*_descend(value, (), _Search(pattern), frozenset((0,)))]
+
+
+def _descend(value: Json, at: Place, search: _Search, reached: frozenset[int]) -> Iterator[Place]:
+    """Go through the pattern's places, and into nothing that the pattern cannot lead to."""
+    if search.ends(reached):
+        yield at
+    steps = value.items() if isinstance(value, dict) else ()
+    for step, inner in enumerate(value) if isinstance(value, list) else steps:
+        following = search.advance(reached, step)
+        if following:
+            yield from _descend(inner, (*at, step), search, following)
+
+
+class _Search:
+    """A pattern as states: each is the number of its steps that a place has met."""
+
+    def __init__(self, pattern: Place) -> None:
+        self._pattern = pattern
+        self._known: dict[tuple[frozenset[int], str | int], frozenset[int]] = {}
+        self._ends: dict[frozenset[int], bool] = {}
+
+    def ends(self, reached: frozenset[int]) -> bool:
+        """Tell whether a place that reached these states is one of the pattern's."""
+        if reached not in self._ends:
+            self._ends[reached] = len(self._pattern) in self._passed(reached)
+        return self._ends[reached]
+
+    def advance(self, reached: frozenset[int], step: str | int) -> frozenset[int]:
+        """Return the states one step further, none where no place below is the pattern's."""
+        key = reached, step if isinstance(step, str) or self._counts else 0
+        if key not in self._known:
+            self._known[key] = self._advanced(reached, step)
+        return self._known[key]
+
+    @cached_property
+    def _counts(self) -> bool:
+        """Whether the pattern names an index: else all of them lead to the same states."""
+        return any(isinstance(each, int) and each != ANY_INDEX for each in self._pattern)
+
+    def _advanced(self, reached: frozenset[int], step: str | int) -> frozenset[int]:
+        found = set()
+        for state in self._passed(reached):
+            if state < len(self._pattern):
+                if self._pattern[state] == DEEP:
+                    found.add(state)
+                elif _step(self._pattern[state], step):
+                    found.add(state + 1)
+        return frozenset(found)
+
+    def _passed(self, reached: frozenset[int]) -> set[int]:
+        """Add the states behind each `**`, which may stand for no step at all."""
+        found = {*reached}
+        for state in reached:
+            while state < len(self._pattern) and self._pattern[state] == DEEP:
+                state += 1
+                found.add(state)
+        return found
 
 
 def get(value: Json, place: Place) -> Json:

@@ -29,13 +29,15 @@ _SET = {"NO_COLOR": "1", "COLUMNS": "100", "LINES": "50", "TZ": "UTC", "LC_ALL":
 class Case(NamedTuple):
     """A module of cases. `long`: it is recorded and checked only when that is asked for.
 
-    `grammars`: its record needs the pinned grammars of Java and JavaScript.
+    `grammars`: its record needs the pinned grammars of Java and JavaScript. `markers`: the names of
+    the pytest markers of its test.
     """
 
     name: str
     long: bool
     record: Callable[[Path], dict[str, Json]]
     grammars: bool = False
+    markers: tuple[str, ...] = ()
 
 
 def names() -> list[str]:
@@ -47,7 +49,7 @@ def load(name: str) -> Case:
     """Return a case by name."""
     module = importlib.import_module(f"tests.golden.cases.{name}")
     marks = [getattr(module, mark, False) is True for mark in ("LONG", "GRAMMARS")]
-    return Case(name, marks[0], module.record, marks[1])
+    return Case(name, marks[0], module.record, marks[1], getattr(module, "MARKERS", ()))
 
 
 def record(case: Case) -> dict[str, Json]:

@@ -62,7 +62,7 @@ def _played(
 ) -> Json:
     loaded = tm.load(suite, **{**knobs, **play.knobs})
     make = Damaged if play.model == DAMAGED else play.make
-    model: Any = make(loaded.instruments["oracle"]) if make else play.model
+    model: Any = make(loaded.controls["oracle"]) if make else play.model
     with observe.listening() as heard:
         found = tm.run(loaded, model, log_dir=folder, **_settings(play))
     made: dict[str, Json] = {"run": observe.run(found, tidy, tasks=play.tasks)}

@@ -18,7 +18,7 @@ def _marked(name: str) -> ParameterSet:
     case = recording.load(name)
     marks = [mark for mark, wanted in ((pytest.mark.long, case.long), (pinned, case.grammars))
              if wanted]  # fmt: skip
-    return pytest.param(name, marks=marks)
+    return pytest.param(name, marks=marks + [getattr(pytest.mark, own) for own in case.markers])
 
 
 CASES = [_marked(name) for name in recording.names()]

@@ -66,7 +66,7 @@ def test_rows_are_laid_side_by_side_where_their_number_changed() -> None:
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), -float("inf")])
-def test_odd_floats_are_recorded_and_told_from_numbers_and_texts(odd: float) -> None:
+def test_odd_floats_are_recorded_and_distinguished_from_numbers_and_texts(odd: float) -> None:
     made = files.loads(files.dumps(files.plain({"x": odd})))
     assert made == {"x": {"float": repr(odd)}}
     assert places(made, {"x": 0.0}) == places(made, {"x": repr(odd)}) == ["x"]
@@ -170,7 +170,7 @@ def test_an_entry_holds_for_its_case_and_its_place_only() -> None:
         mapped(paths=[{"old": "text", "new": "summary.n"}]),
     ],
 )
-def test_a_rename_that_would_lose_a_value_is_refused(known: names.Names) -> None:
+def test_a_rename_that_would_drop_a_value_is_refused(known: names.Names) -> None:
     with pytest.raises(names.BadNames):
         names.renamed("any", RECORD, known)
 
@@ -418,7 +418,7 @@ def test_long_texts_keep_their_ends_length_and_digest() -> None:
     assert len(long(one)) < 1_600 and long(one) != long(two)
 
 
-def test_values_that_repeat_are_held_once() -> None:
+def test_values_that_repeat_are_stored_once() -> None:
     assert once([{"a": 1}, {"b": 2}, {"a": 1}]) == (
         ["#0", "#1", "#0"],
         {"#0": {"a": 1}, "#1": {"b": 2}},

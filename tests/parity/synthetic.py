@@ -78,7 +78,7 @@ def said(suite: Suite, form: str, task: Task, calls: Sequence[Call]) -> Result:
     """Write calls as the official files hold them."""
     if form == "native" and not task.dialect:
         return [{call.name.replace(".", "_"): call.arguments} for call in calls]
-    return suite.dialects[task.dialect or "prompt"].write(tuple(calls)).text
+    return suite.tool_formats[task.dialect or "prompt"].write(tuple(calls)).text
 
 
 def turns(form: str, task: Task, kind: int) -> Result:

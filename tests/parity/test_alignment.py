@@ -1,12 +1,7 @@
-"""Alignment against the reference evaluator: its values, and the published truths on themselves.
-
-The values and the truths lie in a folder `shared` beside the checkout; without it these tests are
-left out.
-"""
+"""Alignment against the reference evaluator: its values, and the published truths on themselves."""
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,31 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests import published_data
 
 from toolmark.core import sentence_encoder
 from toolmark.scoring import alignment
 
-SHARED = Path(__file__).parents[3] / "shared"
-TRUTHS = "data/m3/test_mcp_GT.json"
-VECTORS = "vectors/m3_alignment.json"
-
-
-def read(name: str) -> Any:
-    path = SHARED / name
-    if not path.is_file():
-        pytest.skip(f"needs {name} in a folder 'shared' beside the checkout")
-    return json.loads(path.read_bytes())
-
 
 @pytest.fixture(scope="module")
 def vectors() -> Any:
-    return read(VECTORS)
+    return published_data.read_json(published_data.M3_ALIGNMENT)
 
 
 @pytest.fixture(scope="module")
 def truths() -> list[list[dict[str, Any]]]:
     """Return the steps of each truth; of an id that is there twice the last one counts."""
-    return list({entry["id"]: entry["steps"] for entry in read(TRUTHS)}.values())
+    entries = published_data.read_json(published_data.M3_TRUTHS)
+    return list({entry["id"]: entry["steps"] for entry in entries}.values())
 
 
 def trigrams(texts: Sequence[str]) -> NDArray[np.float32]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.parity import damaged_replies
 from tests.parity.process import Ask
 
+import toolmark as tm
 from toolmark.core import json_codec, seeds
 from toolmark.core.records import Call, Task
 from toolmark.formats.parse import python_calls
@@ -19,12 +19,6 @@ from toolmark.official_bfcl import bfcl_controls, fair_rule, official_data, tool
 from toolmark.scoring import call_matching, java_values, javascript_values
 from toolmark.scoring.value_conversion import PYTHON_CONVERTER
 from toolmark.scoring.value_matching import OfficialCheckerError
-from toolmark.suites.bfcl import bfcl_suite
-
-spec = importlib.util.spec_from_file_location("mutate", Path(__file__).with_name("mutate.py"))
-assert spec is not None and spec.loader is not None
-mutate = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(mutate)
 
 EACH = 20
 EACH_FOREIGN = 60
@@ -45,7 +39,7 @@ TYPES: dict[str, tuple[Any, tuple[str, ...], Any]] = {
 
 @pytest.fixture(scope="module")
 def tasks() -> list[Task]:
-    return list(bfcl_suite.load(category=("single_turn",)))
+    return list(tm.load("bfcl", category=("single_turn",)))
 
 
 def answered(tasks: list[Task]) -> list[tuple[Task, int]]:
@@ -80,7 +74,7 @@ def test_matcher_agrees_with_the_official_checker(official: Ask, tasks: list[Tas
         outputs.append((task, row, made))
         for repeat in range(EACH_FOREIGN if task.category in official_data.NON_PYTHON else EACH):
             rng = seeds.make_rng(0, task.id, repeat, "mutate")
-            outputs.append((task, row, mutate.calls(made, task, rng)))
+            outputs.append((task, row, damaged_replies.calls(made, task, rng)))
     theirs = official(
         [
             ("match", task.category, row, repr([{name: given} for name, given in made]))
@@ -124,7 +118,7 @@ def test_conversions_agree_with_the_official_converters(official: Ask) -> None:
         if kind not in types:
             continue
         inner = seeds.draw_one(rng, [*types]) if kind in collections else None
-        jobs.append(("convert", category, mutate.source(category, rng), kind, inner))
+        jobs.append(("convert", category, damaged_replies.source(category, rng), kind, inner))
     wrong, apart = [], 0
     for job, answer in zip(jobs, official(jobs), strict=True):
         _, category, text, kind, inner = job
@@ -140,10 +134,10 @@ def test_conversions_agree_with_the_official_converters(official: Ask) -> None:
 
 
 def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Task]) -> None:
-    prompt = bfcl_suite.load(category=("single_turn",)).dialects["prompt"]
+    prompt = tm.load("bfcl", category=("single_turn",)).tool_formats["prompt"]
     texts = ["", "[]", "hello", "[f(a=1)], [g(b=2)]", "f(a=1), g(b=2)", "[{}]", "f(x)(y=2)"]
-    texts += [f"f(k={piece})" for piece in mutate.PIECES]
-    texts += [wrapper.format("f(a=1)") for wrapper in mutate.WRAPPERS]
+    texts += [f"f(k={piece})" for piece in damaged_replies.PIECES]
+    texts += [wrapper.format("f(a=1)") for wrapper in damaged_replies.WRAPPERS]
     for task, _ in answered(tasks):
         calls = [
             Call(name=name, arguments=json.dumps(given))
@@ -153,7 +147,7 @@ def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Tas
         texts.append(written)
         for repeat in range(3):
             rng = seeds.make_rng(0, task.id, repeat, "damage")
-            texts.append(mutate.damage(written, rng))
+            texts.append(damaged_replies.damage(written, rng))
     kinds: Counter[str] = Counter()
     wrong = []
     for text, answer in zip(texts, official([("text", text) for text in texts]), strict=True):
@@ -175,7 +169,7 @@ def test_decoder_agrees_with_the_official_decoder(official: Ask, tasks: list[Tas
 
 
 def test_prompts_and_tools_equal_the_official_ones(official: Ask, tasks: list[Task]) -> None:
-    prompt = bfcl_suite.load(category=("single_turn",)).dialects["prompt"]
+    prompt = tm.load("bfcl", category=("single_turn",)).tool_formats["prompt"]
     theirs = official([("asked", category) for category in official_data.CATEGORIES])
     expected = {row[0]: (row[1], row[2]) for rows in theirs for row in rows}
     assert len(expected) == len(tasks) == 3641
@@ -203,7 +197,9 @@ def digest(value: Any) -> str:
 
 def test_published_prompt_vector(tasks: list[Task]) -> None:
     task = next(task for task in tasks if task.id == "simple_python_19")
-    messages, _ = bfcl_suite.load(category=("single_turn",)).dialects["prompt"].open((), task.tools)
+    messages, _ = (
+        tm.load("bfcl", category=("single_turn",)).tool_formats["prompt"].open((), task.tools)
+    )
     text = json_codec.restore_surrogates(messages[0].text)
     assert len(text) == 1692
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "2d6b2171b016adab"

@@ -8,11 +8,11 @@ from typing import Any
 
 from tests.parity.process import Ask
 
+import toolmark as tm
 from toolmark.core import json_codec
 from toolmark.formats.prompt_format import PromptVariant, tool_document
 from toolmark.formats.render.tool_docs import ToolDocForm, render_docs
 from toolmark.official_bfcl import official_data, prompt_formats
-from toolmark.suites.bfcl import bfcl_suite
 
 DOCS: tuple[ToolDocForm, ...] = ("python", "xml", "json")
 
@@ -22,12 +22,12 @@ def digest(value: Any) -> str:
 
 
 def test_every_variant_of_every_entry_is_asked_in_the_official_words(official_formats: Ask) -> None:
-    bfcl = bfcl_suite.load(category=("format_sensitivity",))
+    bfcl = tm.load("bfcl", category=("format_sensitivity",))
     names, theirs = official_formats([("configs",), ("prompts",)])
     assert list(prompt_formats.official_format_names()) == names
     mine = []
     for task in bfcl:
-        messages, offered = bfcl.dialects[task.dialect].open(task.turns[0].messages, task.tools)
+        messages, offered = bfcl.tool_formats[task.dialect].open(task.turns[0].messages, task.tools)
         assert offered == ()
         said = [
             {"role": message.role, "content": json_codec.restore_surrogates(message.text)}

@@ -128,7 +128,7 @@ def models(suite: Suite) -> list[Entry]:
         if known.handler not in UNKNOWN:
             way = official_handlers.handler_format(name, known)
             reader = result_rows.RowReader(
-                suite.dialects, way, underscores_for_dots=known.underscores_for_dots
+                suite.tool_formats, way, underscores_for_dots=known.underscores_for_dots
             )
             key = (known.handler, known.is_native, known.underscores_for_dots)
             found.setdefault(key, Entry(name, reader))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import json
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from tests.parity import damaged_replies
 from tests.parity.process import asker
 
 from toolmark.core import json_codec, seeds
@@ -25,11 +24,6 @@ from toolmark.official_bfcl import (
     simulators,
     truth_replay,
 )
-
-spec = importlib.util.spec_from_file_location("mutate", Path(__file__).with_name("mutate.py"))
-assert spec is not None and spec.loader is not None
-mutate = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(mutate)
 
 Made = tuple[str, Any]  # a call: name, and arguments or (native) their raw text
 Played = list[list[list[Made]]]  # turn, step, call
@@ -90,7 +84,7 @@ def value(made: Played, task: Task, others: Sequence[Played], rng: Random) -> Pl
     if step and step[at][1]:
         given = step[at][1]
         key = seeds.draw_one(rng, list(given))
-        new = mutate.value(given[key], rng)
+        new = damaged_replies.value(given[key], rng)
         if seeds.draw_below(rng, 6) == 0:
             new = seeds.draw_one(rng, WORDS)
         given[key] = new
@@ -302,7 +296,7 @@ def test_official_verdicts_and_error_types_are_equal(
     assert sum(apart.values()) < 0.05 * len(jobs)
 
 
-def test_truths_pass_in_both_readings_and_silence_fails(tasks: list[tuple[Task, int]]) -> None:
+def test_truths_pass_by_both_rules_and_silence_fails(tasks: list[tuple[Task, int]]) -> None:
     for task, _ in tasks:
         right = multi_turn_scoring.score_episode(
             task, multi_turn_tasks.make_trajectory(task, multi_turn_tasks.expected_calls(task))
@@ -322,7 +316,7 @@ def test_source_is_rewritten_as_the_official_executor_does(tasks: list[tuple[Tas
         rewrite = truth_replay.TruthCheck(task).make_rewriter("model")
         names = {name: rewrite.qualify_method(name).rpartition(".")[0] for name in rewrite.methods}
         for _ in range(20):
-            said = mutate.text(
+            said = damaged_replies.text(
                 f"{seeds.draw_one(rng, WORDS)} {seeds.draw_one(rng, list(names))} (", rng
             )
             method = seeds.draw_one(rng, list(names))

@@ -1,19 +1,17 @@
 """MultiNet's measures against the reference: its values, and what was published of its runs.
 
-Values and records lie in a folder `shared` beside the checkout; without it these tests are left
-out. The blocks `expected` belong to the reading `reference`, `paper_definition` to `paper`.
+The blocks `expected` belong to the reading `reference`, `paper_definition` to `paper`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from math import inf, nan
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests import published_data
 from tests.parity import calculators
 
 from toolmark.scoring import (
@@ -25,28 +23,18 @@ from toolmark.scoring import (
     text_similarity,
 )
 
-SHARED = Path(__file__).parents[3] / "shared"
-RECORDS = "data/multinet/recorded_predictions.json"
-VECTORS = "vectors/multinet_metrics.json"
 ENDLESS = {"nan": nan, "inf": inf, "-inf": -inf}
 SPELT = {"None": None, "True (bool, accepted as 1)": True, "np.int64(2)": np.int64(2), "[0]": [0]}
 
 
-def read(name: str) -> Any:
-    path = SHARED / name
-    if not path.is_file():
-        pytest.skip(f"needs {name} in a folder 'shared' beside the checkout")
-    return json.loads(path.read_bytes())
-
-
 @pytest.fixture(scope="module")
 def vectors() -> Any:
-    return read(VECTORS)
+    return published_data.read_json(published_data.MULTINET_METRICS)
 
 
 @pytest.fixture(scope="module")
 def records() -> Any:
-    return read(RECORDS)
+    return published_data.read_json(published_data.MULTINET_PREDICTIONS)
 
 
 def meet(found: Any, wanted: Any, where: str, tolerance: float = 1e-9) -> None:

@@ -166,7 +166,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     played = api.run(
         suite,
         "test/faulty?class=wrong_value&rate=0.5",
-        dialect=dialect,
+        tool_format=dialect,
         sample=60,
         log_dir=folder / "runs",
     )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
 from typing import get_args
 
 import pytest
+from tests.parity import damaged_text
 from tests.parity.process import Ask
 
 from toolmark.core import json_codec, seeds
@@ -26,24 +24,12 @@ from toolmark.formats.parse.reply_text import (
 from toolmark.formats.render.call_text import render_calls
 from toolmark.official_bfcl import bfcl_controls, official_data, prompt_formats
 
-HERE = Path(__file__)
 FORMS = tuple((form, tag) for form in get_args(reply_parser.CallForm) for tag in (True, False))
 READERS = {"java": java_calls.parse_call, "javascript": javascript_calls.parse_call}
 # where the versions exist the `dev` extra brings them: without them these tests fail
 pinned = pytest.mark.skipif(
     sys.version_info >= (3, 13), reason="the pinned grammars are made for Python below 3.13"
 )
-
-
-def beside(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, HERE.with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-text = beside("text")
 
 
 def ours(said: str, form: str, tag: bool) -> list[str]:
@@ -104,9 +90,9 @@ def written(tasks: list[Task]) -> Iterator[tuple[str, str, bool]]:
             if number % len(FORMS) == at:
                 yield right, form, tag
             rng = seeds.make_rng(0, task.id, at, "damage text")
-            yield text.damage(right, form, rng), form, tag
+            yield damaged_text.damage(right, form, rng), form, tag
             if number % 4 == at % 4:  # asked in one form, answered in the other of tag or none
-                yield text.damage(right, form, rng), form, not tag
+                yield damaged_text.damage(right, form, rng), form, not tag
 
 
 def fixed() -> Iterator[tuple[str, str, bool]]:
@@ -119,13 +105,13 @@ def fixed() -> Iterator[tuple[str, str, bool]]:
     for said in texts:
         for form, tag in FORMS:
             yield said, form, tag
-    for form, pieces in text.PIECES.items():
+    for form, pieces in damaged_text.PIECES.items():
         if form in READERS:
             continue
         for piece in pieces:
             yield f'[{{"function": "f", "parameters": {{"k": {piece}}}}}]', form, False
             yield f"[f(k={piece})]", form, False
-            for label in text.LABELS:
+            for label in damaged_text.LABELS:
                 yield _verbose(piece, label), "verbose_xml", False
                 yield _concise(piece, label), "concise_xml", False
 
@@ -160,16 +146,18 @@ def test_foreign_text_is_read_as_the_official_decoder_reads_it(
     folder = official_data.fetch_wheel() / "bfcl_eval/data/possible_answer"
     lines = (folder / f"BFCL_v4_simple_{form}.json").read_text().splitlines()
     texts = ["", "f", "f()", "f();", "f(1)", "f(a = 1); g(b = 2)", "f(a = 1), g(b = 2)", "(f())"]
-    texts += [f"f({at} = {piece})" for piece in text.PIECES[form] for at in ("k", "longer_name")]
-    texts += [f"f({piece})" for piece in text.PIECES[form]]
+    texts += [
+        f"f({at} = {piece})" for piece in damaged_text.PIECES[form] for at in ("k", "longer_name")
+    ]
+    texts += [f"f({piece})" for piece in damaged_text.PIECES[form]]
     for line in lines:
         row = json.loads(line)
         name, truth = next(iter(row["ground_truth"][0].items()))
         for repeat in range(28 if form == "java" else 64):
             rng = seeds.make_rng(0, row["id"], repeat, "damage text")
-            said = text.source(name, truth, rng)
+            said = damaged_text.source(name, truth, rng)
             texts.append(f"[{said}]" if repeat % 2 else said)
-            texts.append(text.damage(texts[-1], form, rng))
+            texts.append(damaged_text.damage(texts[-1], form, rng))
     kinds, _ = compare(official_formats, [(said, form, False) for said in dict.fromkeys(texts)])
     assert kinds.total() >= 3_000
     assert kinds[f"{form} read"] > 1_000
@@ -193,7 +181,7 @@ def test_without_grammars_natural_calls_are_read_alike(form: str) -> None:
     for line in (folder / f"BFCL_v4_simple_{form}.json").read_text().splitlines():
         row = json.loads(line)
         name, truth = next(iter(row["ground_truth"][0].items()))
-        said = text.source(name, truth, seeds.make_rng(0, row["id"], 0, "natural"))
+        said = damaged_text.source(name, truth, seeds.make_rng(0, row["id"], 0, "natural"))
         try:
             exact = READERS[form](f"[{said}]")
         except UnreadableCalls:
@@ -208,7 +196,7 @@ def test_calls_to_execute_are_written_as_the_official_handler_writes_them(
     official_formats: Ask,
     tasks: list[Task],
 ) -> None:
-    texts = [f"[f(k={piece})]" for piece in text.PIECES["python"]]
+    texts = [f"[f(k={piece})]" for piece in damaged_text.PIECES["python"]]
     texts += ["[f(a={'b': {'c': 1}})]", "[f(a={})]", "[f(a={'b': {}})]", "[f(a={'b': 1, 'c': {}})]"]
     texts += ["[f(a={'b': {'c': {'d': {}}}, 'e': {}})]", "[f(**{'a': 1})]", "[f(a=g(b=h(c=1)))]"]
     texts += [f"[f(a={'9' * 5000})]", "[f(a=[{'b': {}}])]", "[f(a=(1,), b='it\\'s')]", "[]"]
@@ -218,7 +206,10 @@ def test_calls_to_execute_are_written_as_the_official_handler_writes_them(
             for name, given in bfcl_controls.expected_calls(task)
         ]
         right = render_calls(calls, "python")
-        texts += [right, text.damage(right, "python", seeds.make_rng(0, task.id, 0, "execute"))]
+        texts += [
+            right,
+            damaged_text.damage(right, "python", seeds.make_rng(0, task.id, 0, "execute")),
+        ]
     wrong = []
     kinds: Counter[str] = Counter()
     for said, answer in zip(
@@ -238,7 +229,7 @@ def test_calls_to_execute_are_written_as_the_official_handler_writes_them(
     assert min(kinds["read"], kinds["failed"]) > 400
 
 
-def test_results_and_late_tools_are_told_as_officially(
+def test_results_and_late_tools_are_worded_as_officially(
     official_formats: Ask, tasks: list[Task]
 ) -> None:
     prompt = prompt_formats.make_tool_formats(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect
 from tests.number_cases import COUNTS
-from tests.servers.chromium import Watch, launched
+from tests.servers.chromium import Watch
 
 from toolmark.reports import html_report as report
 from toolmark.runs.run_store import Run
@@ -17,23 +17,13 @@ from toolmark.runs.run_store import Run
 Maker = Callable[..., Run]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
 Opener = Callable[..., Page]
 
 
 @pytest.fixture
-def visit(browser: Browser, watch: Watch, make_run: Maker, tmp_path: Path) -> Iterator[Opener]:
+def visit(browser: Browser, make_run: Maker, tmp_path: Path) -> Iterator[Opener]:
     """Write a page over a run of 120 episodes and open it; what it did wrong fails the test."""
+    watch = Watch()
     opened: list[Page] = []
 
     def dismiss(dialog: Dialog) -> None:
@@ -130,7 +120,7 @@ def test_an_episode_opens_with_its_steps_and_drawing(visit: Opener) -> None:
     assert "official reading" in detail.inner_text()
 
 
-def test_readings_that_say_the_same_of_an_episode_share_its_evidence(visit: Opener) -> None:
+def test_rules_that_say_the_same_of_an_episode_share_its_evidence(visit: Opener) -> None:
     page = visit()
     for cause, n in (("value_not_known", 1), ("over_limit", 2)):  # fair forgives the latter
         page.locator("#reset").click()
@@ -303,7 +293,7 @@ def test_without_scripts_the_numbers_are_there(
     context.close()
 
 
-def test_two_runs_can_be_told_apart_in_the_list(visit: Opener, make_run: Maker) -> None:
+def test_two_runs_have_different_names_in_the_list(visit: Opener, make_run: Maker) -> None:
     page = visit(make_run(model="one", n=20), make_run(model="two", n=30))
     assert count(page) == 50
     choose(page, "run", "two")

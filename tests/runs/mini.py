@@ -11,8 +11,10 @@ from typing import Any
 
 import msgspec
 
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import ToolEnvironmentError, ToolmarkError
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Call,
     Label,
@@ -30,7 +32,7 @@ from toolmark.core.records import (
     Verdict,
 )
 from toolmark.formats.native_format import NativeFormat
-from toolmark.runs.suite import Scorer, Suite
+from toolmark.runs.suite import EnvironmentSource, Presentation, Scorer, Suite
 from toolmark.statistics.metric_formulas import Metric
 
 ADD = Tool(name="add", description="Add two integers.", parameters={"type": "object"})
@@ -74,7 +76,7 @@ class Chain:
             yield first
 
 
-class World:
+class World(Environment):
     """Adds; `dead` loses its transport. The final state lists what this episode started from."""
 
     def __init__(self, needed: Mapping[str, Any], *, dead: bool = False) -> None:
@@ -93,14 +95,16 @@ class World:
         return dict(self.needed)
 
 
-class Site:
+class Site(EnvironmentFactory):
     """Gives worlds; the tasks named in `dead` get dead ones."""
 
     def __init__(self, dead: tuple[str, ...] = ()) -> None:
         self.dead = dead
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[World]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[World]:
         yield World(needed, dead=task.id in self.dead)
 
 
@@ -116,10 +120,10 @@ def score(task: Task, trajectory: Trajectory) -> dict[str, Verdict]:
 
 
 SCORER = Scorer(
-    readings=("exact",),
+    rules=("exact",),
     score=score,
     metrics=lambda columns: (Metric("accuracy"),),
-    tables=lambda by_reading: (),
+    presentation=Presentation(tables=lambda by_reading: ()),
 )
 
 
@@ -137,15 +141,19 @@ def load(*, n: int = 20, dead: tuple[str, ...] = (), chain: bool = False) -> Sui
         yield Site(dead)
 
     return Suite(
-        name="mini", tasks=Chain(n) if chain else Sums(n), scorer=SCORER, site=site,
-        dialects={"native": NativeFormat()}, knobs={"n": n, "dead": list(dead), "chain": chain},
-    )  # fmt: skip
+        name="mini",
+        tasks=Chain(n) if chain else Sums(n),
+        scorer=SCORER,
+        environment=EnvironmentSource(open=site),
+        tool_formats={"native": NativeFormat()},
+        parameters={"n": n, "dead": list(dead), "chain": chain},
+    )
 
 
 Trouble = Callable[[int, int], ToolmarkError | str | None]
 
 
-class Adder:
+class Adder(Model):
     """Calls add, then says what came back; `trouble(item, repeat)` may raise or answer instead."""
 
     name = "adder"

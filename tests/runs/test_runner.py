@@ -72,7 +72,7 @@ def test_a_failing_endpoint_is_never_an_answer(tmp_path: Path) -> None:
     assert summary["failures"] == {"timeout": 5}
 
 
-def test_a_dead_world_is_not_run_and_keeps_its_steps(tmp_path: Path) -> None:
+def test_a_dead_environment_is_not_run_and_its_steps_remain(tmp_path: Path) -> None:
     suite = mini.load(n=5, dead=("sum-3",))
     found = tm.run(suite, mini.Adder(), log_dir=tmp_path)
     (attempt,) = found.attempts()
@@ -125,7 +125,7 @@ def test_one_item_that_a_server_refuses_does_not_end_the_run(tmp_path: Path) -> 
         run(mini.Adder(lambda i, r: Rejected("bad", 400)), tmp_path, n=21)
 
 
-def test_a_fault_of_the_scorer_is_named_contained_and_mended_by_rescoring(
+def test_a_fault_of_the_scorer_is_named_contained_and_corrected_by_rescoring(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = mini.Adder(
@@ -156,7 +156,7 @@ def test_rescoring_waits_for_the_writer(tmp_path: Path) -> None:
     assert len(list(found.scores())) == 20
 
 
-def test_damaged_tasks_are_named_and_the_scores_kept(tmp_path: Path) -> None:
+def test_damaged_tasks_are_named_and_the_scores_remain(tmp_path: Path) -> None:
     found = run(mini.Adder(), tmp_path)
     path = found.path / "tasks.jsonl"
     whole = path.read_bytes()
@@ -249,7 +249,9 @@ def test_stopping_is_clean_and_resumable(tmp_path: Path) -> None:
     assert done.summary()["n_run"] == 200
 
 
-def test_what_searches_wait_for_is_seen_and_told_of_those_that_were_stopped(tmp_path: Path) -> None:
+def test_what_searches_wait_for_is_shown_and_recorded_of_those_that_were_stopped(
+    tmp_path: Path,
+) -> None:
     searches = ProviderCircuitBreaker("serpapi")
 
     async def adder(request: Request) -> Reply:
@@ -300,7 +302,9 @@ def test_own_tasks_are_asked_instead_of_the_suites(tmp_path: Path) -> None:
     assert [t.id for t in again.tasks()] == ["sum-0", "sum-1"]
 
 
-@pytest.mark.parametrize("wrong", [{"repeats": 0}, {"max_connections": 0}, {"dialect": "nativ"}])
+@pytest.mark.parametrize(
+    "wrong", [{"repeats": 0}, {"max_connections": 0}, {"tool_format": "nativ"}]
+)
 def test_impossible_settings_are_refused_before_a_folder_is_made(
     tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
@@ -310,13 +314,13 @@ def test_impossible_settings_are_refused_before_a_folder_is_made(
 
 
 def test_progress_counts_and_scores_as_it_goes(tmp_path: Path) -> None:
-    seen: list[tuple[int, int, float]] = []
+    seen: list[tuple[int, int, float | None]] = []
     run(
         mini.Adder(lambda i, r: "no" if i % 2 else None),
         tmp_path,
-        watch=lambda p: seen.append((p.n_run, p.n_not_run, p.value_sum)),
+        watch=lambda p: seen.append((p.n_run, p.n_not_run, p.headline.value)),
     )
-    assert seen[-1] == (20, 0, 10.0)
+    assert seen[-1] == (20, 0, 0.5)
     assert list(dict.fromkeys(s[0] for s in seen)) == list(range(21))
 
 
@@ -355,7 +359,7 @@ def test_a_selection_brings_along_what_it_needs(tmp_path: Path) -> None:
     assert [t.id for t in found.tasks()] == ["sum-0", "sum-1", "sum-2"]
 
 
-def test_dead_worlds_do_not_stop_the_others(tmp_path: Path) -> None:
+def test_dead_environments_do_not_stop_the_others(tmp_path: Path) -> None:
     dead = tuple(f"sum-{i}" for i in range(MAX_CONSECUTIVE_FAILURES * 2))
     model = mini.Adder()
     found = tm.run(mini.load(n=100, dead=dead), model, log_dir=tmp_path, max_connections=1)
@@ -371,7 +375,7 @@ def test_evidence_is_gathered_once_over_the_whole_run(tmp_path: Path) -> None:
         right = Verdict(outcome="correct", value=1.0)
         return lambda task, trajectory: {"exact": right if answers[task.id] else mini.WRONG}
 
-    scorer = dataclasses.replace(mini.SCORER, gather=gather)
+    scorer = dataclasses.replace(mini.SCORER, prepare=gather)
     suite = dataclasses.replace(mini.load(n=6), scorer=scorer)
     found = tm.run(suite, mini.Adder(lambda i, r: "no idea"), log_dir=tmp_path)
     assert seen == [6]
@@ -391,11 +395,17 @@ def test_a_run_keeps_copies_of_what_its_tasks_show(tmp_path: Path) -> None:
         )
         for task in small
     ]
-    suite = dataclasses.replace(small, tasks=tasks, media=store)
+    suite = dataclasses.replace(
+        small, tasks=tasks, provenance=dataclasses.replace(small.provenance, media=store)
+    )
     found = tm.run(suite, mini.Adder(), log_dir=tmp_path / "runs")
     assert MediaStore(found.path / "media").read(shown) == b"not really a picture"
     with pytest.raises(DataError, match="cannot read media"):
         tm.run(
-            dataclasses.replace(suite, media=MediaStore(tmp_path)), mini.Adder(), log_dir=tmp_path
+            dataclasses.replace(
+                suite, provenance=dataclasses.replace(suite.provenance, media=MediaStore(tmp_path))
+            ),
+            mini.Adder(),
+            log_dir=tmp_path,
         )
     assert not list(tmp_path.glob("mini-*"))

@@ -10,6 +10,7 @@ import asyncio
 import gzip
 import json
 import zlib
+from functools import cache
 from typing import Any, NamedTuple
 
 from tests.servers import fake
@@ -94,8 +95,9 @@ def _text(raw: bytes) -> fake.Behaviour:
     return body(b'{"choices":[{"message":{"content":' + raw + b'},"finish_reason":"stop"}]}')
 
 
+@cache
 def _bomb(size: int) -> bytes:
-    return gzip.compress(b'{"choices":"' + b" " * size, 9)
+    return gzip.compress(b'{"choices":"' + b" " * size, 1)
 
 
 CONNECTION = (

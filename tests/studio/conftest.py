@@ -34,7 +34,7 @@ from toolmark.runs import run_finalization, run_folders
 from toolmark.runs.record_files import RecordAppender
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
-from toolmark.runs.suite import Scorer
+from toolmark.runs.suite import Presentation, Scorer
 from toolmark.statistics.metric_formulas import Metric
 from toolmark.studio.review_server import ReviewServer, ReviewSession
 
@@ -117,10 +117,10 @@ def score(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
 
 
 SCORER = Scorer(
-    readings=("official",),
+    rules=("official",),
     score=score,
     metrics=lambda columns: [Metric("success")],
-    tables=lambda readings: (),
+    presentation=Presentation(tables=lambda readings: ()),
 )
 
 

@@ -1,7 +1,7 @@
 """The executor of M3-Bench: rounds of plan, process and decide, then a reply (arXiv 2511.17729).
 
 Structure and settings are the published ones; the prompt texts are toolmark's own. See
-`docs/executor.md` for the differences from the reference code, and the reasons.
+`docs/reference/executor.md` for the differences from the reference code, and the reasons.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from toolmark.agents import executor_prompts
+from toolmark.agents.agent import Agent
 from toolmark.agents.phased_model import PhasedModel
 from toolmark.agents.picture_paths import PicturePaths
 from toolmark.agents.tool_loop import (
@@ -20,17 +21,16 @@ from toolmark.agents.tool_loop import (
     IN_ENVIRONMENT,
     apply_opening,
     execute_parallel,
-    max_parallel_calls,
     merge_sampling,
     total_usage,
 )
+from toolmark.core.environment import Environment, read_final_state
 from toolmark.core.json_codec import restore_surrogates
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Call,
     Ending,
-    Environment,
     Message,
-    Model,
     Part,
     Request,
     Result,
@@ -49,7 +49,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Executor:
+class Executor(Agent):
     """Runs an episode in rounds; the defaults are those of the published benchmark script.
 
     `max_step`: the most rounds. `max_concurrent`: the most calls per round. `top_tools`: how many
@@ -65,16 +65,16 @@ class Executor:
     retry: bool = True
     pool: bool = True
 
-    def paced(self, player: Model, /) -> Model:
-        """Return a model of the plain tool loop as one that gives its replies phase by phase."""
-        return PhasedModel(player)
+    def adapt_control(self, control: Model, tool_format: ToolFormat) -> Model:
+        """Return a control of the plain tool loop as one that gives its replies phase by phase."""
+        return PhasedModel(control)
 
     async def __call__(
         self,
         task: Task,
         model: Model,
-        dialect: ToolFormat,
-        world: Environment,
+        tool_format: ToolFormat,
+        environment: Environment,
         sampling: Sampling,
         repeat: int = 0,
         *,
@@ -87,8 +87,8 @@ class Executor:
         long for the model, ends the episode without a reply.
         """
         with IN_ENVIRONMENT:
-            task = await apply_opening(task, world)
-        episode = _Episode(self, task, model, world, [] if steps is None else steps)
+            task = await apply_opening(task, environment)
+        episode = _Episode(self, task, model, environment, [] if steps is None else steps)
         episode.sampling = merge_sampling(sampling, task.sampling)
         episode.repeat = repeat
         ending: Ending = "answered"
@@ -100,7 +100,7 @@ class Executor:
         final = last is not None and last.phase == "final"
         offered = tuple(episode.offered.values())
         with IN_ENVIRONMENT:
-            state = await world.final_state()
+            state = await read_final_state(environment)
         return Trajectory(
             task=task.id,
             repeat=repeat,
@@ -147,7 +147,7 @@ class _Episode:
     def __post_init__(self) -> None:
         self.tool_format = ExecutorJsonFormat(lenient=self.settings.lenient)
         self.calls_left = self.task.limits.calls
-        self.max_parallel = min(self.settings.max_concurrent, max_parallel_calls(self.environment))
+        self.max_parallel = min(self.settings.max_concurrent, self.environment.max_parallel_calls)
 
     async def run_turn(self, index: int) -> Ending:
         """Run one user turn: rounds until the model says that it has enough, then its reply."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from toolmark.agents.executor_prompts import PHASE_MARKS
-from toolmark.core.records import Model, Reply, Request
+from toolmark.core.model import DelegatingModel, Model
+from toolmark.core.records import Reply, Request
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 
 
-class PhasedModel:
+class PhasedModel(DelegatingModel):
     """Asks a model of the plain tool loop once per round, and gives its reply phase by phase.
 
     A reply with calls becomes a plan that names their tools, then their JSON. Whether there is more
     to do follows from the model's next reply. A reply without calls is the answer.
     """
 
-    def __init__(self, player: Model) -> None:
-        self.player = player
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
         self.pending_reply: Reply | None = None
 
     async def __call__(self, request: Request, /) -> Reply:
@@ -38,7 +39,7 @@ class PhasedModel:
 
     async def _next_reply(self, request: Request) -> Reply:
         if self.pending_reply is None:
-            self.pending_reply = await self.player(request)
+            self.pending_reply = await self.model(request)
         return self.pending_reply
 
 

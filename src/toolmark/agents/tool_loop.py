@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from toolmark.agents.simulated_user import SimulatedUser
+from toolmark.agents.agent import Agent
+from toolmark.core.environment import Environment, SimulatedUser, read_final_state
 from toolmark.core.errors import StageContext
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Call,
     Ending,
-    Environment,
     Message,
-    Model,
     Request,
     Result,
     Sampling,
@@ -42,11 +42,32 @@ IN_ENVIRONMENT, _IN_USER = StageContext("environment"), StageContext("user")
 _EPISODE_ENDINGS = ("steps", "calls", "over_long")
 
 
+class ToolLoop(Agent):
+    """The plain agent as an object: it plays episodes with `run_tool_loop`."""
+
+    def __call__(
+        self,
+        task: Task,
+        model: Model,
+        tool_format: ToolFormat,
+        environment: Environment,
+        sampling: Sampling,
+        repeat: int = 0,
+        *,
+        steps: list[Step] | None = None,
+    ) -> Coroutine[Any, Any, Trajectory]:
+        """Run every turn of the task with the model."""
+        return run_tool_loop(task, model, tool_format, environment, sampling, repeat, steps=steps)
+
+
+TOOL_LOOP = ToolLoop()
+
+
 async def run_tool_loop(
     task: Task,
     model: Model,
-    dialect: ToolFormat,
-    world: Environment,
+    tool_format: ToolFormat,
+    environment: Environment,
     sampling: Sampling,
     repeat: int = 0,
     *,
@@ -54,66 +75,67 @@ async def run_tool_loop(
 ) -> Trajectory:
     """Run every turn of the task with the model.
 
-    Calls of one reply are executed in order, or at the same time if the environment's `at_once` is
-    more than 1. The results are in the order of the calls. A turn ends with a reply without calls,
-    or with any reply if the task's limit is `single`. Reaching another limit of the task, or a
-    conversation too long for the model, ends the episode.
+    Calls of one reply are executed in order, or at the same time if the environment's
+    `max_parallel_calls` is more than 1. The results are in the order of the calls. A turn ends with
+    a reply without calls, or with any reply if the task's limit is `single`. Reaching another limit
+    of the task, or a conversation too long for the model, ends the episode.
 
-    If an environment says that it has `changed`, its tools are read again before the next reply. If
-    it has a `user`, the user receives a reply without calls first. If the user answers, the turn
-    continues, and the reply does not count as one of the turn's steps.
+    If the environment's tools have changed, they are read again before the next reply. If it has a
+    `user`, the user receives a reply without calls first. If the user answers, the turn continues,
+    and the reply does not count as one of the turn's steps.
 
     `steps` is filled during the run, so that the caller has them when an EndpointError or
     ToolEnvironmentError is raised.
     """
     with IN_ENVIRONMENT:
-        environment_tools = await world.tools()
-        task = await apply_opening(task, world)
+        environment_tools = await environment.tools()
+        task = await apply_opening(task, environment)
     conversation = _Conversation(
-        task, dialect, environment_tools or task.tools, [] if steps is None else steps
+        task, tool_format, environment_tools, [] if steps is None else steps
     )
-    conversation.max_parallel = max_parallel_calls(world)
-    conversation.user = getattr(world, "user", None)
-    if hasattr(world, "changed"):
-        conversation.tools_can_change = True
-        conversation.environment_tools = conversation.all_environment_tools = {
-            tool.name: tool for tool in environment_tools
-        }
+    conversation.max_parallel = environment.max_parallel_calls
+    conversation.user = environment.user
     settings = merge_sampling(sampling, task.sampling)
     ending: Ending = "answered"
     for index in range(len(task.turns)):
         conversation.begin_turn(index)
-        ending = await _run_turn(conversation, model, world, settings, repeat)
+        ending = await _run_turn(conversation, model, environment, settings, repeat)
         if ending in _EPISODE_ENDINGS:
             break
     last = conversation.steps[-1] if conversation.steps else None
-    if conversation.tools_can_change:
-        environment_tools = tuple(conversation.all_environment_tools.values())
     with IN_ENVIRONMENT:
-        state = await world.final_state()
+        state = await read_final_state(environment)
     return Trajectory(
         task=task.id,
         repeat=repeat,
-        dialect=dialect.name,
+        dialect=tool_format.name,
         steps=tuple(conversation.steps),
         answer="" if last is None or last.calls else last.reply.text,
         state=state,
         ending=ending,
-        tools=() if environment_tools == task.tools else environment_tools,
+        tools=() if conversation.seen_tools == task.tools else conversation.seen_tools,
         usage=total_usage(conversation.steps),
         latency_s=sum(step.reply.latency_s for step in conversation.steps),
     )
 
 
 class _Conversation:
-    """The conversation so far: the messages, the tools on offer, the number of calls left."""
+    """The conversation so far: the messages, the tools on offer, the number of calls left.
+
+    `listed_tools` are those that the environment listed last, `seen_tools` all that it ever listed.
+    """
 
     def __init__(
-        self, task: Task, tool_format: ToolFormat, tools: tuple[Tool, ...], steps: list[Step]
+        self,
+        task: Task,
+        tool_format: ToolFormat,
+        environment_tools: tuple[Tool, ...],
+        steps: list[Step],
     ) -> None:
         self.task = task
         self.tool_format = tool_format
-        self.tools = tools
+        self.tools = environment_tools or task.tools
+        self.listed_tools = self.seen_tools = environment_tools
         self.steps = steps
         self.turn = 0
         self.history: tuple[Message, ...] = ()
@@ -122,9 +144,6 @@ class _Conversation:
         self.calls_left = task.limits.calls
         self.max_parallel = 1
         self.user: SimulatedUser | None = None
-        self.tools_can_change = False
-        self.environment_tools: dict[str, Tool] = {}
-        self.all_environment_tools: dict[str, Tool] = {}
 
     def begin_turn(self, index: int) -> None:
         """Begin a turn: add its messages and its tools."""
@@ -156,10 +175,11 @@ class _Conversation:
         """Offer the environment's present tools: new tools are added, missing ones removed."""
         with IN_ENVIRONMENT:
             now = {tool.name: tool for tool in await environment.tools()}
-        removed = {name: tool for name, tool in self.environment_tools.items() if name not in now}
-        added = tuple(tool for name, tool in now.items() if name not in self.environment_tools)
-        self.environment_tools = now
-        self.all_environment_tools = self.all_environment_tools | now
+        before = {tool.name: tool for tool in self.listed_tools}
+        removed = {name: tool for name, tool in before.items() if name not in now}
+        added = tuple(tool for name, tool in now.items() if name not in before)
+        self.listed_tools = tuple(now.values())
+        self.seen_tools = tuple(({tool.name: tool for tool in self.seen_tools} | now).values())
         self.tools = _update_tools(self.tools, now, removed) + added
         messages, appeared = self.tool_format.more((), added) if added else ((), ())
         self.offered_tools = _update_tools(self.offered_tools, now, removed) + appeared
@@ -182,7 +202,7 @@ async def _run_turn(
 ) -> Ending:
     steps_left = conversation.task.limits.steps
     while steps_left > 0:
-        if conversation.tools_can_change and getattr(environment, "changed"):  # noqa: B009 - not of every environment
+        if environment.tools_changed():
             await conversation.refresh_tools(environment)
         request = Request(
             messages=conversation.history,
@@ -229,20 +249,16 @@ async def _run_turn(
 
 
 async def apply_opening(task: Task, environment: Environment) -> Task:
-    """Return the task with its first turn from the environment's `opening`, if it has one."""
-    if not hasattr(environment, "opening") or not task.turns:
+    """Return the task with its first turn as the environment opens it."""
+    if not task.turns:
         return task
-    return replace_first_turn(task, await environment.opening(task.turns[0].messages))
+    messages = await environment.opening(task.turns[0].messages)
+    return task if messages is task.turns[0].messages else replace_first_turn(task, messages)
 
 
 def replace_first_turn(task: Task, messages: tuple[Message, ...]) -> Task:
     """Return the task with these messages as its first turn."""
     return replace(task, turns=(replace(task.turns[0], messages=messages), *task.turns[1:]))
-
-
-def max_parallel_calls(environment: Environment) -> int:
-    """Return how many calls the environment runs at the same time: its `at_once`, else 1."""
-    return int(getattr(environment, "at_once", 1))
 
 
 async def execute_parallel(

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Message, Reply, Request, Tool
 
 _VARIABLE_TEXT = re.compile(r"`(\w+)` of type (\w+) and subtype (\w+)")
@@ -50,11 +51,11 @@ class Problem(Struct, frozen=True):
         return known if len(known) == len(found) else None
 
 
-class BackwardPlanner:
+class BackwardPlanner(Model):
     """Calls, round by round, the needed functions whose inputs are known."""
 
     name = "baseline/planner"
-    hears = False
+    accepts_audio = False
 
     async def __call__(self, request: Request, /) -> Reply:
         """Make every needed call that is possible now, else answer."""

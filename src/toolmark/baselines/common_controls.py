@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from toolmark.core.errors import Unavailable
-from toolmark.core.records import Call, Model, Reply, Request, Task, Tool
+from toolmark.core.model import Control, Model
+from toolmark.core.records import Call, Reply, Request, Task, Tool
 
 
-class NullControl:
+class NullControl(Model):
     """Answers every request with an empty reply."""
 
     name = "test/null"
@@ -16,7 +17,7 @@ class NullControl:
         return Reply()
 
 
-class DeadControl:
+class DeadControl(Model):
     """Never answers, like a server that is down."""
 
     name = "test/dead"
@@ -26,7 +27,7 @@ class DeadControl:
         raise Unavailable("test/dead never answers")
 
 
-class AlwaysCallControl:
+class AlwaysCallControl(Control):
     """Calls the first offered tool, without arguments, for every request.
 
     It is a control: it also knows the tools when they are only in the prompt. Without any tool
@@ -40,7 +41,7 @@ class AlwaysCallControl:
         return _FirstToolCaller(task.tools or tuple(t for turn in task.turns for t in turn.tools))
 
 
-class _FirstToolCaller:
+class _FirstToolCaller(Model):
     def __init__(self, tools: tuple[Tool, ...]) -> None:
         self.tools = tools
 

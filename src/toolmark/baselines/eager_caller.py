@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from toolmark.baselines import backward_planner
+from toolmark.core.model import Model
 from toolmark.core.records import Reply, Request
 
 
-class EagerCaller:
+class EagerCaller(Model):
     """Calls, round by round, every function whose inputs are known, needed or not."""
 
     name = "baseline/eager"
-    hears = False
+    accepts_audio = False
 
     async def __call__(self, request: Request, /) -> Reply:
         """Make every possible call that has not been made, else answer."""

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolmark.baselines.word_stems import word_stems
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Request, Tool
 
 NO_TOOL_TEXT = "None of the tools fits this request."
@@ -28,11 +29,11 @@ _STRING = re.compile(
 )
 
 
-class LexicalMatcher:
+class LexicalMatcher(Model):
     """Calls the tool that shares most words with the question, if all required values are found."""
 
     name = "baseline/lexical"
-    hears = False
+    accepts_audio = False
 
     async def __call__(self, request: Request, /) -> Reply:
         """Reply with one call, with a refusal, or, after a result, with a closing text."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from toolmark.baselines.lexical_matcher import LexicalMatcher
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Audio, Message, Part, Reply, Request, Text
 from toolmark.perturb.hearing import recogniser, recogniser_registry
 from toolmark.perturb.speech import audio_clip
@@ -20,7 +21,7 @@ from toolmark.perturb.speech import audio_clip
 RECOGNISER_NAME = "pocketsphinx"
 
 
-class SpeechListener:
+class SpeechListener(Model):
     """Transcribes the sound in `media` with PocketSphinx, then answers as `baseline/lexical`."""
 
     name = "baseline/listener"

@@ -9,30 +9,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import typer
-import uvloop
 
-from toolmark import __version__, api
+from toolmark import __version__
 from toolmark.cli import command_options as o
-from toolmark.cli import consoles, exit_codes, progress_display
+from toolmark.cli import consoles, exit_codes
 from toolmark.cli.judge_command import ShowPictures, open_model
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError
-from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count
-from toolmark.core.records import Task
-from toolmark.environments.mcp import sandbox as boxes
-from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
-from toolmark.models.wires.chat_completions import TIMEOUT_S
+from toolmark.models.connection_defaults import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_RETRIES,
+    TIMEOUT_S,
+)
 from toolmark.reports.table_format import pluralize, visible_text
-from toolmark.runs import run_folders
-from toolmark.runs.run_plan import Plan
-from toolmark.runs.run_store import Run, RunWriter
-from toolmark.runs.suite import Suite
-from toolmark.runs.task_selection import environment_hashes, select_tasks
-from toolmark.suites import suite_registry
 
 if TYPE_CHECKING:
+    from toolmark.core.records import Task
+    from toolmark.runs.run_plan import Plan
+    from toolmark.runs.suite import Suite
     from toolmark.studio.m3_authoring import AuthoringCounts
 
 out = consoles.stdout_console()
@@ -67,6 +62,13 @@ def author(
     as_json: o.AsJson = False,
 ) -> None:
     """Have a model do the tasks and a judge decide; what it accepts becomes references."""
+    import uvloop
+
+    from toolmark.core.media import MediaStore
+    from toolmark.environments.mcp import sandbox as boxes
+    from toolmark.runs.run_plan import Plan
+    from toolmark.runs.task_selection import environment_hashes
+
     loaded = o.load_suite(suite, _with_exact_similarity(suite, knob), seed)
     chosen = o.split_list(ids)
     settings = o.connection_settings(
@@ -78,10 +80,10 @@ def author(
             suite=loaded.name,
             # what is kept is condensed: it is no run of the model alone
             model=f"{secrets.mask_model_spec(model)} with {secrets.mask_model_spec(judge)}",
-            dialect=next(iter(loaded.dialects)),
-            knobs=dict(loaded.knobs),
+            dialect=next(iter(loaded.tool_formats)),
+            knobs=dict(loaded.parameters),
             base_url=o.stored_base_url((model, judge), base_url),
-            sampling=loaded.sampling,
+            sampling=loaded.defaults.sampling,
             limit=limit,
             ids=chosen,
             sample=sample,
@@ -95,6 +97,8 @@ def author(
 
 def _with_exact_similarity(suite: str, parameters: list[str] | None) -> list[str]:
     """Return the knobs; nothing is compared here, so no encoder need be there unless asked for."""
+    from toolmark.suites import suite_registry
+
     assignments = list(parameters or ())
     names = {assignment.partition("=")[0].strip() for assignment in assignments}
     if "similarity" not in names and any(
@@ -106,6 +110,9 @@ def _with_exact_similarity(suite: str, parameters: list[str] | None) -> list[str
 
 def _prepare_folder(path: Path, plan: Plan, suite: Suite) -> None:
     """Make the folder, or see that the one there is of the same request. Raises UsageError."""
+    from toolmark.runs import run_folders
+    from toolmark.runs.run_store import Run
+
     if (path / "run.json").exists():
         # by hash: what was read back holds lists where the request has tuples
         if Run(path).info.plan.hash != plan.hash:
@@ -121,16 +128,18 @@ def _prepare_folder(path: Path, plan: Plan, suite: Suite) -> None:
         path,
         plan,
         _independent_tasks(suite, plan),
-        media=suite.media,
-        seed=suite.seed,
+        media=suite.provenance.media,
+        seed=suite.provenance.seed,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        hashes=dict(suite.hashes),
+        hashes=dict(suite.provenance.hashes),
         versions={"toolmark": __version__},
     )
 
 
 def _independent_tasks(suite: Suite, plan: Plan) -> Iterator[Task]:
-    for task in select_tasks(suite, plan, suite.seed):
+    from toolmark.runs.task_selection import select_tasks
+
+    for task in select_tasks(suite, plan, suite.provenance.seed):
         if task.needs or task.kind == "setup":
             raise UsageError(f"{suite.name}: its tasks need each other; references are made apart")
         yield task
@@ -145,11 +154,14 @@ async def _make_references(
     see: bool,
     settings: Mapping[str, Any],
 ) -> AuthoringCounts:
+    from toolmark.cli import progress_display
+    from toolmark.runs import run_preparation
+    from toolmark.runs.run_store import RunWriter
     from toolmark.studio import m3_authoring
 
     async with AsyncExitStack() as stack:
         model, judge = [await open_model(stack, name, settings) for name in names]
-        api.check_runnable(suite, plan)
+        run_preparation.check_runnable(suite, plan)
         _prepare_folder(path, plan, suite)
         folder = stack.enter_context(RunWriter(path))
         watch = stack.enter_context(progress_display.show_progress(err, f"author {names[0]}"))
@@ -174,10 +186,12 @@ def _print_result(path: Path, counts: AuthoringCounts, *, as_json: bool) -> None
         o.print_json(found)
     else:
         _print_counts(path, counts, truths)
-    raise typer.Exit(_exit_code(counts))
+    exit_codes.end_command(not_run=_not_made_reason(counts))
 
 
 def _print_counts(path: Path, counts: AuthoringCounts, truths: str) -> None:
+    from toolmark.runs.run_store import Run
+
     lines = [
         f"{pluralize(counts.accepted, 'task')} accepted "
         f"({format_count(counts.by_rule)} condensed by rule), "
@@ -195,8 +209,8 @@ def _print_counts(path: Path, counts: AuthoringCounts, truths: str) -> None:
         out.print(visible_text(line), markup=False, highlight=False, soft_wrap=True)
 
 
-def _exit_code(counts: AuthoringCounts) -> int:
-    """Return the exit code: something not run 3, every task turned down 1, else 0."""
+def _not_made_reason(counts: AuthoringCounts) -> str:
+    """Say that tasks were not run, or that no reference was made; "" for neither."""
     if counts.not_run:
-        return exit_codes.NOT_RUN
-    return 0 if counts.accepted else exit_codes.GATE_FAILED
+        return f"{pluralize(counts.not_run, 'task')} not run"
+    return "" if counts.accepted else "no reference was made: every task was turned down"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import typer
 from rich.console import Console
 
 from toolmark import __version__
@@ -17,7 +16,9 @@ from toolmark.core.failure import Failure
 from toolmark.core.files import file_sha256
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Attempt, Task, Trajectory
-from toolmark.official_bfcl import official_data
+from toolmark.formats.native_format import NativeFormat
+from toolmark.formats.prompt_format import DEFAULT_NAME
+from toolmark.official_bfcl import official_data, prompt_formats
 from toolmark.reports.table_format import visible_text
 from toolmark.runs import run_finalization, run_folders
 from toolmark.runs.episode_records import BUFFER_BYTES, EpisodeRecords
@@ -40,16 +41,6 @@ from toolmark.suites.bfcl.leaderboard import UNSCORED
 BENCHMARKS = ("bfcl",)
 RULE = "official"
 
-Benchmark = Annotated[str, typer.Argument(help="Which benchmark's files: bfcl.", metavar="bfcl")]
-Output = Annotated[Path, o.option("-o", "--output", help="Folder for the files.")]
-Lenient = Annotated[bool, o.option("--lenient", help="Leave rows that are wrong out as not run.")]
-ModelChoice = Annotated[
-    str | None, o.option("-m", "--model", metavar="NAME", help="Which model, if there are several.")
-]
-ExportedModelName = Annotated[
-    str | None, o.option("-m", "--model", metavar="NAME", help="The model's name in the files.")
-]
-
 
 class ImportedRun(NamedTuple):
     """What came of one model's result files."""
@@ -59,12 +50,12 @@ class ImportedRun(NamedTuple):
 
 
 def import_results(
-    kind: Benchmark,
-    folder: Annotated[Path, typer.Argument(metavar="RESULT_DIR", help="Official result files.")],
-    model: ModelChoice = None,
-    lenient: Lenient = False,
-    log_dir: o.LogDir = Path("runs"),
-    as_json: o.AsJson = False,
+    kind: str,
+    folder: Path,
+    model: str | None = None,
+    lenient: bool = False,
+    log_dir: Path = Path("runs"),
+    as_json: bool = False,
 ) -> None:
     """Read official result files into run folders and score them; nothing in them is run."""
     _check_benchmark(kind)
@@ -79,7 +70,12 @@ def import_results(
     if as_json:
         output = found[0] if len(found) == 1 else found
         o.print_json(output)
-    raise typer.Exit(exit_codes.NOT_RUN if any(each["n_not_run"] for each in found) else 0)
+    n_not_run, n_planned = (
+        sum(each[name] for each in found) for name in ("n_not_run", "n_planned")
+    )
+    exit_codes.end_command(
+        not_run=console_output.not_run_reason({"n_not_run": n_not_run, "n_planned": n_planned})
+    )
 
 
 def _check_benchmark(kind: str) -> None:
@@ -115,8 +111,8 @@ def create_scored_run(source: ModelFiles, log_dir: Path, *, lenient: bool) -> Im
     )
     suite = suite_registry.load_suite("bfcl", category=rows.categories)
     mangled = official_model.underscores_for_dots if official_model else None
-    reader = result_rows.RowReader(suite.dialects, handler, underscores_for_dots=mangled)
-    parameters = {**suite.knobs, "imported": source.name}
+    reader = result_rows.RowReader(suite.tool_formats, handler, underscores_for_dots=mangled)
+    parameters = {**suite.parameters, "imported": source.name}
     plan = Plan(suite="bfcl", model=name, dialect=handler.reply_form, knobs=parameters)
     path = run_folders.claim_folder(log_dir, plan)
     imported = result_files.read_episodes(rows, suite, reader, lenient=lenient)
@@ -127,10 +123,10 @@ def create_scored_run(source: ModelFiles, log_dir: Path, *, lenient: bool) -> Im
             path,
             plan,
             (_store_episode(episodes, *each) for each in imported),
-            seed=suite.seed,
+            seed=suite.provenance.seed,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             hashes={
-                **suite.hashes,
+                **suite.provenance.hashes,
                 **{file.name: file_sha256(file) for file in rows.file_of_category.values()},
             },
             versions={"toolmark": __version__},
@@ -152,10 +148,10 @@ def _store_episode(episodes: EpisodeRecords, task: Task, outcome: Trajectory | s
 
 
 def export_runs(
-    kind: Benchmark,
-    paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    output: Output,
-    model: ExportedModelName = None,
+    kind: str,
+    paths: list[Path],
+    output: Path,
+    model: str | None = None,
 ) -> None:
     """Write runs as official result files, score files and leaderboard CSVs."""
     _check_benchmark(kind)
@@ -247,7 +243,7 @@ def _write_category(
 
 
 def _uses_structured_calls(run: Run) -> bool:
-    return run.info.plan.dialect == "native"
+    return prompt_formats.find_format(run.info.plan.dialect) is None
 
 
 def _call_shape(
@@ -258,7 +254,7 @@ def _call_shape(
     Raises UsageError where that handler would not read the run's replies as what they are.
     """
     dialect = run.info.plan.dialect
-    if dialect not in ("native", "prompt"):
+    if not _uses_structured_calls(run) and not prompt_formats.is_default_text(dialect):
         raise UsageError(
             f"{run.path}: replies in the format {dialect}; official files hold structured calls, "
             "or text as the default prompt asks for it"
@@ -266,11 +262,14 @@ def _call_shape(
     if official_model is None:
         return "text"
     handler = official_handlers.handler_format(name, official_model)
-    form = "native" if _uses_structured_calls(run) else "prompt"
-    if form != handler.reply_form or (form == "native" and not handler.argument_shape):
+    form = NativeFormat.name if _uses_structured_calls(run) else DEFAULT_NAME
+    lacks_shape = _uses_structured_calls(run) and not handler.argument_shape
+    if form != handler.reply_form or lacks_shape:
         wanted = "structured calls" if handler.argument_shape else "text in a form of its own"
         wanted = (
-            "text as the default prompt asks for it" if handler.reply_form == "prompt" else wanted
+            "text as the default prompt asks for it"
+            if handler.reply_form == DEFAULT_NAME
+            else wanted
         )
         raise UsageError(
             f"{run.path}: under the name {name} the official evaluator reads {wanted}, and this "

@@ -7,19 +7,19 @@ import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from toolmark import api
 from toolmark.cli import consoles
 from toolmark.core import json_codec
 from toolmark.core.errors import UsageError
 from toolmark.models.endpoint_address import PROVIDERS
-from toolmark.models.model_resolver import public_model_address
 from toolmark.reports.table_format import visible_text
-from toolmark.runs.suite import Suite
-from toolmark.suites import exported_sets, suite_registry
+from toolmark.suites.suite_names import SUITES
+
+if TYPE_CHECKING:
+    from toolmark.runs.suite import Suite
 
 err = consoles.stderr_console()
 
@@ -69,7 +69,7 @@ MODEL_HELP = (
 SuiteName: TypeAlias = Annotated[
     str,
     typer.Argument(
-        help=f"{', '.join(suite_registry.SUITES)}, or FILE.py:NAME or module:NAME of your own.",
+        help=f"{', '.join(SUITES)}, or FILE.py:NAME or module:NAME of your own.",
         metavar="SUITE",
     ),
 ]
@@ -178,6 +178,9 @@ def load_suite(
     name: str, assignments: list[str] | None, seed: int | None, tasks: Path | None = None
 ) -> Suite:
     """Load a suite with the words of -T and --seed; of a made set, as it was made."""
+    from toolmark import api
+    from toolmark.suites import exported_sets
+
     values: dict[str, Any] = {}
     for assignment in assignments or ():
         key, equals, value = assignment.partition("=")
@@ -191,7 +194,9 @@ def load_suite(
     if seed is not None and values.setdefault("seed", seed) != seed:
         raise UsageError(f"two seeds: --seed {seed} and -T seed={values['seed']}")
     loaded = exported_sets.adopt_exported_set(api.load(name, **values), tasks or "")
-    for note in () if tasks else loaded.notes:  # which are of data that a set does not ask
+    for note in (
+        () if tasks else loaded.provenance.notes
+    ):  # which are of data that a set does not ask
         err.print(
             visible_text(f"{loaded.name}: {note}"), markup=False, highlight=False, soft_wrap=True
         )
@@ -217,6 +222,8 @@ def connection_settings(
 
     A header may be a key: where the models are at several addresses it is a UsageError.
     """
+    from toolmark.models.model_resolver import public_model_address
+
     pairs = parse_headers(header)
     if pairs and len({public_model_address(model, base_url) for model in models} - {""}) > 1:
         raise UsageError(
@@ -235,6 +242,8 @@ def connection_settings(
 
 def stored_base_url(models: Iterable[str], base_url: str | None) -> str:
     """Return the address that --base-url stands for, as their plan keeps it; "" without one."""
+    from toolmark.models.model_resolver import public_model_address
+
     places = (public_model_address(model, base_url) for model in models) if base_url else ()
     return next(filter(None, places), "")
 

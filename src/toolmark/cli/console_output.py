@@ -18,9 +18,9 @@ from toolmark.core.records import Attempt, Check, Estimate, Score
 from toolmark.reports import run_names, table_format, usage_text
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.run_store import Run
+from toolmark.runs.suite_parameters import ParameterField
 from toolmark.statistics import interval_limits
 from toolmark.suites.multinet import multinet_families
-from toolmark.suites.suite_registry import SuiteParameter, describe_type
 from toolmark.suites.suite_registry import baseline_names as baselines
 from toolmark.suites.suite_registry import tool_format_note as known
 
@@ -253,6 +253,15 @@ def print_not_run(console: Console, run: Run) -> None:
         console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)
 
 
+def not_run_reason(found: Mapping[str, Any]) -> str:
+    """Say how many episodes of a summary were not run, "" where all were."""
+    if not found["n_not_run"]:
+        return ""
+    n_not_run = number_format.format_count(found["n_not_run"])
+    planned = table_format.pluralize(found["n_planned"], "episode")
+    return f"{n_not_run} of {planned} not run"
+
+
 def unscored_failures(run: Run) -> list[Failure]:
     """Return why episodes that were played have no score."""
     failed = {(s.task, s.repeat): s.failure for s in run.scores() if s.failure is not None}
@@ -331,8 +340,8 @@ def _first_sentence(text: str) -> str:
     return head + "." if stop else text
 
 
-def print_parameters(console: Console, about: str, found: Sequence[SuiteParameter]) -> None:
-    """Print the knobs of a suite as a table."""
+def print_parameters(console: Console, about: str, found: Sequence[ParameterField]) -> None:
+    """Print the parameters of a suite as a table."""
     console.print(about, highlight=False, markup=False)
     table = Table.grid(padding=(0, 2))
     for parameter in found:
@@ -340,8 +349,8 @@ def print_parameters(console: Console, about: str, found: Sequence[SuiteParamete
         default = ",".join(parameter.default) if is_list else parameter.default
         table.add_row(
             f"[bold]-T {parameter.name}=[/]{escape('' if default is None else str(default))}",
-            f"[dim]{escape(describe_type(parameter.kind))}[/]",
-            escape(parameter.help),
+            f"[dim]{escape(parameter.kind)}[/]",
+            escape(parameter.description),
         )
     console.print(table, highlight=False)
 

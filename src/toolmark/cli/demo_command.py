@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from toolmark import api
-from toolmark.cli import console_output, progress_display
+from toolmark.cli import console_output, exit_codes, progress_display
 from toolmark.core import seeds, user_modules
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
@@ -34,7 +34,9 @@ def run_demo(out: Console, err: Console, log_dir: Path) -> None:
         "read only the schemas\n"
     )
     fresh = api.load("funcbench", **FUNCBENCH_PARAMETERS)
-    out.print(f"  seed {fresh.seed}: nobody has seen these tasks before\n", highlight=False)
+    out.print(
+        f"  seed {fresh.provenance.seed}: nobody has seen these tasks before\n", highlight=False
+    )
     runs = [_run_suite(err, fresh, f"baseline/{name}", log_dir) for name in ("planner", "eager")]
     for run in runs:
         console_output.print_summary(out, run.summary())
@@ -60,6 +62,12 @@ def run_demo(out: Console, err: Console, log_dir: Path) -> None:
         f"{escape(user_modules.install_command('vision'))}",
         highlight=False,
         soft_wrap=True,
+    )
+    summaries = [run.summary() for run in (lexical_run, faulty_run, *runs)]
+    exit_codes.end_command(
+        not_run=console_output.not_run_reason(
+            {name: sum(each[name] for each in summaries) for name in ("n_not_run", "n_planned")}
+        )
     )
 
 

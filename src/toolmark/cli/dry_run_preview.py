@@ -10,75 +10,138 @@ import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
-from toolmark import api
-from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.agents.tool_loop import ToolLoop
 from toolmark.cli import console_output, episode_output
 from toolmark.core import json_codec
 from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count
-from toolmark.core.records import Message, Task, Tool
+from toolmark.core.records import Message, Record, Task, Tool
 from toolmark.reports.table_format import pluralize, visible_text
+from toolmark.runs import run_preparation
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.suite import Suite
 from toolmark.runs.task_selection import select_tasks, task_file_path
 
 
-def print_preview(out: Console, loaded: Suite, chosen: dict[str, Any]) -> None:
-    """Show what would be asked: how much of what, what must be made for it, the first in full.
+class TaskPreview(Record, frozen=True, kw_only=True):
+    """One task as it would be asked.
 
-    An item that is asked by tools and without is shown in both ways.
+    - `messages`: what is sent, with its media as files.
+    - `known`: the task itself, where no user message is known before it is made.
+    - `broken`: why it cannot be made, "" where it can.
     """
-    dialect = api.tool_format_of(loaded, chosen["dialect"])
-    settings = chosen | {"dialect": dialect, "tasks": str(chosen["tasks"])}
-    plan = Plan(suite=loaded.name, model="", **settings)
+
+    task: str
+    system: tuple[str, ...]
+    messages: tuple[str, ...]
+    tools: tuple[Tool, ...]
+    known: Task | None = None
+    broken: str = ""
+
+
+class Preview(Record, frozen=True, kw_only=True):
+    """What a run would ask.
+
+    - `categories`: the number of tasks of each.
+    - `effort`: what has to be made first.
+    - `max_requests`: None where the agent decides how often it asks.
+    - `missing`: what parts of the environment lack, by their names.
+    - `tasks`: the first item, in each way in which it is asked: with tools and without.
+    """
+
+    suite: str
+    seed: int
+    n_tasks: int
+    categories: dict[str, int]
+    effort: str
+    max_requests: int | None
+    missing: dict[str, str]
+    tasks: tuple[TaskPreview, ...]
+
+
+def make_preview(loaded: Suite, chosen: dict[str, Any]) -> Preview:
+    """Return what would be asked: how much of what, what must be made for it, the first in full."""
+    selection = {**chosen, "tasks": str(chosen["tasks"])}
+    tool_format = run_preparation.tool_format_of(loaded, selection.pop("tool_format"))
+    plan = Plan(suite=loaded.name, model="", dialect=tool_format, **selection)
     counts: Counter[str] = Counter()
     firsts: dict[bool, Task] = {}  # of the first item: one that offers tools, one that does not
     max_requests = 0
-    for task in select_tasks(loaded, plan, loaded.seed):
+    for task in select_tasks(loaded, plan, loaded.provenance.seed):
         if task.item == next(iter(firsts.values()), task).item:
             firsts.setdefault(_offers_tools(task), task)
         counts[task.category] += 1
         steps = 1 if task.limits.single else task.limits.steps
         max_requests += plan.repeats * max(1, len(task.turns)) * steps
-    missing = loaded.missing(select_tasks(loaded, plan, loaded.seed))
-    out.print(f"{pluralize(counts.total(), 'task')} of {loaded.name}, seed {loaded.seed}",
-              highlight=False)  # fmt: skip
-    for category, n in counts.items():
-        out.print(f"  {category or '-':32} {format_count(n)}", highlight=False, markup=False)
-    effort_note = "" if plan.tasks else loaded.effort(select_tasks(loaded, plan, loaded.seed))
-    if effort_note:
-        out.print(f"  {effort_note}", highlight=False)
-    if loaded.agent is run_tool_loop:  # others ask as they go
-        out.print(f"  at most {pluralize(max_requests, 'request')}", highlight=False)
-    console_output.print_missing_parts(out, missing)
-    for heading, task in zip(
-        ("The first one", "The same otherwise"), firsts.values(), strict=False
-    ):
-        _print_task(out, loaded, plan, task if plan.tasks else loaded.draft(task), heading)
+    return Preview(
+        suite=loaded.name,
+        seed=loaded.provenance.seed,
+        n_tasks=counts.total(),
+        categories=dict(counts),
+        effort=""
+        if plan.tasks
+        else loaded.maker.describe_work(select_tasks(loaded, plan, loaded.provenance.seed)),
+        # other agents ask as they go
+        max_requests=max_requests if isinstance(loaded.defaults.agent, ToolLoop) else None,
+        missing=dict(
+            loaded.environment.missing_parts(select_tasks(loaded, plan, loaded.provenance.seed))
+        ),
+        tasks=tuple(
+            _preview_task(loaded, plan, task if plan.tasks else loaded.maker.draft(task))
+            for task in firsts.values()
+        ),
+    )
 
 
 def _offers_tools(task: Task) -> bool:
     return bool(task.tools or any(turn.tools for turn in task.turns))
 
 
-def _print_task(out: Console, loaded: Suite, plan: Plan, task: Task, heading: str) -> None:
-    """Show a task as it is asked; of one that users speak, what is known before it is made."""
+def _preview_task(loaded: Suite, plan: Plan, task: Task) -> TaskPreview:
+    """Return a task as it is asked; of one that users speak, what is known before it is made."""
     messages, tools = _prompt_and_tools(loaded, plan, task)
     media = (
         MediaStore(task_file_path(Path(plan.tasks)).with_name("media"))
         if plan.tasks
-        else loaded.media
+        else loaded.provenance.media
     )
-    lines = [episode_output.message_text(each, media) for each in messages if each.role != "system"]
-    blocks = [f"The system prompt as sent:\n{m.text}" for m in messages if m.role == "system"]
-    why = loaded.broken(task) if loaded.broken else ""
-    blocks.append(
-        "\n".join([f"{heading}, {task.id}:", *([f"cannot be made: {why}"] * bool(why)), *lines])
+    is_asked = any(message.role == "user" for message in messages)
+    return TaskPreview(
+        task=task.id,
+        system=tuple(message.text for message in messages if message.role == "system"),
+        messages=tuple(
+            episode_output.message_text(each, media) for each in messages if each.role != "system"
+        ),
+        tools=tuple(replace(tool, source=None) for tool in tools),
+        known=None if is_asked else replace(task, turns=(), tools=()),
+        broken=loaded.maker.failure(task) if loaded.maker.failure else "",
     )
-    if tools:
-        blocks.append("Its tools:\n" + _format_json([replace(tool, source=None) for tool in tools]))
-    if not any(message.role == "user" for message in messages):
-        blocks.append("What is known of it:\n" + _format_json(replace(task, turns=(), tools=())))
+
+
+def print_preview(out: Console, preview: Preview) -> None:
+    """Print what would be asked."""
+    tasks = pluralize(preview.n_tasks, "task")
+    out.print(f"{tasks} of {preview.suite}, seed {preview.seed}", highlight=False)
+    for category, n in preview.categories.items():
+        out.print(f"  {category or '-':32} {format_count(n)}", highlight=False, markup=False)
+    if preview.effort:
+        out.print(f"  {preview.effort}", highlight=False)
+    if preview.max_requests is not None:
+        out.print(f"  at most {pluralize(preview.max_requests, 'request')}", highlight=False)
+    console_output.print_missing_parts(out, preview.missing)
+    headings = ("The first one", "The same otherwise")
+    for heading, task in zip(headings, preview.tasks, strict=False):
+        _print_task(out, task, heading)
+
+
+def _print_task(out: Console, task: TaskPreview, heading: str) -> None:
+    blocks = [f"The system prompt as sent:\n{text}" for text in task.system]
+    why = [f"cannot be made: {task.broken}"] if task.broken else []
+    blocks.append("\n".join([f"{heading}, {task.task}:", *why, *task.messages]))
+    if task.tools:
+        blocks.append("Its tools:\n" + _format_json(task.tools))
+    if task.known is not None:
+        blocks.append("What is known of it:\n" + _format_json(task.known))
     for block in blocks:
         out.print(visible_text(block), highlight=False, markup=False, soft_wrap=True)
 
@@ -93,8 +156,10 @@ def _prompt_and_tools(
     """Return the messages and tools of all turns, in the dialect in which they are asked."""
     messages, tools = task.turns[0].messages if task.turns else (), task.tools
     tools += task.turns[0].tools if task.turns else ()
-    if tools and loaded.agent is run_tool_loop:  # others write their prompts as they go
-        messages, tools = loaded.dialects[task.dialect or plan.dialect].open(messages, tools)
+    if tools and isinstance(
+        loaded.defaults.agent, ToolLoop
+    ):  # others write their prompts as they go
+        messages, tools = loaded.tool_formats[task.dialect or plan.dialect].open(messages, tools)
     later = task.turns[1:]
     return (
         messages + tuple(message for turn in later for message in turn.messages),

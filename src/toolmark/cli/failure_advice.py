@@ -6,12 +6,11 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
-import msgspec
-from msgspec import Struct
+from msgspec import Meta
 
+from toolmark.core.data_files import DataRecord, placeholders, read_table
 from toolmark.core.failure import Failure, Kind, Subject
 from toolmark.models import endpoint_address
 from toolmark.reports.table_format import pluralize
@@ -19,14 +18,13 @@ from toolmark.runs.run_lifecycle import finishing_command
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
 
-TABLE_PATH = Path(__file__).with_name("failures.toml")
 RERUN_ADVICE = "give the same command again to run what is missing"
 
 
-class AdviceStep(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class AdviceStep(DataRecord, frozen=True, kw_only=True):
     """A step, and for which failures it is; what is not given fits any (`failures.toml`)."""
 
-    next: str
+    next: Annotated[str, Meta(pattern=placeholders("probe", "episodes", "finish"))]
     again: bool
     subject: Subject | None = None
     answered: bool | None = None
@@ -45,7 +43,7 @@ class AdviceStep(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         )
 
 
-class KindAdvice(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class KindAdvice(DataRecord, frozen=True, kw_only=True):
     """What is known of one kind."""
 
     means: str
@@ -61,7 +59,7 @@ _DEFAULT_STEP = AdviceStep(next="", again=True)
 @cache
 def advice_table() -> Mapping[Kind, KindAdvice]:
     """Return the table, in the order of the kinds."""
-    found = msgspec.toml.decode(TABLE_PATH.read_bytes(), type=dict[Kind, KindAdvice])
+    found = read_table(__file__, "failures.toml", dict[Kind, KindAdvice])
     return {kind: found[kind] for kind in get_args(Kind)}
 
 

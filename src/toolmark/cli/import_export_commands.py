@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from toolmark.cli import bfcl_import_export
 from toolmark.cli import command_options as o
 from toolmark.core import user_modules
 from toolmark.core.errors import UsageError, suggest_names
@@ -24,6 +23,13 @@ Images = Annotated[
 Similarity = Annotated[
     str | None, o.option("--similarity", metavar="NAME", help="m3: an encoder, or exact.")
 ]
+Lenient = Annotated[bool, o.option("--lenient", help="Leave rows that are wrong out as not run.")]
+ModelChoice = Annotated[
+    str | None, o.option("-m", "--model", metavar="NAME", help="Which model, if there are several.")
+]
+ExportedModelName = Annotated[
+    str | None, o.option("-m", "--model", metavar="NAME", help="The model's name in the files.")
+]
 Last = Annotated[
     bool, o.option("--last", help="m3: of entries with one id the last counts, as officially.")
 ]
@@ -36,12 +42,14 @@ def import_files(
     images: Images = None,
     similarity: Similarity = None,
     last: Last = False,
-    model: bfcl_import_export.ModelChoice = None,
-    lenient: bfcl_import_export.Lenient = False,
+    model: ModelChoice = None,
+    lenient: Lenient = False,
     log_dir: o.LogDir = Path("runs"),
     as_json: o.AsJson = False,
 ) -> None:
     """Read official result files into run folders and score them; nothing in them is run."""
+    from toolmark.cli import bfcl_import_export
+
     if _check_kind(kind) == "bfcl":
         _refuse_flags(kind, truths=truths, images=images, similarity=similarity, last=last)
         bfcl_import_export.import_results(kind, source, model, lenient, log_dir, as_json)
@@ -65,9 +73,11 @@ def export_files(
     kind: Kind,
     paths: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
     output: Annotated[Path, o.option("-o", "--output", help="Folder for the files; m3: the file.")],
-    model: bfcl_import_export.ExportedModelName = None,
+    model: ExportedModelName = None,
 ) -> None:
     """Write runs as official files; for bfcl with score files and leaderboard CSVs."""
+    from toolmark.cli import bfcl_import_export
+
     if _check_kind(kind) == "bfcl":
         bfcl_import_export.export_runs(kind, paths, output, model)
         return

@@ -6,27 +6,21 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-import uvloop
-
-from toolmark import api
 from toolmark.cli import command_options as o
-from toolmark.cli import console_output, consoles, exit_codes, progress_display
+from toolmark.cli import consoles, exit_codes
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.media import MediaStore
-from toolmark.core.records import Control, Model
-from toolmark.models.model_resolver import public_model_address
-from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
-from toolmark.models.wires.chat_completions import TIMEOUT_S
-from toolmark.reports.table_format import render_text, visible_text
-from toolmark.runs import judge_panels, run_finalization
-from toolmark.runs.damaged_files import check_files
-from toolmark.runs.record_files import lock_folder
-from toolmark.runs.run_store import RUN_FILES, Run
-from toolmark.suites.model_registry import make_model
+from toolmark.models.connection_defaults import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_RETRIES,
+    TIMEOUT_S,
+)
+from toolmark.reports.table_format import pluralize, render_text, visible_text
 
 if TYPE_CHECKING:
+    from toolmark.core.model import Model
+    from toolmark.runs import judge_panels
+    from toolmark.runs.run_store import Run
     from toolmark.suites.m3.judge_panel import PanelFindings
 
 out = consoles.stdout_console()
@@ -56,6 +50,15 @@ def judge(
     as_json: o.AsJson = False,
 ) -> None:
     """Have judge models rate task completion and information grounding, then score anew."""
+    import uvloop
+
+    from toolmark import api
+    from toolmark.core.media import MediaStore
+    from toolmark.runs import run_finalization
+    from toolmark.runs.damaged_files import check_files
+    from toolmark.runs.record_files import lock_folder
+    from toolmark.runs.run_store import RUN_FILES
+    from toolmark.suites import run_scorers
     from toolmark.suites.m3 import judge_panel
     from toolmark.suites.m3 import judge_questions as judging_m3
 
@@ -74,14 +77,21 @@ def judge(
         run.verify()
         check_files(run.path, RUN_FILES)
         uvloop.run(_collect_judgements(run, names, forms, judging_m3.make_asker(see=see), settings))
-        summary = run_finalization.rescore_locked_run(run, api.scorer_for_run(run))
+        summary = run_finalization.rescore_locked_run(run, run_scorers.scorer_for_run(run))
     found = judge_panel.panel_findings(run, kinds)
     if as_json:
         o.print_json({"judged": found, "summary": summary})
     else:
         _print_findings(run, found, summary)
-    incomplete = any(each.n_not_run or any(j.n_not_run for j in each.judges) for each in found)
-    raise typer.Exit(exit_codes.NOT_RUN if incomplete else 0)
+    exit_codes.end_command(not_run=_missing_judgements(found))
+
+
+def _missing_judgements(found: list[PanelFindings]) -> str:
+    """Say what judges did not answer, or which episodes have no number; "" for neither."""
+    if n_judgements := sum(judge.n_not_run for each in found for judge in each.judges):
+        return f"{pluralize(n_judgements, 'judgement')} not made"
+    n_episodes = max((each.n_not_run for each in found), default=0)
+    return f"{pluralize(n_episodes, 'episode')} without a judged number" if n_episodes else ""
 
 
 def _parse_kinds(text_of_kinds: str, known: Iterable[str]) -> list[str]:
@@ -111,6 +121,8 @@ def _check_judging(run: Run, judges: list[str]) -> None:
 
 def _judge_name(name: str, base_url: str | None) -> str:
     """Return a judge's name; of one that is asked elsewhere than usual, the address is part."""
+    from toolmark.models.model_resolver import public_model_address
+
     location = public_model_address(name, base_url) if base_url else ""
     return f"{location}#{name.partition('/')[2]}" if location else secrets.mask_model_spec(name)
 
@@ -122,6 +134,9 @@ async def _collect_judgements(
     ask: judge_panels.JudgeFunction,
     settings: dict[str, Any],
 ) -> None:
+    from toolmark.cli import progress_display
+    from toolmark.runs import judge_panels
+
     async with AsyncExitStack() as stack:
         models = {name: await open_model(stack, judges[name], settings) for name in judges}
         with progress_display.show_progress(err, f"judge {len(judges)} models") as watch:
@@ -132,16 +147,18 @@ async def _collect_judgements(
 
 async def open_model(stack: AsyncExitStack, name: str, settings: Mapping[str, Any]) -> Model:
     """Return the model of that name, closed with the stack. Raises UsageError for instruments."""
+    from toolmark.core.model import Control
+    from toolmark.suites.model_registry import make_model
+
     model = make_model(name, **settings)
     if isinstance(model, Control):
         raise UsageError(f"{name} is a test instrument, which sees the reference; name a model")
-    close = getattr(model, "close", None)
-    if close is not None:
-        stack.push_async_callback(close)
+    stack.push_async_callback(model.close)
     return model
 
 
 def _print_findings(run: Run, found: list[PanelFindings], summary: Mapping[str, Any]) -> None:
+    from toolmark.cli import console_output
     from toolmark.suites.m3 import judge_panel
 
     for table in judge_panel.make_tables(found):

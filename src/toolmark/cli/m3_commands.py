@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import typer
-
 from toolmark import __version__
 from toolmark.cli import command_options as o
 from toolmark.cli import console_output, consoles, exit_codes
@@ -41,6 +39,7 @@ from toolmark.suites.m3 import (
 )
 from toolmark.suites.m3.local import m3_local_suite as local
 from toolmark.suites.m3.local import server_configuration as local_servers
+from toolmark.suites.m3.parameters import DEFAULT_ENCODER
 from toolmark.suites.m3.prediction_files import PredictionRows
 
 M3_SUITES = (published_tasks.SUITE_NAME, local.SUITE_NAME)
@@ -89,7 +88,7 @@ def import_predictions(
         o.print_json(found)
     else:
         console_output.print_summary(out, found)
-    raise typer.Exit(exit_codes.NOT_RUN if found["n_not_run"] else 0)
+    exit_codes.end_command(not_run=console_output.not_run_reason(found))
 
 
 def _import_plan(
@@ -98,7 +97,7 @@ def _import_plan(
     parameters: dict[str, Any] = {
         "truths": str(truths),
         "images": str(images or ""),
-        "similarity": similarity or m3_suite.DEFAULT_ENCODER,
+        "similarity": similarity or DEFAULT_ENCODER,
         "imported": source.name,
     }
     return Plan(
@@ -261,12 +260,13 @@ def replay_trajectories(
         o.print_json(found)
     else:
         _print_tally(tally, output)
-    raise typer.Exit(exit_codes.NOT_RUN if tally.lost else 0)
+    n_partial = pluralize(len(tally.lost), "trajectory", "trajectories")
+    exit_codes.end_command(not_run=f"{n_partial} not replayed whole" if tally.lost else "")
 
 
 def _replay_environments(
     run: Run | None, servers: Path | None, cassette: Path | None
-) -> episode_environments.EnvironmentSource:
+) -> episode_environments.McpEnvironments:
     """Return where the calls are executed: among servers, or on tape alone."""
     is_local = run is not None and run.info.plan.suite == local.SUITE_NAME
     if servers is not None:
@@ -278,16 +278,14 @@ def _replay_environments(
     else:
         raise UsageError("say who is to answer: --servers mcp.json, or --cassette FILE")
     if run is None and cassette is not None:  # a file tells too little to know its recording by
-        return episode_environments.EnvironmentSource(known_servers, str(cassette), instance=None)
+        return episode_environments.McpEnvironments(known_servers, str(cassette), instance=None)
     prepare = local.prepare_workspace if is_local else None
-    return episode_environments.EnvironmentSource(
-        known_servers, str(cassette or ""), prepare=prepare
-    )
+    return episode_environments.McpEnvironments(known_servers, str(cassette or ""), prepare=prepare)
 
 
 def _replay_all(
     pasts: Iterable[RecordedTrajectory],
-    stage: episode_environments.EnvironmentSource,
+    stage: episode_environments.McpEnvironments,
     media: MediaStore,
     at_once: int,
     output: Path,

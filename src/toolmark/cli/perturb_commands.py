@@ -14,6 +14,7 @@ import typer
 
 from toolmark.cli import command_options as o
 from toolmark.cli import consoles, exit_codes
+from toolmark.cli.wrong_command_lines import CommandGroup
 from toolmark.core import number_format, user_modules
 from toolmark.reports.table_format import pluralize, visible_text
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # loaded when needed: other commands start sooner without it
     from toolmark.suites.mfcl_speech.speech_pipeline import Utterance
 
 app = typer.Typer(
+    cls=CommandGroup,
     help="Change wording, sound and pictures as the suites do, seeded and recorded.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -125,8 +127,8 @@ def speech(
         o.print_json(records)
     else:
         _print_speech_summary(records, output)
-    if any(one.get("failed") for one in records):
-        raise typer.Exit(exit_codes.NOT_RUN)
+    n_failed = sum(bool(one.get("failed")) for one in records)
+    exit_codes.end_command(not_run=_not_made_reason(n_failed, len(records), "utterance"))
 
 
 @app.command(
@@ -185,8 +187,14 @@ def image(
     for note, n in Counter(f"{one.variation}: {one.note}" for one in records if one.note).items():
         _print_note(f"{note} ({pluralize(n, 'picture')})")
     _print_image_summary(records, output, as_json=as_json)
-    if any(one.failed for one in records):
-        raise typer.Exit(exit_codes.NOT_RUN)
+    n_failed = sum(bool(one.failed) for one in records)
+    exit_codes.end_command(not_run=_not_made_reason(n_failed, len(records), "variation"))
+
+
+def _not_made_reason(n_failed: int, n: int, what: str) -> str:
+    if not n_failed:
+        return ""
+    return f"{number_format.format_count(n_failed)} of {pluralize(n, what)} not made"
 
 
 def _print_image_summary(
@@ -206,10 +214,6 @@ def _print_image_summary(
 
 def _print_speech_summary(records: Sequence[Mapping[str, object]], output: Path | None) -> None:
     failed = sum(bool(one.get("failed")) for one in records)
-    if failed:
-        _print_note(
-            f"{number_format.format_count(failed)} of {pluralize(len(records), 'utterance')} failed"
-        )
     if output is not None:
         message = f"{output}: {pluralize(len(records) - failed, 'utterance')}, record.jsonl"
         out.print(message, markup=False, highlight=False, soft_wrap=True)

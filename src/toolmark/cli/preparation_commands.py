@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import uvloop
 
-from toolmark import api
 from toolmark.cli import command_options as o
-from toolmark.cli import console_output, consoles, exit_codes, progress_display
+from toolmark.cli import consoles, exit_codes
 from toolmark.core import json_codec, user_modules
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.number_format import format_count
-from toolmark.core.records import Check
-from toolmark.environments.mcp import sandbox as boxes
 from toolmark.reports.table_format import pluralize, visible_text
-from toolmark.runs import dataset_folder
-from toolmark.runs.run_plan import Plan
-from toolmark.suites import suite_registry
 from toolmark.suites.multinet import multinet_families
 from toolmark.suites.multinet.multinet_families import FAMILIES
+
+if TYPE_CHECKING:
+    from toolmark.core.records import Check
+    from toolmark.runs import dataset_folder
 
 out = consoles.stdout_console()
 err = consoles.stderr_console()
@@ -47,6 +44,9 @@ def list_suites(
     as_json: o.AsJson = False,
 ) -> None:
     """List the suites, or the knobs of one."""
+    from toolmark.cli import console_output
+    from toolmark.suites import suite_registry
+
     if as_json:
         o.print_json(
             _suite_details(suite)
@@ -74,18 +74,22 @@ def list_suites(
 
 def _suite_summary(suite: str) -> dict[str, Any]:
     """Return what is said of a suite in the list of all: `needs` is what to install first."""
+    from toolmark.suites import suite_registry
+
     needs = suite_registry.missing_requirement(suite) if suite in suite_registry.SUITES else ""
     return {"name": suite, "about": suite_registry.suite_summary(suite), "needs": needs}
 
 
 def _suite_details(suite: str) -> dict[str, Any]:
     """Return what is known of one suite; a default that only loading tells is null."""
+    from toolmark.suites import suite_registry
+
     parameters = [
         {
             "name": parameter.name,
-            "kind": suite_registry.describe_type(parameter.kind),
+            "kind": parameter.kind,
             "default": json_codec.to_plain_json(parameter.default),
-            "help": parameter.help,
+            "help": parameter.description,
         }
         for parameter in suite_registry.list_parameters(suite)
     ]
@@ -110,6 +114,10 @@ def doctor(
     as_json: o.AsJson = False,
 ) -> None:
     """Probe an endpoint, or MCP servers, before money is spent."""
+    import uvloop
+
+    from toolmark.cli import console_output
+    from toolmark.environments.mcp import sandbox as boxes
     from toolmark.models import endpoint_probes as probing
 
     if model is None and servers is None:
@@ -134,7 +142,8 @@ def doctor(
         o.print_json(checks)
     else:
         console_output.print_checks(out, checks)
-    raise typer.Exit(1 if any(check.status == "fail" for check in checks) else 0)
+    failed = [check.name for check in checks if check.status == "fail"]
+    exit_codes.end_command(failed_gate=f"failed: {', '.join(failed)}" if failed else "")
 
 
 def make(
@@ -148,10 +157,15 @@ def make(
 
     Exit code 3 if some could not be made; where none could, nothing is written.
     """
+    from toolmark.cli import progress_display
+    from toolmark.runs import dataset_folder, run_preparation
+    from toolmark.runs.run_plan import Plan
+    from toolmark.suites import suite_registry
+
     loaded = o.load_suite(suite, knob, seed)
     plan = Plan(suite=loaded.name, model="", dialect="")
     with progress_display.show_progress(err, loaded.name) as watch:
-        tasks = api.finish_tasks(loaded, plan, watch)
+        tasks = run_preparation.finish_tasks(loaded, plan, watch)
         manifest = dataset_folder.write_dataset(
             output, loaded, tasks, description=suite_registry.suite_summary(suite)
         )
@@ -161,7 +175,7 @@ def make(
             {
                 "tasks": str(output / "tasks.jsonl"),
                 "suite": loaded.name,
-                "seed": loaded.seed,
+                "seed": loaded.provenance.seed,
                 "sha256": manifest.files["tasks.jsonl"].sha256,
                 "n_tasks": manifest.n_tasks,
                 "n_broken": broken,
@@ -169,11 +183,15 @@ def make(
             }
         )
     else:
-        _print_made_set(output, manifest, suite, loaded.seed)
-    raise typer.Exit(exit_codes.NOT_RUN if broken else 0)
+        _print_made_set(output, manifest, suite, loaded.provenance.seed)
+    not_made = f"{format_count(broken)} of {pluralize(manifest.n_tasks, 'task')} not made"
+    exit_codes.end_command(not_run=not_made if broken else "")
 
 
 def _print_made_set(output: Path, manifest: dataset_folder.Manifest, suite: str, seed: int) -> None:
+    from toolmark.cli import console_output
+    from toolmark.runs import dataset_folder
+
     lines = [
         f"{output / 'tasks.jsonl'}  {pluralize(manifest.n_tasks, 'task')}, seed {seed}, "
         f"sha256 {manifest.files['tasks.jsonl'].sha256}",

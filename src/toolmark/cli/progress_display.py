@@ -14,11 +14,9 @@ from rich.text import Text
 
 from toolmark.cli.console_output import print_missing_parts
 from toolmark.core import number_format
-from toolmark.core.records import Estimate
 from toolmark.reports import run_names, table_format
 from toolmark.reports.table_format import visible_text
 from toolmark.runs.runner import Progress
-from toolmark.statistics.confidence_intervals import moments_interval
 
 PLAIN_EVERY_S = 10.0
 MAX_REASON_CHARS = 100  # characters of one in the line of progress
@@ -34,16 +32,6 @@ _SHORTENING_STEPS = (
 )
 
 
-def score_with_interval(progress: Progress) -> str:
-    """Return the headline so far with its interval; episodes are taken as independent."""
-    n = progress.n_scored
-    if not n:
-        return "-"
-    mean = progress.value_sum / n
-    (low, high) = moments_interval(n, progress.value_sum, progress.square_sum)
-    return number_format.format_share(Estimate(name="", value=mean, low=low, high=high))
-
-
 def progress_line(progress: Progress, title: str = "", width: int | None = None) -> str:
     """Return one line of progress: done, rate, score so far, tokens, not run, time left.
 
@@ -53,8 +41,9 @@ def progress_line(progress: Progress, title: str = "", width: int | None = None)
     """
     if progress.n_to_make:
         rate = progress.n_made / max(progress.elapsed_s, 1e-9)
-        time_left = _time_left_text(progress.n_to_make - progress.n_made, rate)
-        n_made, n_all = map(number_format.format_count, (progress.n_made, progress.n_to_make))
+        n_finished = progress.n_made_before + progress.n_made
+        time_left = _time_left_text(progress.n_to_make - n_finished, rate)
+        n_made, n_all = map(number_format.format_count, (n_finished, progress.n_to_make))
         line = f"{title}  tasks made: {n_made} of {n_all}  {_rate_text(rate)}  left {time_left}"
         return number_format.replace_special_spaces(line)[: width or None]
     parts = {
@@ -86,7 +75,7 @@ def _line_parts(progress: Progress, title: str) -> dict[str, str]:
         "title": title,
         "done": f"{n_done} of {n_planned}",
         "rate": _rate_text(rate),
-        "score": f"score {score_with_interval(progress)}",
+        "score": f"score {number_format.format_estimate(progress.headline)}",
         "tokens": f"tokens {n_input} in {n_output} out",
         "not run": f"not run {number_format.format_count(progress.n_not_run)}",
         "left": f"left {_time_left_text(total - done, rate)}",
@@ -145,9 +134,8 @@ def _with_start_notes(
         for line_ in () if announced else progress.start_notes:
             console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)
         if making not in announced and progress.effort:
-            work = (
-                f"  {table_format.pluralize(progress.n_to_make, 'task')} to make: {progress.effort}"
-            )
+            n_left = progress.n_to_make - progress.n_made_before
+            work = f"  {table_format.pluralize(n_left, 'task')} to make: {progress.effort}"
             console.print(work, markup=False, highlight=False, soft_wrap=True)
         elif making not in announced:
             print_missing_parts(console, progress.missing)

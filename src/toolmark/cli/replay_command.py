@@ -9,7 +9,6 @@ import typer
 
 from toolmark.cli import command_options as o
 from toolmark.core import user_modules
-from toolmark.environments.mcp import sandbox as boxes
 
 
 def replay(
@@ -41,6 +40,8 @@ def replay(
     as_json: o.AsJson = False,
 ) -> None:
     """Execute the calls of trajectories again; say what became of each, and what is different."""
+    from toolmark.environments.mcp import sandbox as boxes
+
     with boxes.use_setting(sandbox.value), boxes.hide_paths(path):
         user_modules.import_attribute("toolmark.cli.m3_commands:replay_trajectories")(
             path,

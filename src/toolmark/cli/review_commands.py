@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from toolmark import api
 from toolmark.cli import command_options as o
 from toolmark.cli import consoles
 from toolmark.core.errors import UsageError
 from toolmark.reports.table_format import pluralize, render_text
-from toolmark.runs.run_store import Run
 
 if TYPE_CHECKING:  # loaded when needed: other commands start sooner without them
+    from toolmark.runs.run_store import Run
     from toolmark.studio.review_server import ReviewServer, ReviewSession
     from toolmark.studio.vision_tuning.tuning_folder import TuningFolder
 
@@ -60,6 +59,8 @@ def review(
     no_open: NoOpen = False,
 ) -> None:
     """Judge what models did, in the browser; what is decided is kept beside the run."""
+    from toolmark import api
+
     if blind + pairs + (export is not None) > 1:
         raise UsageError("one at a time: --blind, --pairs or --export")
     if len(runs) != 1 + blind:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import socket
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from toolmark.cli import command_options as o
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.records import Task
-from toolmark.runs.suite import Suite
+
+if TYPE_CHECKING:
+    from toolmark.core.records import Task
+    from toolmark.runs.suite import Suite
 
 SERVED_SUITES = ("funcbench",)
 
@@ -36,6 +37,8 @@ def serve(
     ] = False,
 ) -> None:
     """Offer a task's functions as tools of an MCP server; other tasks over HTTP by ?task=ID."""
+    import asyncio
+
     if suite not in SERVED_SUITES:
         raise UsageError(f"no server for {suite!r}{suggest_names(suite, SERVED_SUITES)}")
     from toolmark.suites.funcbench import workflow_alignment
@@ -67,10 +70,8 @@ def _find_task(loaded: Suite, id: str | None) -> Task:
     for task in loaded:
         if task.id == id:
             return task
-    close = suggest_names(id, [task.id for task in loaded]).partition("; known")[
-        0
-    ]  # they may be many
-    raise UsageError(f"no task {id!r}{close}; `toolmark make` lists them")
+    nearest = suggest_names(id, [task.id for task in loaded])
+    raise UsageError(f"no task {id!r}{nearest}; `toolmark make` lists them")
 
 
 def _print_task(task: Task) -> None:

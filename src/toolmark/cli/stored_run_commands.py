@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from toolmark import api
 from toolmark.cli import command_options as o
-from toolmark.cli import console_output, consoles, episode_output, exit_codes
+from toolmark.cli import consoles, exit_codes
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Attempt, Record, Score, Task, Trajectory
-from toolmark.reports.table_format import visible_text
-from toolmark.runs.run_store import Run
-from toolmark.runs.stored_presentation import StoredViews, read_presentation, unfinished_notice
-from toolmark.suites import suite_registry
+from toolmark.reports.table_format import pluralize, visible_text
+
+if TYPE_CHECKING:
+    from toolmark.runs.run_store import Run
 
 out, err = consoles.stdout_console(), consoles.stderr_console()
 
 
 def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False) -> None:
     """Score a stored run anew; no model is asked. Exit code 3 if the scorer fails on some."""
+    from toolmark import api
+    from toolmark.cli import console_output
+    from toolmark.suites import suite_registry
+
     scorer = suite_registry.load_scorer(suite) if suite else None
     done = api.rescore(path, scorer)
     found = done.summary()
@@ -33,7 +36,10 @@ def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False)
         console_output.print_failures(out, done, _failure_labels(done))
         console_output.print_unscored(out, done)
         console_output.print_stale_report_note(out, path)
-    raise typer.Exit(exit_codes.NOT_RUN if found["failures"].get("scorer") else 0)
+    n_unscored = found["failures"].get("scorer", 0)
+    exit_codes.end_command(
+        not_run=f"{pluralize(n_unscored, 'episode')} not scored" if n_unscored else ""
+    )
 
 
 def report(
@@ -41,6 +47,8 @@ def report(
     output: o.Page = None,
 ) -> None:
     """Write one self-contained HTML page about one or more runs."""
+    from toolmark import api
+
     runs = [*map(api.open_run, paths)]
     page = api.write_report(*runs, path=output)
     out.print(visible_text(str(page)), markup=False, highlight=False, soft_wrap=True)
@@ -60,6 +68,8 @@ def compare(
     as_json: o.AsJson = False,
 ) -> None:
     """Compare two runs item by item: difference, interval, exact test, items that flipped."""
+    from toolmark import api
+
     found = api.compare(api.open_run(a), api.open_run(b), rule=reading, differing=differing)
     if as_json:
         o.print_json(found)
@@ -69,6 +79,8 @@ def compare(
 
 def _episode_filter(run: Run, outcome: str | None, axes: Sequence[str]) -> Callable[[Score], bool]:
     """Return what tells whether an episode is listed. Raises UsageError for what no run has."""
+    from toolmark.cli import console_output
+
     known = ("correct", "incorrect", console_output.NOT_RUN)
     if outcome is not None and outcome not in known:
         raise UsageError(f"--outcome {outcome!r}{suggest_names(outcome, known)}")
@@ -97,12 +109,16 @@ def _episode_filter(run: Run, outcome: str | None, axes: Sequence[str]) -> Calla
 
 def _failure_labels(run: Run) -> Mapping[str, str]:
     """Return readers' words for the suite's failures; none of a run that is not scored."""
+    from toolmark.runs.stored_presentation import read_presentation
+
     presentation = read_presentation(run)
     return presentation.natives if presentation else {}
 
 
 def _print_unfinished(run: Run) -> None:
     """Say that a run is not scored, and the command that does it."""
+    from toolmark.runs.stored_presentation import read_presentation, unfinished_notice
+
     if read_presentation(run) is None:
         line = visible_text(f"{run.path}: {unfinished_notice(run)}")
         err.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -138,6 +154,9 @@ def show(
     as_json: o.AsJson = False,
 ) -> None:
     """Print what happened in one task, step by step; without an id, list the tasks."""
+    from toolmark import api
+    from toolmark.cli import console_output
+
     opened = api.open_run(path)
     plan = opened.info.plan
     head = {"run_dir": str(path), "suite": plan.suite, "model": plan.model}
@@ -159,11 +178,8 @@ def show(
         if item in known:
             raise UsageError(f"{path}: {item!r} was asked for, but nothing of it is stored in "
                              "trajectories.jsonl: it has not been run")  # fmt: skip
-        close = suggest_names(item, known).partition("; known")[
-            0
-        ]  # all of them would fill the screen
-        step = consoles.shell_command("show", path)
-        raise UsageError(f"{path}: no episode of {item!r}{close}; next: {step}")
+        nearest = suggest_names(item, known, listing=consoles.shell_command("show", path))
+        raise UsageError(f"{path}: no episode of {item!r}{nearest}")
     if as_json:
         o.print_json(head | {"episodes": found})
         return
@@ -173,6 +189,8 @@ def show(
 
 def _episode_row(score: Score) -> dict[str, Any]:
     """Return a line of the list: the outcome and primary cause in the headline reading."""
+    from toolmark.cli import console_output
+
     verdict = None if score.failure else next(iter(score.readings.values()), None)
     label = next((each for each in verdict.labels if each.primary), None) if verdict else None
     return {
@@ -188,6 +206,8 @@ def _episode_row(score: Score) -> dict[str, Any]:
 
 def _find_episodes(run: Run, item: str) -> Iterator[FoundEpisode]:
     """Go through the episodes of a task or an item: those that ran, then those that did not."""
+    from toolmark.cli import console_output
+
     scores = {(s.task, s.repeat): s for s in run.scores() if item in (s.task, s.item)}
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
@@ -204,6 +224,9 @@ def _find_episodes(run: Run, item: str) -> Iterator[FoundEpisode]:
 
 
 def _print_episodes(run: Run, found: Sequence[FoundEpisode], *, full_text: bool) -> None:
+    from toolmark.cli import episode_output
+    from toolmark.runs.stored_presentation import StoredViews
+
     views, failure_labels = StoredViews(run), _failure_labels(run)
     for each in found:
         if each.trajectory is not None:

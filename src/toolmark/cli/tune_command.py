@@ -8,25 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import uvloop
 
-from toolmark import api
 from toolmark.cli import command_options as o
-from toolmark.cli import consoles, exit_codes, progress_display
+from toolmark.cli import consoles, exit_codes
 from toolmark.core import secrets
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count
-from toolmark.core.records import Control, Model
-from toolmark.models.request_policies import DEFAULT_CONNECTIONS, DEFAULT_RETRIES
-from toolmark.models.wires.chat_completions import TIMEOUT_S
+from toolmark.models.connection_defaults import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_RETRIES,
+    TIMEOUT_S,
+)
 from toolmark.reports.table_format import pluralize, render_text, visible_text
-from toolmark.runs.run_plan import Plan
-from toolmark.runs.suite import Suite
-from toolmark.suites import suite_registry
-from toolmark.suites.model_registry import make_model
 
 if TYPE_CHECKING:
+    from toolmark.core.model import Model
+    from toolmark.runs.suite import Suite
     from toolmark.studio.vision_tuning.tuning_folder import TuningFolder
     from toolmark.studio.vision_tuning.tuning_records import TuningRequest
 
@@ -83,6 +80,10 @@ def tune(
 
     Without -m it goes on with the folder as it was begun.
     """
+    import uvloop
+
+    from toolmark.core.media import MediaStore
+
     if suite not in TUNABLE_SUITES:
         raise UsageError(f"no tuning of {suite!r}{suggest_names(suite, TUNABLE_SUITES)}")
     if draft is not None:
@@ -125,6 +126,8 @@ def _new_request(
     rounds: int,
 ) -> tuple[Suite, TuningRequest]:
     """Return the suite and what is asked for; the seed is that of the folder, if it is there."""
+    from toolmark.runs import run_preparation
+    from toolmark.runs.run_plan import Plan
     from toolmark.studio.vision_tuning import tuning_folder, tuning_records
 
     if any(
@@ -138,19 +141,20 @@ def _new_request(
     if duplicate is not None:
         raise UsageError(f"-m {duplicate} is given twice; a model has one voice")
     loaded = o.load_suite(name, [*(assignments or ()), BASE_VARIATION], seed)
+    tool_format = run_preparation.tool_format_of(loaded, dialect)
     plan = Plan(
-        suite=loaded.name, model=", ".join(models), dialect=api.tool_format_of(loaded, dialect),
-        knobs=dict(loaded.knobs), sampling=loaded.sampling, **chosen,
+        suite=loaded.name, model=", ".join(models), dialect=tool_format,
+        knobs=dict(loaded.parameters), sampling=loaded.defaults.sampling, **chosen,
     )  # fmt: skip
-    api.check_runnable(loaded, plan)
+    run_preparation.check_runnable(loaded, plan)
     folder_seed = (
         tuning_folder.TuningFolder(output).request.seed
         if tuning_folder.is_tuning_folder(output)
-        else loaded.seed
+        else loaded.provenance.seed
     )
     request = tuning_records.TuningRequest(
         plan=plan, models=models, edits=_parse_edits(edits), rounds=rounds, seed=folder_seed,
-        hashes=dict(loaded.hashes),
+        hashes=dict(loaded.provenance.hashes),
     )  # fmt: skip
     return _reseed_suite(loaded, folder_seed), request
 
@@ -168,9 +172,11 @@ def _stored_request(output: Path, name: str) -> tuple[Suite, TuningRequest]:
 
 
 def _reseed_suite(loaded: Suite, seed: int) -> Suite:
-    if loaded.seed == seed:
+    from toolmark.suites import suite_registry
+
+    if loaded.provenance.seed == seed:
         return loaded
-    return suite_registry.load_suite(loaded.name, **{**loaded.knobs, "seed": seed})
+    return suite_registry.load_suite(loaded.name, **{**loaded.parameters, "seed": seed})
 
 
 def _parse_edits(text_of_edits: str | None) -> tuple[str, ...]:
@@ -192,17 +198,18 @@ async def _tune_items(
     output: Path, loaded: Suite, request: TuningRequest, settings: Mapping[str, Any]
 ) -> str:
     """Tune, and return why a model could no longer be asked, "" if all could."""
+    from toolmark.cli import progress_display
     from toolmark.studio.vision_tuning import author_edits, tuning_folder, tuning_loop
     from toolmark.suites.mfcl_vision import generation_parameters
 
-    source = generation_parameters.source_folder(loaded.knobs["source"])
+    source = generation_parameters.source_folder(loaded.parameters["source"])
     own_items = (
         author_edits.read_author_edits(source, {task.item for task in loaded.tasks})
         if source
         else {}
     )
     async with AsyncExitStack() as stack:
-        panel: dict[str, Model | Control] = {}
+        panel: dict[str, Model] = {}
         if not tuning_folder.is_tuning_folder(output):  # a name that is none makes no folder
             panel = await _open_panel(stack, loaded, request.models, settings)
         tuning = tuning_folder.open_or_create(output, request)
@@ -226,14 +233,14 @@ async def _tune_items(
 
 async def _open_panel(
     stack: AsyncExitStack, loaded: Suite, names: tuple[str, ...], settings: Mapping[str, Any]
-) -> dict[str, Model | Control]:
+) -> dict[str, Model]:
     """Return the models by name, closed with the stack."""
+    from toolmark.suites.model_registry import make_model
+
     found = {}
     for name in names:
         model = make_model(name, suite=loaded, **settings)
-        close = getattr(model, "close", None)
-        if close is not None:
-            stack.push_async_callback(close)
+        stack.push_async_callback(model.close)
         found[name] = model
     return found
 
@@ -261,7 +268,8 @@ def _write_draft(folder: Path) -> None:
         "-T search=... -m MODEL -o DIR"
     )
     _print_lines(lines)
-    raise typer.Exit(0 if drafted.n_added or drafted.n_existing else 1)
+    is_empty = not drafted.n_added and not drafted.n_existing
+    exit_codes.end_command(not_run=f"{folder}: no picture became a row" if is_empty else "")
 
 
 def _publish_result(output: Path, loaded: Suite, stopped: str, *, as_json: bool) -> None:
@@ -282,7 +290,9 @@ def _publish_result(output: Path, loaded: Suite, stopped: str, *, as_json: bool)
         tables = [render_text(table) for table in tuned_set_export.summary_tables(tuning)]
         out.print("\n\n".join(tables), markup=False, highlight=False, soft_wrap=True)
         _print_lines(_result_lines(tuning, set_path, stopped))
-    raise typer.Exit(exit_codes.NOT_RUN if counts["open"] or counts["broken"] else 0)
+    shortfalls = {"not run": counts["open"], "without a picture": counts["broken"]}
+    unfinished = [f"{pluralize(n, 'item')} {what}" for what, n in shortfalls.items() if n]
+    exit_codes.end_command(not_run=", ".join(unfinished))
 
 
 def _result_lines(tuning: TuningFolder, set_path: Path | None, stopped: str) -> list[str]:

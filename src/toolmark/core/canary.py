@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from toolmark.core.errors import SandboxError
-from toolmark.core.records import Message, Model, Reply, Request, Task, Text, Tool
+from toolmark.core.model import DelegatingModel, Model
+from toolmark.core.records import Message, Reply, Request, Task, Text, Tool
 
 CANARY_FIELD = "canary"  # the field of a stored task for its mark
 _PREFIX = "toolmark-canary-"
@@ -42,29 +43,32 @@ def contains_canary(text: str) -> bool:
     )
 
 
-def guard_model(model: Model, trusted_tools: tuple[Tool, ...] = ()) -> Model:
-    """Return a model that raises SandboxError for a request that contains a mark.
+class GuardedModel(DelegatingModel):
+    """A model that raises SandboxError for a request that contains a mark.
 
     It serves one episode: messages and tools that were checked before are not checked again.
     Neither are `trusted_tools`, which no server described.
     """
-    checked_messages: tuple[Message, ...] = ()
 
-    def guarded_model(request: Request, /) -> Coroutine[Any, Any, Reply]:
-        nonlocal checked_messages, trusted_tools
-        messages, n = request.messages, len(checked_messages)
-        new_messages = messages[n:] if messages[:n] == checked_messages else messages
+    def __init__(self, model: Model, trusted_tools: tuple[Tool, ...] = ()) -> None:
+        super().__init__(model)
+        self._trusted_tools = trusted_tools
+        self._checked_messages: tuple[Message, ...] = ()
+
+    def __call__(self, request: Request, /) -> Coroutine[Any, Any, Reply]:
+        """Check the request, and return the inner model's reply."""
+        messages, tools, checked = request.messages, request.tools, self._checked_messages
+        n = len(checked)
+        new_messages = messages[n:] if messages[:n] == checked else messages
         if _messages_contain_canary(new_messages) or (
-            request.tools is not trusted_tools and _tools_contain_canary(request.tools)
+            tools is not self._trusted_tools and _tools_contain_canary(tools)
         ):
             raise SandboxError(
                 "an answer key leaked: a mark that stands only in stored tasks is in what the "
                 "model is asked; where a tool showed it, its server can read run folders or sets"
             )
-        checked_messages, trusted_tools = messages, request.tools
-        return model(request)
-
-    return guarded_model
+        self._checked_messages, self._trusted_tools = messages, tools
+        return self.model(request)
 
 
 def _messages_contain_canary(messages: Iterable[Message]) -> bool:

@@ -20,16 +20,24 @@ is one. A fault of the model is not an error: it is a stop reason in the Reply.
 
 from __future__ import annotations
 
+import heapq
 import sysconfig
 import traceback
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher, get_close_matches
+from functools import partial
 from pathlib import Path
 from traceback import FrameSummary, extract_tb
 from types import TracebackType
 
 from toolmark.core.failure import FINAL_KINDS, Failure, Kind, Stage, Subject
+from toolmark.core.number_format import format_count
 
+MAX_SUGGESTED_NAMES = 3
+MAX_LISTED_NAMES = 8  # so many or fewer are all named where none is near
+NEARLY_AS_CLOSE = 0.8  # a name that is less like the word than this share of the best is not near
+MAX_NAME_CHARS = 80  # of one name in a message
+MIN_PART_CHARS = 3  # a word of so many characters may be a part of a name
 _PACKAGE_FOLDER = Path(__file__).parents[1]
 _STDLIB_FOLDER = sysconfig.get_path("stdlib")
 _KIND_BY_STATUS: dict[int, Kind] = {
@@ -192,7 +200,7 @@ _STAGE_ATTRIBUTE = "toolmark_stage"
 
 def mark_stage(error: Exception, stage: Stage) -> None:
     """Mark an exception with its stage, unless it has one."""
-    if not hasattr(error, _STAGE_ATTRIBUTE):
+    if getattr(error, _STAGE_ATTRIBUTE, None) is None:
         setattr(error, _STAGE_ATTRIBUTE, stage)
 
 
@@ -218,13 +226,52 @@ class StageContext:
             mark_stage(error, self.stage)
 
 
-def suggest_names(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean: a, b" or "; known: a, b, ..." for an unknown word."""
-    names = sorted(known)
-    close = get_close_matches(word, names, n=3, cutoff=0.5)
+def suggest_names(word: str, known: Iterable[str], *, listing: str = "") -> str:
+    """Return the names nearest to an unknown word: "; did you mean: a, b", three at most.
+
+    Where none is near and few are known it is "; known: a, b, ...", else the three that begin most
+    alike and how many there are. `listing` is the command that shows them all; it is named where
+    not all are.
+    """
+    names = sorted(set(known))
+    close = _close_names(word, names)
     if close:
-        return f"; did you mean: {', '.join(close)}"
-    return f"; known: {', '.join(names)}"
+        text = f"; did you mean: {_join_names(close)}"
+    elif len(names) <= MAX_LISTED_NAMES:
+        return f"; known: {_join_names(names)}" if names else "; none is known"
+    else:
+        nearest = heapq.nsmallest(MAX_SUGGESTED_NAMES, names, key=partial(_unlikeness, word))
+        what = "nearest of {}" if word else "{} are known, such as"
+        text = f"; {what.format(format_count(len(names)))}: {_join_names(nearest)}"
+    return f"{text}; next: {listing}" if listing else text
+
+
+def _close_names(word: str, names: Sequence[str]) -> list[str]:
+    """Return the names that the word may have been meant for, whatever their case; best first."""
+    folded: dict[str, str] = {name.casefold(): name for name in reversed(names)}
+    wanted = word.casefold()
+    close = get_close_matches(wanted, folded, n=MAX_SUGGESTED_NAMES, cutoff=0.5)
+    likeness = {name: SequenceMatcher(None, wanted, name).ratio() for name in close}
+    best = max(likeness.values(), default=0.0)
+    close = [name for name in close if likeness[name] >= NEARLY_AS_CLOSE * best]
+    if len(wanted) >= MIN_PART_CHARS:
+        parts = [name for name in folded if wanted in name]
+        close += heapq.nsmallest(MAX_SUGGESTED_NAMES, parts, key=len)
+    return [folded[name] for name in dict.fromkeys(close)][:MAX_SUGGESTED_NAMES]
+
+
+def _unlikeness(word: str, name: str) -> tuple[int, str]:
+    """Return a sort key: names that begin with more of the word come first."""
+    pairs = zip(word.casefold(), name.casefold(), strict=False)
+    n_equal = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(word), len(name)))
+    return -n_equal, name
+
+
+def _join_names(names: Iterable[str]) -> str:
+    """Return names as a list; a long one is cut."""
+    return ", ".join(
+        name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…" for name in names
+    )
 
 
 def join_reasons(reasons: Mapping[str, str]) -> str:

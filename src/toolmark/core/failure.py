@@ -26,7 +26,7 @@ Kind: TypeAlias = Literal[
     "environment", "sandbox", "preparation", "needs", "user", "judge", "agent", "scorer", "budget",
     "stopped", "not_reached", "bug",
 ]  # fmt: skip
-"""What failed; `docs/failures.md` explains each kind and what to do."""
+"""What failed; `docs/reference/failures.md` explains each kind and what to do."""
 
 Subject: TypeAlias = Literal["", "pictures", "sound", "tools", "setting", "length"]
 """What an endpoint refuses, where its complaint names it; "" elsewhere."""

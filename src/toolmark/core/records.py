@@ -6,9 +6,8 @@ a Trajectory, scorers turn both into Verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -414,26 +413,6 @@ class Drawing(Record, frozen=True, kw_only=True, tag="drawing"):
 # --- behaviour, as protocols ------------------------------------------------------------
 
 
-class Model(Protocol):
-    """Answers one request.
-
-    Raises EndpointError if no answer comes, a model's fault is in the Reply.
-    """
-
-    async def __call__(self, request: Request, /) -> Reply:
-        """Reply to the request."""
-        ...
-
-
-@runtime_checkable
-class Control(Protocol):
-    """A control: an agent that may see the task, so it is bound to each episode."""
-
-    def bind(self, task: Task, repeat: int, /) -> Model:
-        """Return the model that answers in this episode."""
-        ...
-
-
 class ParsedReply(Struct, frozen=True):
     """What a tool format parsed from a reply: calls, or why there are none."""
 
@@ -442,9 +421,13 @@ class ParsedReply(Struct, frozen=True):
 
 
 class ToolFormat(Protocol):
-    """Renders tools and parses calls."""
+    """Renders tools and parses calls.
+
+    `calls_in_text`: replies hold calls as text that the tool format parses; else the endpoint does.
+    """
 
     name: str
+    calls_in_text: bool
 
     def open(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /
@@ -470,59 +453,6 @@ class ToolFormat(Protocol):
 
     def write(self, calls: Sequence[Call], /) -> Reply:
         """Return the reply in which a flawless model would make these calls."""
-        ...
-
-
-class Environment(Protocol):
-    """One episode's environment; raises ToolEnvironmentError only if the connection is lost.
-
-    Agents look up optional attributes by name. `opening(messages)` returns the messages of the
-    first turn as they are to be sent, with what only the environment knows. `at_once` is the number
-    of calls of one reply that it can run at the same time. `changed` says whether its tools have
-    changed. `user` receives a reply without calls, and may answer.
-    """
-
-    async def tools(self) -> tuple[Tool, ...]:
-        """Return the tools on offer now."""
-        ...
-
-    async def call(self, call: Call, /) -> Result:
-        """Execute one call; a fault of the call itself gives a Result with `is_error`."""
-        ...
-
-    async def final_state(self) -> Any:
-        """Return the state that is scored and passed on; plain JSON values or None."""
-        ...
-
-
-class EnvironmentFactory(Protocol):
-    """Opened once per run; makes each episode's Environment."""
-
-    def world(
-        self, task: Task, needed: Mapping[str, Any], /
-    ) -> AbstractAsyncContextManager[Environment]:
-        """Return a new environment; `needed` has the final states of the tasks it needs, by id."""
-        ...
-
-
-@runtime_checkable
-class HasIncidentNotes(Protocol):
-    """An environment factory whose parts, such as servers, can fail, and that records this."""
-
-    def notes(self) -> Mapping[str, Sequence[str]]:
-        """Return what has happened to each part so far, by name.
-
-        Parts without incidents are left out.
-        """
-        ...
-
-
-@runtime_checkable
-class HasPartDescriptions(Protocol):
-    """An environment factory whose parts, such as servers, describe themselves."""
-
-    def known(self) -> Mapping[str, Sequence[str]]:
-        """Return each part's description of itself, by name; more than one line if it changed."""
         ...
 
 

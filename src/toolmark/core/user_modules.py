@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import shlex
 import sys
-from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
@@ -18,6 +16,7 @@ from typing import Any
 from toolmark.core.errors import ToolmarkError, UsageError, describe_error, suggest_names
 
 FILE_MODULE_PREFIX = "_toolmark_file_"  # prefix of the names of modules loaded from a file
+_MISSING = object()
 
 # parts of module names, alone or before an underscore, and the extra they need; the first counts
 EXTRA_BY_PACKAGE = {
@@ -76,10 +75,16 @@ def import_attribute(spec: str) -> Any:
             raise
         raise UsageError(f"cannot import {module}: {describe_error(error)}") from error
     for name in path.split("."):
-        if not hasattr(found, name):
-            raise UsageError(f"module {module} has no {path}{suggest_names(name, dir(found))}")
-        found = getattr(found, name)
+        inner = getattr(found, name, _MISSING)
+        if inner is _MISSING:
+            nearest = suggest_names(name, filter(_is_public, dir(found)))
+            raise UsageError(f"module {module} has no {path}{nearest}")
+        found = inner
     return found
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_")
 
 
 def _load_file(file: Path) -> ModuleType:
@@ -128,73 +133,3 @@ def error_install_command(error: ModuleNotFoundError) -> str:
     frames = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
     ours = [name for name in frames if name.partition(".")[0] == "toolmark"]
     return module_install_command(ours[-1]) if ours else ""
-
-
-def read_docstring(spec: str) -> str:
-    """Return the docstring of the function `module:attribute`, read from the source.
-
-    The module is not imported, so the docstring is known even if the module lacks a library.
-    Returns "" if the source does not show it.
-    """
-    _, function = _parse_source(spec)
-    return (ast.get_docstring(function) or "") if function else ""
-
-
-def read_keywords(spec: str) -> list[tuple[str, str, Any]]:
-    """Return the keywords of a function as (name, type, default), read from the source.
-
-    The module is not imported, as in `read_docstring`. A default that only an import would show is
-    None.
-    """
-    tree, function = _parse_source(spec)
-    if function is None:
-        return []
-    constants = _module_constants(tree)
-    pairs = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-    return [
-        (
-            each.arg,
-            ast.unparse(each.annotation) if each.annotation else "",
-            _literal_value(default, constants),
-        )
-        for each, default in pairs
-    ]
-
-
-def read_constant(spec: str) -> Any:
-    """Return the constant `module:NAME`, read from the source; None if there is none.
-
-    The module is not imported, as in `read_docstring`.
-    """
-    tree, _ = _parse_source(spec)
-    return _literal_value(_module_constants(tree).get(spec.rpartition(":")[2]), {})
-
-
-def _module_constants(tree: ast.Module) -> dict[str, ast.expr | None]:
-    return {
-        node.targets[0].id: node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    }
-
-
-def _parse_source(spec: str) -> tuple[ast.Module, ast.FunctionDef | None]:
-    module, _, name = spec.rpartition(":")
-    found = None if is_file_spec(spec) else find_spec(module)
-    origin = module if is_file_spec(spec) else (found.origin if found is not None else "") or ""
-    if not origin.endswith(".py"):
-        return ast.Module([], []), None
-    tree = ast.parse(Path(origin).read_text("utf-8"))
-    functions = (
-        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name
-    )
-    return tree, next(functions, None)
-
-
-def _literal_value(node: ast.expr | None, constants: Mapping[str, ast.expr | None]) -> Any:
-    if isinstance(node, ast.Name):
-        node = constants.get(node.id)
-    try:
-        return ast.literal_eval(node) if node else None
-    except ValueError:  # not a literal
-        return None

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from toolmark.core.records import Environment, EnvironmentFactory, Task
+from toolmark.core.environment import Environment, EnvironmentFactory
+from toolmark.core.records import Task
 
 
 class EnvironmentOwner:
@@ -28,7 +29,7 @@ class EnvironmentOwner:
         ready: asyncio.Future[Environment] = asyncio.get_running_loop().create_future()
 
         async def own_environment() -> None:
-            async with factory.world(task, needed) as environment:
+            async with factory.open_environment(task, needed) as environment:
                 self._is_open = True
                 ready.set_result(environment)
                 await self._closing.wait()

@@ -17,9 +17,10 @@ import msgspec
 from msgspec import Struct
 
 from toolmark.core import seeds
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import DataError
 from toolmark.core.json_codec import InvalidJson, escape_surrogates, parse_json
-from toolmark.core.records import Call, Environment, Result, Task, Text, Tool
+from toolmark.core.records import Call, Result, Task, Text, Tool
 
 MIN_VALUE, MAX_VALUE = 100, 999
 FunctionKind: TypeAlias = Literal["core", "connected", "disconnected"]
@@ -188,7 +189,7 @@ def _shorten(text: str) -> str:
     )
 
 
-class FunctionGraphEnvironment:
+class FunctionGraphEnvironment(Environment):
     """One episode of calls; with the `restate` protocol each result repeats all known values."""
 
     def __init__(self, task: Task) -> None:
@@ -206,7 +207,7 @@ class FunctionGraphEnvironment:
         """Return the task's tools; they never change."""
         return self.task.tools
 
-    async def call(self, call: Call) -> Result:
+    async def call(self, call: Call, /) -> Result:
         """Compute one function."""
         node = self.index.nodes.get(call.name)
         if node is None:
@@ -222,10 +223,6 @@ class FunctionGraphEnvironment:
         self.known_values[node.output.name] = value
         listed = ", ".join(f"{name} = {known}" for name, known in self.known_values.items())
         return Result(parts=(Text(f"{text}\nKnown so far: {listed}"),))
-
-    async def final_state(self) -> None:
-        """Return None: functions have no effects."""
-        return None
 
     def _wrong_value(self, node: Node, inputs: Mapping[str, int]) -> int:
         """Return a wrong value that depends only on the seed, the item and the call.
@@ -247,10 +244,12 @@ def _error_result(text: str) -> Result:
     return Result(parts=(Text(text),), is_error=True)
 
 
-class FunctionGraphFactory:
+class FunctionGraphFactory(EnvironmentFactory):
     """The environment factory: a new environment per episode, nothing shared."""
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         """Yield the environment of a task."""
         yield FunctionGraphEnvironment(task)

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from toolmark.core import json_codec
+from toolmark.core.environment import Environment
 from toolmark.core.errors import DataError
 from toolmark.core.records import Call, Message, Result, Text, Tool
 from toolmark.environments.object_environment import EpisodeObjects, answer_call
@@ -250,7 +251,7 @@ def _too_long_error(doing: str) -> ToolOutcome:
 # --- the environment --------------------------------------------------------------------
 
 
-class MemoryEnvironment:
+class MemoryEnvironment(Environment):
     """One episode with a memory."""
 
     def __init__(self, offered_tools: tuple[Tool, ...], store: MemoryStore) -> None:

@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Call, Result, Task, Tool
 
 EMPTY_RESULT = Result()
 
 
-class NoOpEnvironment:
+class NoOpEnvironment(Environment):
     """Offers the task's tools; every call returns the same result, by default an empty one."""
 
     def __init__(self, task: Task, result: Result = EMPTY_RESULT) -> None:
@@ -27,19 +28,15 @@ class NoOpEnvironment:
         """Return the fixed result for any call."""
         return self._result
 
-    async def final_state(self) -> Any:
-        """Return None: there is no state."""
-        return None
 
-
-class NoOpFactory:
+class NoOpFactory(EnvironmentFactory):
     """Makes a NoOpEnvironment for each episode; it has no resources to close."""
 
     def __init__(self, result: Result = EMPTY_RESULT) -> None:
         self._result = result
 
     @asynccontextmanager
-    async def world(
+    async def open_environment(
         self, task: Task, needed: Mapping[str, Any], /
     ) -> AsyncIterator[NoOpEnvironment]:
         """Yield the environment of a task."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolmark.core import json_codec
+from toolmark.core.environment import Environment
 from toolmark.core.records import Call, Result, Task, Text, Tool
 
 MAX_NODES = 100_000
@@ -134,7 +135,7 @@ def count_nodes(
     return n
 
 
-class ObjectEnvironment:
+class ObjectEnvironment(Environment):
     """One episode: calls invoke methods of the objects, and `state` returns the final state."""
 
     def __init__(

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from toolmark.core import json_codec
+from toolmark.core.environment import Environment
 from toolmark.core.errors import ToolEnvironmentError
 from toolmark.core.records import Call, Record, Result, Tool
 from toolmark.environments.cassette import Cassette
@@ -136,7 +137,7 @@ def join_query_parts(*parts: str) -> str:
 # --- the environment --------------------------------------------------------------------
 
 
-class SearchEnvironment:
+class SearchEnvironment(Environment):
     """One episode on the web. Without `snippets` a hit is a title and an address only.
 
     With `parted` the search tool takes its query in parts, as `search_tools(parted=True)` describes
@@ -167,10 +168,6 @@ class SearchEnvironment:
     async def call(self, call: Call, /) -> Result:
         """Search or fetch; any fault in the call gives an error text."""
         return outcome_result(await self._call_outcome(call))
-
-    async def final_state(self) -> None:
-        """Return None: calls do not change the web."""
-        return None
 
     async def _call_outcome(self, call: Call) -> CallOutcome:
         tools: dict[str, Callable[..., Awaitable[Any]]] = {

@@ -17,8 +17,8 @@ import msgspec
 
 from toolmark.core import json_codec
 from toolmark.core.errors import EndpointError, ToolEnvironmentError
+from toolmark.core.redaction import REDACTED, replace_texts, secret_spellings
 from toolmark.environments import public_web
-from toolmark.environments.cassette import REDACTED, replace_texts, secret_spellings
 from toolmark.environments.provider_circuit_breaker import ProviderCircuitBreaker
 from toolmark.environments.search_environment import (
     NO_REGION,

@@ -36,6 +36,7 @@ class ExecutorJsonFormat:
     """
 
     name = "executor"
+    calls_in_text = True
 
     def __init__(self, *, lenient: bool = True) -> None:
         self.lenient = lenient

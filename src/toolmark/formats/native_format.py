@@ -13,6 +13,7 @@ class NativeFormat:
     """Passes messages, tools and calls on unchanged."""
 
     name = "native"
+    calls_in_text = False
 
     def open(
         self, messages: tuple[Message, ...], tools: tuple[Tool, ...], /

@@ -21,6 +21,8 @@ from toolmark.formats.render.tool_docs import ToolDocForm, render_docs
 
 PromptLayout: TypeAlias = Literal["plaintext", "markdown"]
 PromptStyle: TypeAlias = Literal["classic", "experimental"]
+DEFAULT_NAME = "prompt"
+"""The name of the tool format that asks in the default variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +144,14 @@ def tool_document(tool: Tool) -> dict[str, Any]:
 class PromptFormat:
     """A prompt format with its wording."""
 
+    calls_in_text = True
+
     def __init__(
         self,
         variant: PromptVariant | None = None,
         wording: PromptWording = DEFAULT_WORDING,
         *,
-        name: str = "prompt",
+        name: str = DEFAULT_NAME,
         document_of: Callable[[Tool], dict[str, Any]] = tool_document,
     ) -> None:
         self.name = name

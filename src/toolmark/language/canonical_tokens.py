@@ -10,14 +10,7 @@ from typing import NamedTuple
 
 from toolmark.language import number_words, text_lexer
 from toolmark.language.text_lexer import Lexeme
-from toolmark.language.value_words import (
-    COMPASS_NAMES,
-    CURRENCY_NAMES,
-    MAGNITUDE_NAMES,
-    MONTH_NAMES,
-    SYMBOL_NAMES,
-    UNIT_NAMES,
-)
+from toolmark.language.value_words import COMPASS_NAMES, MONTH_NAMES, value_words
 
 
 class Token(NamedTuple):
@@ -96,7 +89,9 @@ def decade_token(text: str, start: int, end: int) -> Token:
 def _sign_tokens(pieces: Sequence[Lexeme], n: int) -> Iterator[Token]:
     piece = pieces[n]
     after = pieces[n + 1] if n + 1 < len(pieces) else None
-    before_amount = after is not None and (after.kind == "number" or after.text in CURRENCY_NAMES)
+    before_amount = after is not None and (
+        after.kind == "number" or after.text in value_words().currencies
+    )
     minus = before_amount and piece.text in "-−–" and after is not None and after.glued
     if minus and not (piece.glued and n and _is_operand(pieces[n - 1])):
         yield Token("minus", piece.start, piece.end)
@@ -105,38 +100,39 @@ def _sign_tokens(pieces: Sequence[Lexeme], n: int) -> Iterator[Token]:
     elif text_lexer.is_range_sign(pieces, n):
         yield Token("to", piece.start, piece.end)
     elif text_lexer.is_trailing_currency(pieces, n):
-        yield Token(CURRENCY_NAMES[piece.text][0], piece.start, piece.end)
+        yield Token(value_words().currencies[piece.text][0], piece.start, piece.end)
     elif name := text_lexer.hash_sign_name(pieces, n):
         yield Token(name, piece.start, piece.end)
-    elif piece.text in CURRENCY_NAMES:
+    elif piece.text in value_words().currencies:
         yield Token(piece.text, piece.start, piece.end)
     else:
-        for word in SYMBOL_NAMES.get(piece.text, _fold_text(piece.text)).split():
+        for word in value_words().symbols.get(piece.text, _fold_text(piece.text)).split():
             yield Token(word, piece.start, piece.end)
 
 
 def _is_operand(piece: Lexeme) -> bool:
-    return piece.kind not in {"mark", "silent"} and piece.text not in {"^", "=", *CURRENCY_NAMES}
+    if piece.kind in {"mark", "silent"} or piece.text in {"^", "="}:
+        return False
+    return piece.text not in value_words().currencies
 
 
 def _word_tokens(pieces: Sequence[Lexeme], n: int) -> Iterator[Token]:
     piece = pieces[n]
     text = re.sub(r"['’]s$", "", piece.text)
-    if text_lexer.is_compass_letter(pieces, n) or text_lexer.is_magnitude_letter(pieces, n):
-        name = (MAGNITUDE_NAMES if text_lexer.is_magnitude_letter(pieces, n) else COMPASS_NAMES)[
-            piece.text
-        ]
-        yield Token(name, piece.start, piece.end)
+    if text_lexer.is_magnitude_letter(pieces, n):
+        yield Token(value_words().magnitudes[piece.text], piece.start, piece.end)
+    elif text_lexer.is_compass_letter(pieces, n):
+        yield Token(COMPASS_NAMES[piece.text], piece.start, piece.end)
     elif n and text in _TEMPERATURE_SCALES and pieces[n - 1].text in {"°", "degrees", "degree"}:
         yield Token(_TEMPERATURE_SCALES[text], piece.start, piece.end)
     elif (
-        text in UNIT_NAMES
+        text in value_words().units
         and _is_unit(pieces, n)
         and not (
             text_lexer.is_abbreviation_start(pieces, n) or text_lexer.is_letter_label(pieces, n)
         )
     ):
-        for word in UNIT_NAMES[text][0].split():
+        for word in value_words().units[text][0].split():
             yield Token(word.casefold(), piece.start, piece.end)
     else:
         word = "by" if text_lexer.is_by_sign(pieces, n) else _SYNONYMS.get(text, _fold_text(text))
@@ -152,9 +148,13 @@ def _is_unit(pieces: Sequence[Lexeme], n: int) -> bool:
         and pieces[n - 1].text == "/"
         and pieces[n].glued
         and pieces[n - 1].glued
-        and pieces[n - 2].text in UNIT_NAMES
+        and pieces[n - 2].text in value_words().units
     )
-    lower = n + 2 < len(pieces) and pieces[n + 1].text == "/" and pieces[n + 2].text in UNIT_NAMES
+    lower = (
+        n + 2 < len(pieces)
+        and pieces[n + 1].text == "/"
+        and pieces[n + 2].text in value_words().units
+    )
     return upper or (lower and pieces[n + 1].glued and pieces[n + 2].glued)
 
 

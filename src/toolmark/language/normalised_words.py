@@ -17,13 +17,21 @@ from typing import TypeAlias
 
 from toolmark.language import figure_readings
 from toolmark.language.figure_readings import (
-    MONTH_NAMES,
     ONES_WORDS,
     SCALES,
     TENS_WORDS,
     cardinal_words,
     ordinal_words,
 )
+from toolmark.language.plain_forms import (
+    NUMBER_WORD_PATTERN,
+    NUMBER_WORDS,
+    clipped_form_pattern,
+    plain_forms,
+    single_unit_pattern,
+    unit_pattern,
+)
+from toolmark.language.value_words import MONTH_NAMES
 
 __all__ = [
     "FILLER_WORDS",
@@ -37,44 +45,6 @@ __all__ = [
 
 _FILLER_TEXT = "um umm uh uhh uhm er erm hm hmm mm mhm"
 FILLER_WORDS = frozenset(_FILLER_TEXT.split())
-NUMBER_WORDS = frozenset(
-    [*ONES_WORDS, *TENS_WORDS, "hundred", "point", *(name for _, name in SCALES)]
-)
-_MARK_NAMES = {
-    "@": "at", "&": "and", "+": "plus", "=": "equals", "_": "underscore", "#": "hash", "*": "star",
-    "%": "percent", "°": "degrees",
-}  # fmt: skip
-_CURRENCY_NAMES = {"$": "dollars", "€": "euros", "£": "pounds"}
-_MAGNITUDE_NAMES = {"k": "thousand", "m": "million", "bn": "billion", "b": "billion"}
-_UNIT_NAMES = {
-    "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "kg": "kilogram", "mg": "milligram",
-    "ml": "milliliter", "lb": "pound", "lbs": "pound", "oz": "ounce", "hr": "hour", "hrs": "hour",
-    "min": "minute", "mins": "minute", "sec": "second", "secs": "second", "gb": "gigabyte",
-    "mb": "megabyte", "kb": "kilobyte", "tb": "terabyte", "kw": "kilowatt",
-}  # fmt: skip
-_COMPOUND_UNIT_NAMES = {
-    "mph": "miles per hour", "kmh": "kilometers per hour", "kph": "kilometers per hour",
-    "ft": "feet", "ghz": "gigahertz", "mhz": "megahertz", "khz": "kilohertz", "hz": "hertz",
-    "kwh": "kilowatt hours",
-}  # fmt: skip
-_UNIT_LETTERS = {"m": "meter", "g": "gram", "l": "liter", "s": "second", "h": "hour"}
-_ABBREVIATIONS = {
-    "mr": ("mister",), "mrs": ("missus", "misses"), "dr": ("doctor", "drive"),
-    "st": ("street", "saint"), "ave": ("avenue",), "rd": ("road",), "blvd": ("boulevard",),
-    "vs": ("versus",), "etc": ("et cetera",), "dept": ("department",),
-    **{name[:3]: (name,) for name in MONTH_NAMES if name != "may"}, "sept": ("september",),
-}  # fmt: skip
-_CASUAL_FORMS = {
-    "gonna": "going to", "wanna": "want to", "gotta": "got to", "hafta": "have to",
-    "lemme": "let me", "gimme": "give me", "kinda": "kind of", "outta": "out of",
-    "couldja": "could you", "wouldja": "would you", "tryna": "trying to", "lotta": "lot of",
-    "dunno": "don't know", "ya": "you", "yer": "your", "yerself": "yourself", "ok": "okay",
-    "sooo": "so", "theee": "the", "tooo": "to", "aaand": "and", "forrr": "for",
-    "pleeease": "please", "caaan": "can", "neeed": "need", "innn": "in", "whaaat": "what",
-    "aaall": "all", "liiike": "like",
-}  # fmt: skip
-_CLIPPED_FORMS = {"em": "them", "im": "him", "cause": "because", "bout": "about"}
-_INITIALS = frozenset(("usa", "uk", "fbi", "cia", "dna", "id", "api", "ip", "ai", "atm", "ceo"))
 _FIGURE = r"\d{1,15}(?:,\d{3}){0,4}(?:\.\d{1,9})?"
 _SCALE = r"(?:\s?(k|m|bn|b|thousand|million|billion|trillion)\b)?"
 _PRICE = re.compile(rf"(-?)([$€£])\s?(-?)({_FIGURE}){_SCALE}")
@@ -94,23 +64,17 @@ _POINT = re.compile(r"(?<![\w.])\.(?=\d)")
 _DOTTED = re.compile(r"(?<![\w.@])(?:[^\W\d_]\.)+[^\W\d_]\b(?![.]?[\w@])")
 _DOT = re.compile(r"(?<=[^\W_])\.(?=[^\W_])")
 _JOINT = re.compile(r"(?<![^\W_])([^\W_]+)([-/])(?=([^\W_]+))")
-_JOINTS = {"-": ("dash", "hyphen"), "/": ("slash",)}
-_CLIP = re.compile(r"(?<!\w)'(" + "|".join(_CLIPPED_FORMS) + r")\b")
 _NOT_WORD = re.compile(r"[^\w']+")
 _CAPITALS = re.compile(r"(?<![A-Za-z'])[A-Z]{2,7}(?![a-z'])")
 _MAX_CAPITAL_WORDS = 3  # a longer text all in capitals: its capitals do not mark acronyms
-_NUMBER_WORD = "(?:" + "|".join(sorted(NUMBER_WORDS)) + ")"
 _AND = re.compile(
-    r"\b(hundred|thousand|million|dollars|euros|pounds) and (?=" + _NUMBER_WORD + r"\b)"
+    r"\b(hundred|thousand|million|dollars|euros|pounds) and (?=" + NUMBER_WORD_PATTERN + r"\b)"
 )
-_NEGATIVE = re.compile(rf"\bnegative (?={_NUMBER_WORD}\b)")
-_HALF = re.compile(rf"\b({_NUMBER_WORD}|o'clock) ([ap])m\b")
-_UNIT = re.compile(rf"\b({_NUMBER_WORD}) ({'|'.join([*_UNIT_NAMES, *_COMPOUND_UNIT_NAMES])})\b")
+_NEGATIVE = re.compile(rf"\bnegative (?={NUMBER_WORD_PATTERN}\b)")
+_HALF = re.compile(rf"\b({NUMBER_WORD_PATTERN}|o'clock) ([ap])m\b")
 _DIGIT = "(?:" + "|".join(ONES_WORDS[:10]) + ")"
 _CENTS = re.compile(rf"\b(zero )?point ({_DIGIT}) ({_DIGIT}) (dollars|euros|pounds)\b")
 _BRITISH = re.compile(r"\b(\w*)(met|lit)re(s?)\b")
-_SINGULAR_NAMES = "|".join(("dollar", "euro", "pound", "cent", *_UNIT_NAMES.values()))
-_SINGLE = re.compile(rf"\bone ({_SINGULAR_NAMES})s\b")
 _Choose: TypeAlias = Callable[[Sequence[str]], str]
 
 
@@ -120,6 +84,7 @@ def normalise_words(text: str, other: Sequence[str] = ()) -> list[str]:
     A form with several ways to say it is read as in `other` (plain words), else in the usual way.
     """
     other_text = f" {' '.join(other)} "
+    forms = plain_forms()
 
     def choose(ways: Sequence[str]) -> str:
         shortest = next((way for way in ways if f" {way} " in other_text), ways[0])
@@ -136,15 +101,15 @@ def normalise_words(text: str, other: Sequence[str] = ()) -> list[str]:
     capitals = frozenset(m.lower() for m in _CAPITALS.findall(text))
     if len(capitals) > _MAX_CAPITAL_WORDS and text.upper() == text:
         capitals = frozenset()
-    text = _CLIP.sub(lambda m: _CLIPPED_FORMS[m[1]], text.lower())
+    text = clipped_form_pattern().sub(lambda m: forms.clipped_forms[m[1]], text.lower())
     text = _read_figures(_read_amounts(_read_dates(_separate_initials(text), choose)), choose)
     text = _JOINT.sub(lambda m: _read_joint(m, other_text), text)
     text = _DOT.sub(" dot ", text)
-    text = "".join(f" {_MARK_NAMES[c]} " if c in _MARK_NAMES else c for c in text)
+    text = "".join(f" {forms.marks[c]} " if c in forms.marks else c for c in text)
     found: list[str] = []
     for word in _unify_phrases(_expand_words(text, other_text)).split():
         letters = " ".join(word)
-        known = word in capitals or word in _INITIALS or not re.search("[aeiouy']", word)
+        known = word in capitals or word in forms.initials or not re.search("[aeiouy']", word)
         split = (
             known
             and 1 < len(word) < 8
@@ -194,8 +159,9 @@ def _read_amounts(text: str) -> str:
 
 
 def _read_price(figure: str, size: str | None, sign: str, minus: str) -> str:
-    scale = f" {_MAGNITUDE_NAMES.get(size, size)}" if size else ""
-    return f" {'minus ' if minus else ''}{figure}{scale} {_CURRENCY_NAMES[sign]} "
+    forms = plain_forms()
+    scale = f" {forms.magnitudes.get(size, size)}" if size else ""
+    return f" {'minus ' if minus else ''}{figure}{scale} {forms.currencies[sign]} "
 
 
 def _read_figures(text: str, choose: _Choose) -> str:
@@ -216,9 +182,8 @@ def _read_figures(text: str, choose: _Choose) -> str:
     text = _ORDINAL.sub(lambda m: f" {ordinal_words(int(m[1]))} ", text)
     text = _FRACTION.sub(read_fraction, text)
     text = _THOUSANDS.sub(read_thousands, text)
-    text = _LETTER.sub(
-        lambda m: f" {choose([m[1], _UNIT_LETTERS[m[1]] + 's', _UNIT_LETTERS[m[1]]])} ", text
-    )
+    letters = plain_forms().unit_letters
+    text = _LETTER.sub(lambda m: f" {choose([m[1], letters[m[1]] + 's', letters[m[1]]])} ", text)
     text = re.sub(r"(?<=\d)\s?mm\b", " millimeters ", text)  # elsewhere it is a filler
     text = re.sub(r"km/h|km / h", "kmh", text)
     text = re.sub(r"\u00b0\s?([cf])\b", _read_temperature_scale, text)
@@ -232,17 +197,20 @@ def _read_temperature_scale(m: re.Match[str]) -> str:
 
 def _read_joint(m: re.Match[str], other_text: str) -> str:
     """Return the word for a dash or a slash between two words if the other text says it."""
-    names = (name for name in _JOINTS[m[2]] if f" {m[1]} {name} {m[3]} " in other_text)
+    names = (name for name in plain_forms().joints[m[2]] if f" {m[1]} {name} {m[3]} " in other_text)
     return f"{m[1]} {next(names, '')} "
 
 
 def _expand_words(text: str, other_text: str) -> str:
     """Return the words without punctuation, with casual and short forms written in full."""
+    forms = plain_forms()
     found = []
     for word in (word.strip("'") for word in _NOT_WORD.sub(" ", text).split()):
-        full = _CASUAL_FORMS.get(word, word)
-        if word in _ABBREVIATIONS:
-            full = next((way for way in _ABBREVIATIONS[word] if f" {way} " in other_text), word)
+        full = forms.casual_forms.get(word, word)
+        if word in forms.abbreviations:
+            full = next(
+                (way for way in forms.abbreviations[word] if f" {way} " in other_text), word
+            )
         elif full == word and re.search(r"([^\W\d_])\1\1", word) and len(set(word)) > 1:
             ways = [
                 re.sub(r"([^\W\d_])\1\1+", rf"{replacement}", word)
@@ -255,16 +223,17 @@ def _expand_words(text: str, other_text: str) -> str:
 
 def _unify_phrases(plain: str) -> str:
     """Give one form to the words next to numbers: units, a.m. and p.m., money."""
+    forms = plain_forms()
     plain = _BRITISH.sub(r"\1\2er\3", plain)
     plain = _AND.sub(r"\1 ", _AND.sub(r"\1 ", plain))
     plain = re.sub(r"\bper cent\b", "percent", plain)
     plain = _NEGATIVE.sub("minus ", plain)
     plain = _HALF.sub(r"\1 \2 m", plain)
-    plain = _UNIT.sub(
-        lambda m: f"{m[1]} {_COMPOUND_UNIT_NAMES.get(m[2]) or _UNIT_NAMES[m[2]] + 's'}", plain
+    plain = unit_pattern().sub(
+        lambda m: f"{m[1]} {forms.compound_units.get(m[2]) or forms.units[m[2]] + 's'}", plain
     )
     plain = _CENTS.sub(_read_cents, plain)
-    return _SINGLE.sub(_singular_unit, plain)
+    return single_unit_pattern().sub(_singular_unit, plain)
 
 
 def _read_cents(m: re.Match[str]) -> str:

@@ -12,20 +12,10 @@ from functools import partial
 
 from toolmark.language import number_words
 from toolmark.language.text_lexer import Lexeme
-from toolmark.language.value_words import MONTH_NAMES
+from toolmark.language.value_words import MONTH_NAMES, value_words
 
-_SHARE_NAMES = {
-    2: ("half", "halves"), 3: ("third", "thirds"), 4: ("quarter", "quarters"),
-    5: ("fifth", "fifths"), 6: ("sixth", "sixths"), 8: ("eighth", "eighths"),
-    10: ("tenth", "tenths"), 16: ("sixteenth", "sixteenths"),
-}  # fmt: skip
 _RATING_MAXIMA = frozenset({5, 10, 100})
 _RATING_WORD = re.compile(r"(?:rat(?:ed|ing|ings)|reviews?|reviewed|scored?|scores|stars?|marks?)$")
-_DATE_WORDS = frozenset((
-    "on", "by", "till", "from", "since", "before", "after", "through", "due", "dated",
-    "date", "day", "between", "until", "to", "at", "expires", "expiring", "expiration", "expiry",
-    *MONTH_NAMES,
-))  # fmt: skip
 _RATIO = re.compile(r"(?<![\w/.-])(?:(\d{1,9}) )?(\d{1,3})/(\d{1,3})(?![\w/-]|\.\d)")
 _CONTEXT_PIECES = 10  # a word at most this many pieces away can decide the meaning
 
@@ -95,16 +85,18 @@ def _ratio_numbers(pieces: Sequence[Lexeme], i: int) -> tuple[int, int] | None:
 
 
 def _share_words(numerator: int, denominator: int) -> str:
-    if denominator not in _SHARE_NAMES or numerator >= denominator:
+    names = value_words().shares.get(denominator)
+    if names is None or numerator >= denominator:
         return ""
-    return (
-        f"{number_words.cardinal_words(str(numerator))} {_SHARE_NAMES[denominator][numerator > 1]}"
-    )
+    return f"{number_words.cardinal_words(str(numerator))} {names[numerator > 1]}"
 
 
 def _may_be_date(pieces: Sequence[Lexeme], i: int) -> bool:
     """Return whether the ratio may be a date: on 3/4, 9/10, 2026."""
-    if i and (pieces[i - 1].text.lower() in _DATE_WORDS or pieces[i - 1].kind == "date"):
+    before = pieces[i - 1].text.lower() if i else ""
+    if before in value_words().date_words or before in MONTH_NAMES:
+        return True
+    if i and pieces[i - 1].kind == "date":
         return True
     near = [pieces[n].text for n in (i - 2, i - 1, i + 3, i + 4) if 0 <= n < len(pieces)]
     return any(re.fullmatch(r"(?:19|20)\d\d", text) for text in near)

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from toolmark.language.value_words import COMPASS_NAMES, CURRENCY_NAMES, MAGNITUDE_NAMES
+from toolmark.language.value_words import COMPASS_NAMES, value_words
 
 Kind: TypeAlias = Literal[
     "date", "month", "clock", "decade", "number", "ordinal", "word", "sign", "mark", "silent"
@@ -153,7 +153,7 @@ def _dash_kind(
 ) -> Kind:
     if after.isdigit() and not before.isalnum() and before not in ")_-":
         return "sign"  # a minus
-    if after in CURRENCY_NAMES and before not in ")_-":
+    if after in value_words().currencies and before not in ")_-":
         return "sign"  # a debt, or a range of amounts
     if before == after == " " and _is_between_clocks(text, start):
         return "sign"
@@ -209,8 +209,9 @@ def is_range_sign(pieces: Sequence[Lexeme], i: int) -> bool:
     low, high = pieces[i - 1], pieces[i + 1]
     if low.kind == high.kind == "clock":
         return True
-    if i > 1 and pieces[i - 2].text in CURRENCY_NAMES and low.kind == "number" and pieces[i].glued:
-        has_currency = i + 2 < len(pieces) and high.text in CURRENCY_NAMES
+    currencies = value_words().currencies
+    if i > 1 and pieces[i - 2].text in currencies and low.kind == "number" and pieces[i].glued:
+        has_currency = i + 2 < len(pieces) and high.text in currencies
         return (pieces[i + 2] if has_currency else high).kind == "number" and high.glued
     if low.kind != "number" or high.kind != "number" or not (pieces[i].glued and high.glued):
         return False
@@ -257,12 +258,14 @@ def is_magnitude_letter(pieces: Sequence[Lexeme], i: int) -> bool:
     """Return whether the letter at i multiplies an amount of money: $5k, -$1.2M."""
     if (
         not 1 < i < len(pieces)
-        or pieces[i].text not in MAGNITUDE_NAMES
+        or pieces[i].text not in value_words().magnitudes
         or _touches_previous(pieces, i + 1)
     ):
         return False
     return (
-        pieces[i].glued and pieces[i - 1].kind == "number" and pieces[i - 2].text in CURRENCY_NAMES
+        pieces[i].glued
+        and pieces[i - 1].kind == "number"
+        and pieces[i - 2].text in value_words().currencies
     )
 
 
@@ -270,7 +273,7 @@ def is_trailing_currency(pieces: Sequence[Lexeme], i: int) -> bool:
     """Return whether the sign at i is the currency of the number before it: 100$."""
     if (
         not 0 < i < len(pieces)
-        or pieces[i].text not in CURRENCY_NAMES
+        or pieces[i].text not in value_words().currencies
         or _touches_previous(pieces, i + 1)
     ):
         return False
@@ -288,17 +291,13 @@ _ELECTRIC_WORD = re.compile(
     r"(?i)(?:amp|fuse|circuit|wire|electr|volt|ohm|resist|breaker|solenoid|coil|battery|charg)|"
     r"current$"
 )
-_LABEL_NOUNS = frozenset((
-    "size", "room", "gate", "seat", "flat", "apartment", "row", "section", "grade", "class", "unit",
-    "building", "block", "platform", "exit", "vitamin",
-))  # fmt: skip
 
 
 def is_letter_label(pieces: Sequence[Lexeme], i: int) -> bool:
     """Return whether the capital letter at i is a label, not a unit: size 10 W, is it 5 A."""
     if not re.fullmatch(r"[A-Z]", pieces[i].text) or i < 1 or pieces[i - 1].kind != "number":
         return False
-    if i > 1 and pieces[i - 2].text.lower() in _LABEL_NOUNS:
+    if i > 1 and pieces[i - 2].text.lower() in value_words().label_nouns:
         return True
     rate = i + 1 < len(pieces) and pieces[i + 1].text == "/" and pieces[i + 1].glued
     if pieces[i].text != "A" or pieces[i].glued or "." in pieces[i - 1].text or rate:

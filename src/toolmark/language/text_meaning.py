@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from toolmark.language import canonical_tokens, number_words
 from toolmark.language.canonical_tokens import Token
-from toolmark.language.value_words import CURRENCY_NAMES, MONTH_NAMES, UNIT_NAMES
+from toolmark.language.value_words import MONTH_NAMES, value_words
 
 
 class Meaning(NamedTuple):
@@ -25,35 +25,25 @@ class Meaning(NamedTuple):
     ends: dict[int, int]
 
 
-_CANONICAL_UNITS = {
-    word: one for one, many in UNIT_NAMES.values() for word in (one, many) if " " not in word
+_MONTH_NUMBERS = {
+    **{name: n for n, name in enumerate(MONTH_NAMES, 1)},
+    **{name[:3]: n for n, name in enumerate(MONTH_NAMES, 1)},
+    "sept": 9,
 }
-_CANONICAL_UNITS |= {
-    "metre": "meter",
-    "metres": "meter",
-    "kilometre": "kilometer",
-    "litre": "liter",
-}
-_CANONICAL_UNITS |= {"kilometres": "kilometer", "centimetres": "centimeter", "litres": "liter"}
-_CANONICAL_CURRENCIES = {word: one for one, many in CURRENCY_NAMES.values() for word in (one, many)}
-_MONTH_ABBREVIATIONS = {
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "sept",
-    "oct",
-    "nov",
-    "dec",
-}
-_MONTH_NUMBERS = {name: n for n, name in enumerate(MONTH_NAMES, 1)} | {
-    short: 1 + next(n for n, name in enumerate(MONTH_NAMES) if name.startswith(short[:3]))
-    for short in _MONTH_ABBREVIATIONS
-}
+
+
+@cache
+def _canonical_units() -> dict[str, str]:
+    """Return the singular of each unit of one word, by its forms."""
+    words = value_words()
+    forms = {word: one for one, many in words.units.values() for word in (one, many)}
+    return {word: one for word, one in forms.items() if " " not in word} | words.unit_spellings
+
+
+@cache
+def _canonical_currencies() -> dict[str, str]:
+    """Return the singular of each currency, by its forms."""
+    return {word: one for one, many in value_words().currencies.values() for word in (one, many)}
 
 
 @lru_cache(maxsize=4096)
@@ -146,7 +136,7 @@ def _join_measures(tokens: list[Token]) -> list[Token]:
             result[-1] = result[-1]._replace(
                 text=f"‹-{token.text[1:]}", values=tuple(-value for value in token.values)
             )
-        elif last.text == "minus" and token.text in CURRENCY_NAMES:
+        elif last.text == "minus" and token.text in value_words().currencies:
             result[-1:] = [token, last]  # -$5 is minus five dollars
         elif last.values and token.text in number_words.SCALES and _can_be_scaled(last):
             result[-1] = _scaled_token(last, number_words.SCALES[token.text], token.end)
@@ -176,7 +166,7 @@ def _is_day_half(text: str, after: list[str]) -> bool:
 def _unit_token(token: Token, last: Token | None) -> Token:
     if token.text == "slash" and last is not None and last.text.startswith("unit:"):
         return token._replace(text="per")
-    name = _CANONICAL_UNITS.get(token.text)
+    name = _canonical_units().get(token.text)
     return token._replace(text=f"unit:{name}") if name else token
 
 
@@ -203,8 +193,8 @@ def _join_currencies(tokens: list[Token]) -> list[Token]:
     result: list[Token] = []
     for n, token in enumerate(tokens):
         last = result[-1] if result else None
-        if last and last.text in CURRENCY_NAMES and token.values:
-            name = CURRENCY_NAMES[last.text][0]
+        if last and last.text in value_words().currencies and token.values:
+            name = value_words().currencies[last.text][0]
             result[-1] = token._replace(start=last.start)
             result.append(Token(f"unit:{name}", token.start, token.end))
         elif last and last.text.startswith("unit:") and token.text in number_words.SCALES:
@@ -227,8 +217,8 @@ def _join_currencies(tokens: list[Token]) -> list[Token]:
             value = result[-2].values[0] + token.values[0] / 100
             text = f"‹{number_words.plain_decimal(value)}›"
             result[-2] = Token(text, result[-2].start, token.end, (value,))
-        elif token.text in _CANONICAL_CURRENCIES:
-            result.append(token._replace(text=f"unit:{_CANONICAL_CURRENCIES[token.text]}"))
+        elif currency := _canonical_currencies().get(token.text):
+            result.append(token._replace(text=f"unit:{currency}"))
         else:
             result.append(token)
     return result
@@ -244,9 +234,9 @@ def _is_pence(tokens: Sequence[Token], n: int) -> bool:
     whole, after = tokens[n - 2], [token.text for token in tokens[n + 1 : n + 2]]
     if not all(re.fullmatch(r"‹\d+›", token.text) for token in (whole, tokens[n])):
         return False
-    free = n < 3 or tokens[n - 3].text not in CURRENCY_NAMES
+    free = n < 3 or tokens[n - 3].text not in value_words().currencies
     ends = not after or not (
-        after[0].startswith("unit:") or after[0] in {*CURRENCY_NAMES, "percent"}
+        after[0].startswith("unit:") or after[0] in {*value_words().currencies, "percent"}
     )
     return free and ends and bool(re.fullmatch(r"‹[1-9]\d›", tokens[n].text))
 
@@ -265,7 +255,7 @@ def _ends_in_amount(done: list[Token]) -> bool:
     """Return whether the tokens end in: number, currency, "and", number."""
     if len(done) < 4 or done[-2].text != "and" or not done[-1].values or not done[-4].values:
         return False
-    return done[-3].text.removeprefix("unit:") in _CANONICAL_CURRENCIES.values()
+    return done[-3].text.removeprefix("unit:") in _canonical_currencies().values()
 
 
 def _join_dates(tokens: list[Token]) -> list[Token]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from toolmark.language import number_words, ratio_words
 from toolmark.language.argument_facts import Fact
 from toolmark.language.text_meaning import Meaning, parse_meaning
-from toolmark.language.value_words import MONTH_NAMES, ROMAN_NUMERALS, US_STATE_NAMES
+from toolmark.language.value_words import MONTH_NAMES, value_words
 
 FactState: TypeAlias = Literal["kept", "lost", "unstated"]
 Span: TypeAlias = tuple[int, int]
@@ -115,15 +116,20 @@ def _other_forms(value: str) -> Iterator[str]:
         yield f"{value}mpere"
     if is_slug(value):
         yield value.replace("-", " dash ")
-    yield from _replace_names(value, r"(?:^|(?<=[a-z.] )|(?<=[a-z.], ))[A-Z]{2}\b", US_STATE_NAMES)
-    yield from _replace_names(value, r"(?<=[a-z] )[IVX]{2,4}\b", _CARDINALS)
-    yield from _replace_names(value, r"(?<=[a-z] )[IVX]{2,4}\b", _ORDINALS)
+    states = value_words().us_states
+    yield from _replace_names(value, r"(?:^|(?<=[a-z.] )|(?<=[a-z.], ))[A-Z]{2}\b", states)
+    for names in _roman_numeral_readings():
+        yield from _replace_names(value, r"(?<=[a-z] )[IVX]{2,4}\b", names)
 
 
-_CARDINALS = {letters: number_words.cardinal_words(str(n)) for letters, n in ROMAN_NUMERALS.items()}
-_ORDINALS = {
-    letters: f"the {number_words.ordinal_words(n)}" for letters, n in ROMAN_NUMERALS.items()
-}
+@cache
+def _roman_numeral_readings() -> tuple[dict[str, str], dict[str, str]]:
+    """Return the words for Roman numerals: as cardinals, as ordinals."""
+    numerals = value_words().roman_numerals
+    return (
+        {letters: number_words.cardinal_words(str(n)) for letters, n in numerals.items()},
+        {letters: f"the {number_words.ordinal_words(n)}" for letters, n in numerals.items()},
+    )
 
 
 def _replace_names(value: str, pattern: str, names: Mapping[str, str]) -> Iterator[str]:

@@ -13,6 +13,8 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
 
+from toolmark.language.value_words import MONTH_NAMES
+
 MIN_LIKENESS = 0.72  # least likeness of two keys, or of two spellings, that counts as a mis-hearing
 _MAX_COMPARED_CHARS = 80
 
@@ -44,9 +46,6 @@ _NUMBER_VALUES |= {word: 10 * n for n, word in enumerate(_TENS, 2)}
 _NUMBER_VALUES |= {f"{word[:-1]}ieth": 10 * n for n, word in enumerate(_TENS, 2)}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
 
-MONTHS = _split_words(
-    "january february march april may june july august september october november december"
-)
 _DATE_FORMATS = (
     "%Y-%m-%d",
     "%Y/%m/%d",
@@ -129,7 +128,7 @@ def _parse_with_formats(value: Any, formats: Sequence[str]) -> datetime | None:
 def contains_value(words: Sequence[str], value: Any) -> bool:
     """Return whether these words state a value, in any of the ways to say it."""
     if (found := parse_date(value)) is not None:
-        months = {MONTHS[found.month - 1], MONTHS[found.month - 1][:3]}
+        months = {MONTH_NAMES[found.month - 1], MONTH_NAMES[found.month - 1][:3]}
         if months & set(words) and str(found.day) in words:
             return True
     if (clock := parse_time(value)) is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolmark.core.errors import EndpointError, RateLimited, Rejected, Unavailable
 from toolmark.core.failure import Subject
+from toolmark.core.http_status import describe_status, says_nothing
 from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.records import Audio, Image, Reply, Request
 from toolmark.models import complaint_rules
@@ -16,6 +17,7 @@ from toolmark.models.secret_mask import SecretMask, escape_control_chars
 
 _MAX_SHOWN_CHARS = 500
 _DEFAULT_STATUS = 502
+_SILENT_STEP = "see the server's log, or what toolmark doctor finds"
 
 
 class Complaint:
@@ -94,7 +96,7 @@ def reply_or_error(
             )
         case "over_long":
             return Reply(text="", stop="over_long")
-    text = f"{status}: {complaint.short_message}"
+    text = describe_status(status, complaint.short_message)
     match rule.kind:
         case "rate_limited":
             return RateLimited(text, answer.wait_s, status)
@@ -103,6 +105,8 @@ def reply_or_error(
     if 300 <= status < 400:
         text = f"{status}: redirected to {_redirect_target(answer)}; give that address"
     step = rule.step.format(key=key_name)
+    if not step and says_nothing(status, complaint.short_message):
+        step = _SILENT_STEP
     return Rejected(
         f"{text}; {step}" if step else text, status, kind=rule.kind or None, subject=rule.subject
     )

@@ -7,25 +7,22 @@ match them grows with the text's length, which is at most `MAX_COMPLAINT_CHARS` 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import cache
-from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-import msgspec
-from msgspec import Struct
+from msgspec import Meta
 
+from toolmark.core.data_files import DataRecord, placeholders, read_table
 from toolmark.core.failure import Kind, Subject
 
 MAX_COMPLAINT_CHARS = 4096
 """The number of characters of a complaint that are read."""
-TABLE_PATH = Path(__file__).with_name("complaints.toml")
 _GAP = " ... "
 _MAX_DIGITS = 12  # of a number of tokens
 
 RuleStop: TypeAlias = Literal["", "over_long", "refused", "malformed"]
 
 
-class ComplaintRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ComplaintRule(DataRecord, frozen=True, kw_only=True):
     """The conditions under which a complaint has one meaning; all given conditions must be met.
 
     `statuses` are ranges, ends included. One of `codes` and `phrases` together must match, and one
@@ -45,16 +42,16 @@ class ComplaintRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     stop: RuleStop = ""
     kind: Kind | Literal[""] = ""
     subject: Subject = ""
-    step: str = ""
+    step: Annotated[str, Meta(pattern=placeholders("key"))] = ""
 
 
-class Phrases(Struct, frozen=True, forbid_unknown_fields=True):
+class Phrases(DataRecord, frozen=True):
     """Phrases of which one is enough."""
 
     phrases: tuple[str, ...]
 
 
-class ComplaintTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ComplaintTable(DataRecord, frozen=True, kw_only=True):
     """The data file: statuses by code, rules in order, and how servers name settings."""
 
     statuses: dict[str, int]
@@ -66,10 +63,9 @@ class ComplaintTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     renamed: Phrases
 
 
-@cache
 def load_table() -> ComplaintTable:
-    """Return the content of the data file; raises msgspec.ValidationError for a wrong form."""
-    return msgspec.toml.decode(TABLE_PATH.read_bytes(), type=ComplaintTable)
+    """Return the content of the data file."""
+    return read_table(__file__, "complaints.toml", ComplaintTable)
 
 
 class ComplaintText:

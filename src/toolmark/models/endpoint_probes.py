@@ -18,21 +18,13 @@ from msgspec.structs import replace
 from toolmark.core import user_modules
 from toolmark.core.errors import EndpointError, Rejected, UsageError, suggest_names
 from toolmark.core.media import MediaStore
-from toolmark.core.records import (
-    Check,
-    Control,
-    Message,
-    Model,
-    Part,
-    Reply,
-    Request,
-    Sampling,
-    Text,
-    Tool,
-)
+from toolmark.core.model import Control, Model
+from toolmark.core.number_format import format_count
+from toolmark.core.records import Check, Message, Part, Reply, Request, Sampling, Text, Tool
 from toolmark.models.model_resolver import make_endpoint_model
 from toolmark.models.wires.chat_completions import ChatCompletionsModel
 
+_VARYING_STEP = "replies vary from run to run: raise --repeats"
 _PROBE_SAMPLING = Sampling(max_tokens=2048)  # enough for a model that thinks first
 _WEATHER_SCHEMA = {
     "type": "object",
@@ -146,8 +138,8 @@ async def _probe_connection(model: ChatCompletionsModel) -> list[Check]:
             Check(name="model", status="ok", detail=f"{model.model} is offered"),
         ]
     detail = (
-        f"{model.model!r} is not among the {len(names)} "
-        f"models{suggest_names(model.model, names[:50])}"
+        f"{model.model!r} is not among the {format_count(len(names))} "
+        f"models{suggest_names(model.model, names)}"
     )
     # some servers accept names that they do not list, so this alone is not a failure
     step = "mend the name if the next probe fails"
@@ -213,14 +205,19 @@ async def _probe_sampling(model: ChatCompletionsModel) -> Check:
         await model(replace(request, sampling=sampling))
     except EndpointError as error:
         return Check(name=name, status="fail", detail=str(error), step=_next_step(error))
-    if "temperature" in model.dropped:
-        omitted = " and ".join(sorted(model.dropped))
+    if "temperature" in model.unsent_settings:
+        omitted = " and ".join(sorted(model.unsent_settings))
+        detail = f"not sent: this provider's profile leaves out {omitted}, at the model's default"
+        return Check(name=name, status="warn", detail=detail, step=_VARYING_STEP)
+    if "temperature" in model.refused_settings:
+        omitted = " and ".join(sorted(model.refused_settings))
         detail = (
             f"refused by the endpoint, so requests go without {omitted}, at the model's default"
         )
-        step = "replies vary from run to run: raise --repeats"
-        return Check(name=name, status="warn", detail=detail, step=step)
-    omitted = "; top_p is refused and left out" if "top_p" in model.dropped else ""
+        return Check(name=name, status="warn", detail=detail, step=_VARYING_STEP)
+    omitted = "; top_p is refused and left out" if "top_p" in model.refused_settings else ""
+    if "top_p" in model.unsent_settings:
+        omitted = "; top_p is not sent: this provider's profile leaves it out"
     return Check(name=name, status="ok", detail=f"accepted{omitted}")
 
 
@@ -264,16 +261,16 @@ async def _probe_audio(model: ChatCompletionsModel, media: MediaStore, rng: Rand
     return Check(name="audio", status="warn", detail=detail, step=step)
 
 
-async def check_audio_input(model: Model | Control, media: MediaStore, *, send_probe: bool) -> None:
+async def check_audio_input(model: Model, media: MediaStore, *, send_probe: bool) -> None:
     """Raise UsageError if a model for a suite with sound does not accept sound.
 
-    With `send_probe` a beep is sent to the model. Without it the model's attribute `hears` decides.
+    With `send_probe` a beep is sent to the model. Without it the model's `accepts_audio` decides.
     Other errors of the endpoint are left to the run, which handles them.
     """
     message = "asks by sound, which this model does not take"
     part = media.add_audio(_synthesize_beeps(1), "audio/wav")
     question = Message(role="user", parts=(Text(_AUDIO_QUESTION), part))
-    if getattr(model, "hears", True):
+    if model.accepts_audio:
         if not send_probe or isinstance(model, Control):
             return
         try:

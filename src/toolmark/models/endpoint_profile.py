@@ -16,8 +16,8 @@ class EndpointProfile(Struct, frozen=True, kw_only=True):
 
     `dots`: function names may contain dots. `limit`: the field that limits the reply. `media`: a
     tool message may contain images and audio; else they follow in a user message. `without`: the
-    settings of Sampling that are never sent, in order. `audio`: how WAV is sent. `lists`: the
-    endpoint lists its models to the key that is sent with a request.
+    settings of Sampling that are never sent, by their names there. `audio`: how WAV is sent.
+    `lists`: the endpoint lists its models to the key that is sent with a request.
     """
 
     dots: bool = False
@@ -45,6 +45,6 @@ def profile_for_url(url: str) -> EndpointProfile:
 
 def adapt_profile(profile: EndpointProfile, refused: frozenset[str]) -> EndpointProfile:
     """Return the profile of an endpoint that has refused these settings too."""
-    without = {*profile.without, *refused} - {"max_tokens"}
+    without = {*profile.without, *(refused - {"max_tokens"})}
     limit = "max_completion_tokens" if "max_tokens" in refused else profile.limit
     return replace(profile, limit=limit, without=tuple(sorted(without)))

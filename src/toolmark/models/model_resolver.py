@@ -11,20 +11,19 @@ from msgspec.structs import replace
 from toolmark.core import secrets, user_modules
 from toolmark.core.errors import UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Control, Model
+from toolmark.core.model import Control, Model, ReplyFunction
 from toolmark.models import audio_encoding, endpoint_address, endpoint_profile, user_model
-from toolmark.models.request_policies import (
+from toolmark.models.connection_defaults import (
     DEFAULT_CONNECTIONS,
     DEFAULT_RETRIES,
-    CachedModel,
-    PacedModel,
-    RetryingModel,
+    TIMEOUT_S,
 )
-from toolmark.models.wires.chat_completions import KEY_HEADERS, TIMEOUT_S, ChatCompletionsModel
+from toolmark.models.request_policies import CachedModel, PacedModel, RetryingModel
+from toolmark.models.wires.chat_completions import KEY_HEADERS, ChatCompletionsModel
 
 
 def resolve_model(
-    spec: str | Model | Control | type[Model],
+    spec: str | ReplyFunction | type[Model],
     *,
     base_url: str | None = None,
     headers: Sequence[tuple[str, str]] = (),
@@ -34,7 +33,7 @@ def resolve_model(
     cache: Path | None = None,
     media: MediaStore | None = None,
     audio: audio_encoding.AudioFormat = "wav",
-) -> Model | Control:
+) -> Model:
     """Return the model that `spec` names, or that it is, ready to be asked.
 
     An endpoint gets pacing, retries and, if a folder is given, the cache. A user's
@@ -43,17 +42,18 @@ def resolve_model(
     baselines and controls: `toolmark.suites.model_registry.make_model` does. Raises UsageError.
     """
     audio_encoding.check_audio_format(audio)
-    model: Model | Control
+    found: object
     if not isinstance(spec, str):
-        model, identity = user_model.prepare_model(spec, media), user_model.identify_object(spec)
+        found, identity = user_model.prepare_model(spec, media), user_model.identify_object(spec)
     elif user_modules.is_module_spec(spec):
-        model = user_model.load_model(spec, media)
-        identity = user_model.identify_spec(spec, model)
+        found = user_model.load_model(spec, media)
+        identity = user_model.identify_spec(spec, found)
     else:
-        model = wire_model = make_endpoint_model(
+        found = wire_model = make_endpoint_model(
             spec, base_url=base_url, headers=headers, timeout_s=timeout_s, media=media, audio=audio
         )
         identity = user_model.ModelIdentity(wire_model.identity)
+    model = user_model.adapt_object(found)
     if isinstance(model, Control):
         return model
     is_constructed = isinstance(spec, str | type)

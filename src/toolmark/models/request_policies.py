@@ -26,11 +26,9 @@ from toolmark.core.errors import (
 )
 from toolmark.core.files import write_atomically
 from toolmark.core.json_codec import decode_record, encode_record
-from toolmark.core.records import Model, Record, Reply, Request
+from toolmark.core.model import DelegatingModel, Model
+from toolmark.core.records import Record, Reply, Request
 
-DEFAULT_RETRIES = 5
-DEFAULT_CONNECTIONS = 16
-"""The defaults: how often a request is asked again, and how many requests are in flight."""
 _CACHE_VERSION = 2
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
@@ -46,38 +44,7 @@ _MAX_RETRIES_BY_ERROR: dict[type[EndpointError], int | None] = {
 }
 
 
-class ModelWrapper:
-    """Attributes that the policies share: the inner model's name, state and `close`."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.name = str(getattr(model, "name", type(model).__name__))
-
-    @property
-    def dropped(self) -> frozenset[str]:
-        """The settings that the inner model's endpoint refused and that are left out since then."""
-        found = getattr(self.model, "dropped", None)
-        return found if isinstance(found, frozenset) else frozenset()
-
-    @property
-    def hears(self) -> bool:
-        """Whether the inner model accepts sound; true unless the model says otherwise."""
-        return bool(getattr(self.model, "hears", True))
-
-    @property
-    def waits(self) -> Collection[str]:
-        """The reasons why requests wait for a retry now, one per request."""
-        found: Collection[str] = getattr(self.model, "waits", ())
-        return found
-
-    async def close(self) -> None:
-        """Close the inner model, if it has `close`."""
-        close = getattr(self.model, "close", None)
-        if close is not None:
-            await close()
-
-
-class RetryingModel(ModelWrapper):
+class RetryingModel(DelegatingModel):
     """Asks again by a table of errors, with growing pauses and jitter.
 
     A wait that the server names replaces the pause. A Rejected request is never asked again.
@@ -98,9 +65,9 @@ class RetryingModel(ModelWrapper):
         self._reason_by_waiter: dict[object, str] = {}
 
     @property
-    def waits(self) -> Collection[str]:
-        """The reasons why requests wait for a retry now, one per request."""
-        return self._reason_by_waiter.values()
+    def wait_reasons(self) -> Collection[str]:
+        """Why requests wait to be repeated now, here or inside."""
+        return (*self._reason_by_waiter.values(), *self.model.wait_reasons)
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask until there is a reply. Raises the last EndpointError."""
@@ -136,7 +103,7 @@ class RetryingModel(ModelWrapper):
         return pause_s if requested_s is None else requested_s + pause_s * 0.1
 
 
-class PacedModel(ModelWrapper):
+class PacedModel(DelegatingModel):
     """Sends at most `limit` requests at once, and adapts the limit to the endpoint.
 
     It begins at `max_in_flight`. It halves when the endpoint is overloaded (once for all the
@@ -202,27 +169,34 @@ class CacheEntry(Record, frozen=True):
 
     reply: Reply
     dropped: tuple[str, ...] = ()
+    unsent: tuple[str, ...] = ()
 
 
-class CachedModel(ModelWrapper):
+class CachedModel(DelegatingModel):
     """Replies stored on disk, by what they depend on: the model, the request, the repeat.
 
     `identity` distinguishes models and never contains a key. An entry that cannot be read, or was
     changed, is asked again and rewritten. Failures are not stored. The key is the request before
-    any setting is left out. The entry lists the settings that the endpoint refused, so that a run
-    which is answered from the cache can report them too.
+    any setting is left out. The entry lists the settings that the endpoint refused or is never
+    sent, so that a run which is answered from the cache can report them too.
     """
 
     def __init__(self, model: Model, folder: Path, identity: str) -> None:
         super().__init__(model)
         self.folder = folder
         self._prefix = hashlib.sha256(f"{_CACHE_VERSION}\n{identity}\n".encode())
-        self._dropped_in_cache: frozenset[str] = frozenset()
+        self._refused_in_cache: frozenset[str] = frozenset()
+        self._unsent_in_cache: frozenset[str] = frozenset()
 
     @property
-    def dropped(self) -> frozenset[str]:
+    def refused_settings(self) -> frozenset[str]:
         """What was left out of any request, including those answered from disk."""
-        return super().dropped | self._dropped_in_cache
+        return self.model.refused_settings | self._refused_in_cache
+
+    @property
+    def unsent_settings(self) -> frozenset[str]:
+        """What was never sent in any request, including those answered from disk."""
+        return self.model.unsent_settings | self._unsent_in_cache
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return the stored reply, marked as such, or ask and store the reply."""
@@ -230,9 +204,11 @@ class CachedModel(ModelWrapper):
         entry = _read_entry(path)
         if entry is None:
             reply = await self.model(request)
-            _write_entry(path, CacheEntry(reply, tuple(sorted(super().dropped))))
+            refused, unsent = self.model.refused_settings, self.model.unsent_settings
+            _write_entry(path, CacheEntry(reply, tuple(sorted(refused)), tuple(sorted(unsent))))
             return reply
-        self._dropped_in_cache |= frozenset(entry.dropped)
+        self._refused_in_cache |= frozenset(entry.dropped)
+        self._unsent_in_cache |= frozenset(entry.unsent)
         return replace(entry.reply, kept=True)
 
     def _path(self, request: Request) -> Path:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from toolmark.core.errors import UsageError
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Reply, Request
 
 
-class ScriptedModel:
+class ScriptedModel(Model):
     """Plays prepared steps, one per request, then answers.
 
     The request's history gives the position.

@@ -15,8 +15,8 @@ import msgspec
 from toolmark.core import json_codec, user_modules
 from toolmark.core.errors import ReplyError, ToolmarkError, UsageError, describe_error
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Call, Control, Model, Reply, Request
-from toolmark.models.request_policies import ModelWrapper
+from toolmark.core.model import Control, DelegatingModel, FunctionModel, Model, ReplyFunction
+from toolmark.core.records import Call, Reply, Request
 
 
 class ModelIdentity(NamedTuple):
@@ -44,9 +44,8 @@ def identify_object(model: object) -> ModelIdentity:
     name; in a script by the script's file and name. A class at the top of a file is `module:class`.
     """
     check_model(model)
-    given_name = getattr(model, "name", "")
-    if isinstance(given_name, str) and given_name:
-        return ModelIdentity(given_name)
+    if name := _given_name(model):
+        return ModelIdentity(name)
     if inspect.isclass(model) and _is_module_level(model):
         spec = f"{model.__module__}:{model.__qualname__}"
         return ModelIdentity(_qualified_name(model, ":"), identify_spec(spec, model).code)
@@ -65,16 +64,22 @@ def identify_spec(spec: str, model: object) -> ModelIdentity:
     )
 
 
-def is_async_model(candidate: object) -> bool:
-    """Return whether it is an `async (Request) -> Reply` or makes one, as far as can be seen."""
+def is_model(candidate: object) -> bool:
+    """Return whether it is a model or makes one, as far as can be seen.
+
+    That is a subclass of Model or its instance, or an `async (Request) -> Reply`.
+    """
+    if inspect.iscoroutinefunction(candidate):
+        return True
     candidate_type = candidate if inspect.isclass(candidate) else type(candidate)
-    call_method = getattr(candidate_type, "__call__", None)  # noqa: B004
-    return inspect.iscoroutinefunction(candidate) or inspect.iscoroutinefunction(call_method)
+    if issubclass(candidate_type, Model):
+        return candidate_type.__call__ is not Model.__call__ or issubclass(candidate_type, Control)
+    return inspect.iscoroutinefunction(getattr(candidate_type, "__call__", None))  # noqa: B004
 
 
 def check_model(model: object) -> None:
     """Raise UsageError, before any request, for an object that cannot be asked."""
-    if isinstance(model, Control) or is_async_model(model):
+    if is_model(model):
         return
     if inspect.isclass(model):
         raise UsageError(
@@ -93,35 +98,50 @@ def check_model(model: object) -> None:
 def _may_wrap_async(model: object) -> bool:
     """Return whether a function may return what an async one returns, which only a call shows."""
     return inspect.isfunction(model) and (
-        model.__name__ == "<lambda>" or hasattr(model, "__wrapped__")
+        model.__name__ == "<lambda>" or inspect.unwrap(model) is not model
     )
 
 
 _NOT_ASYNC = "is not async: a model is `async def model(request) -> Reply`"
 
 
-def load_model(spec: str, media: MediaStore | None) -> Model | Control:
+def load_model(spec: str, media: MediaStore | None) -> object:
     """Return the object `module:attribute`, or what a class or factory of that name makes.
 
     A class or factory that takes `media` gets the store of the run's pictures and recordings.
     """
     found = user_modules.import_attribute(spec)
     instance: object = found
-    if inspect.isclass(found) or not (isinstance(found, Control) or is_async_model(found)):
+    if inspect.isclass(found) or not is_model(found):
         instance = construct_model(spec, found, media) if callable(found) else None
-    if not inspect.isclass(instance) and (
-        isinstance(instance, Control) or is_async_model(instance)
-    ):
-        return cast("Model | Control", instance)
-    raise UsageError(f"{spec} is no model: a model is `async (request) -> reply`")
+    if inspect.isclass(instance) or not is_model(instance):
+        raise UsageError(f"{spec} is no model: a model is `async (request) -> reply`")
+    return instance
 
 
-def prepare_model(model: object, media: MediaStore | None) -> Model | Control:
-    """Return a model object unchanged, or the model that a class makes."""
+def prepare_model(model: object, media: MediaStore | None) -> object:
+    """Return a model object unchanged, or the one that a class makes."""
     check_model(model)
     if inspect.isclass(model):
         model = construct_model(model.__qualname__, model, media)
-    return cast("Model | Control", model)
+    return model
+
+
+def adapt_object(model: object) -> Model:
+    """Return a Model unchanged, and any other object that can be asked as a Model.
+
+    This is the one place that looks for attributes of a plain object: `name` and `close`.
+    """
+    if isinstance(model, Model):
+        return model
+    function = cast(ReplyFunction, model)
+    close = getattr(model, "close", None)
+    return FunctionModel(function, _given_name(model), close if callable(close) else None)
+
+
+def _given_name(model: object) -> str:
+    name = getattr(model, "name", "")
+    return name if isinstance(name, str) else ""
 
 
 def construct_model(spec: str, factory: Callable[..., object], media: MediaStore | None) -> object:
@@ -148,31 +168,32 @@ def construct_model(spec: str, factory: Callable[..., object], media: MediaStore
         raise UsageError(f"{spec} cannot be made: {describe_error(error)}") from error
 
 
-class UserModel(ModelWrapper):
+class UserModel(DelegatingModel):
     """A model of the user; its replies are checked before they are used."""
 
     def __init__(self, model: Model, *, owns_model: bool = False) -> None:
         super().__init__(model)
+        # the user's own object: asked directly, and named in messages
+        self._asked_object = model.function if isinstance(model, FunctionModel) else model
         self._replied = False
         self._owns_model = owns_model  # made for this run; the user closes a model given ready-made
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask once; raises UsageError if the first reply is none, ReplyError for later ones."""
-        awaitable: object = self.model(request)
+        awaitable: object = self._asked_object(request)
         if not inspect.isawaitable(awaitable):
-            raise UsageError(f"{_qualified_name(self.model)} {_NOT_ASYNC}")
+            raise UsageError(f"{_qualified_name(self._asked_object)} {_NOT_ASYNC}")
         reply: object = await awaitable
         if fault := _reply_fault(reply):
-            raise ReplyError(fault) if self._replied else UsageError(f"{self.name}: {fault}")
+            who = self.name or type(self._asked_object).__name__
+            raise ReplyError(fault) if self._replied else UsageError(f"{who}: {fault}")
         self._replied = True
         return cast(Reply, reply)
 
     async def close(self) -> None:
-        """Close the model if it was made for this run; its `close` may be async."""
-        close = getattr(self.model, "close", None)
-        closing = close() if self._owns_model and callable(close) else None
-        if inspect.isawaitable(closing):
-            await closing
+        """Close the model if it was made for this run."""
+        if self._owns_model:
+            await self.model.close()
 
 
 def _reply_fault(reply: object) -> str:
@@ -203,7 +224,7 @@ def _qualified_name(model: object, separator: str = ".") -> str:
     """Return module and name of a function, or of an object's class."""
     while isinstance(model, partial):
         model = model.func
-    named_object: Any = model if hasattr(model, "__qualname__") else type(model)
+    named_object: Any = model if getattr(model, "__qualname__", "") else type(model)
     module = str(named_object.__module__)
     script = Path(getattr(sys.modules.get(module), "__file__", None) or "")
     if module == "__main__" and script.is_file():

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from toolmark.core import seeds
-from toolmark.core.records import Call, Model, Reply, Request, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Reply, Request, Task
 from toolmark.environments.memory_environment import MAX_ARCHIVAL_CHARS
 from toolmark.official_bfcl.multi_turn_tasks import ScriptedModel
 from toolmark.scoring import answer_matching
@@ -36,7 +37,7 @@ def format_answer(truth: list[str]) -> str:
     )
 
 
-class FixedAnswer:
+class FixedAnswer(Model):
     """A model that answers every request with the same text."""
 
     def __init__(self, text: str) -> None:
@@ -47,7 +48,7 @@ class FixedAnswer:
         return Reply(text=self.text)
 
 
-class NoteTaker:
+class NoteTaker(Model):
     """Stores what the user said, once per turn, then acknowledges."""
 
     def __init__(self, task: Task) -> None:

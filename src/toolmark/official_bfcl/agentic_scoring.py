@@ -129,7 +129,7 @@ def _decodes_to_calls(stored: str | list[dict[str, str]], step: Step, tool_forma
     """Return whether the official decoder finds at least one call in the reply."""
     if isinstance(stored, list):
         return all(_is_json_object(text) for call in stored for text in call.values())
-    if tool_format.partition(":")[0] == "prompt":
+    if prompt_formats.is_default_text(tool_format):
         return _text_decodes_to_calls(stored)
     return bool(step.calls)  # other formats have no official decoder: the tool format reads them
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from toolmark.core import seeds
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.records import Call, Model, Reply, Request, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Reply, Request, Task
 from toolmark.models.scripted_model import parse_error_rate
 from toolmark.official_bfcl import (
     agentic_controls,
@@ -30,7 +31,7 @@ _OMIT = object()
 
 
 @dataclass(frozen=True, slots=True)
-class FixedReply:
+class FixedReply(Model):
     """A model that always gives the same reply."""
 
     reply: Reply

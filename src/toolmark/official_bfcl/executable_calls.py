@@ -19,6 +19,7 @@ from toolmark.core import json_codec
 from toolmark.core.errors import DataError
 from toolmark.core.records import Call, Step, Trajectory
 from toolmark.formats.parse import python_calls
+from toolmark.official_bfcl import prompt_formats
 
 _NAME_BEFORE_BRACKET = re.compile(r"\b([a-zA-Z_]\w*)\s*(?=\()")
 _MAX_SHOWN_CHARS = 160
@@ -54,7 +55,7 @@ def decode_both_ways(
     that cannot be read spoils no other. Text is decoded as Python, the only form that the official
     multi-turn prompt asks for; calls of any other tool format are taken as that format read them.
     """
-    is_text = trajectory.dialect.partition(":")[0] == "prompt"
+    is_text = prompt_formats.is_default_text(trajectory.dialect)
     official_turns, fair_turns = _empty_turns(trajectory), _empty_turns(trajectory)
     for step in trajectory.steps:
         calls = [_parse_call(call) for call in step.calls]

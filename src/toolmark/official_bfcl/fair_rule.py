@@ -1,8 +1,8 @@
 """The fair rule for single-turn answers: the official rules without their provable mistakes.
 
 Each correction has a name. Where the two grading rules differ, the verdict records it twice: as a
-part `fair:<name>`, which tables count, and as a label with the evidence. docs/bfcl.md gives the
-reasons.
+part `fair:<name>`, which tables count, and as a label with the evidence. docs/suites/bfcl.md gives
+the reasons.
 """
 
 from __future__ import annotations

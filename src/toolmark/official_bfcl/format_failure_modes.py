@@ -11,7 +11,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -215,7 +215,7 @@ def _unclosed_tag(text: str) -> str:
 
 def _other_format(prompt_format: PromptVariant, text: str) -> str:
     """Name another form in which the text does contain calls."""
-    for calls in get_args(reply_parser.CallForm):
+    for calls in prompt_formats.CALL_FORMS:
         for tag in (prompt_format.tag, not prompt_format.tag):
             other_format = replace(prompt_format, calls=calls, tag=tag)
             if other_format != prompt_format and _holds_calls(text, other_format):

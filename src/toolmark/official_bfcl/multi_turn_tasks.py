@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 
 from toolmark.core import seeds
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import DataError
 from toolmark.core.files import file_sha256
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Call,
     Limits,
@@ -189,11 +191,11 @@ def read_class_tools(root: Path, name: str) -> tuple[Tool, ...]:
 # --- the environment --------------------------------------------------------------------
 
 
-class MultiTurnEnvironments:
+class MultiTurnEnvironments(EnvironmentFactory):
     """Gives each episode its own instances of the simulators; nothing is shared."""
 
     @asynccontextmanager
-    async def world(
+    async def open_environment(
         self, task: Task, states: Mapping[str, Any], /
     ) -> AsyncIterator[object_environment.ObjectEnvironment]:
         """Return a fresh environment."""
@@ -213,7 +215,7 @@ async def open_environments(media: MediaStore) -> AsyncIterator[MultiTurnEnviron
 # --- controls ---------------------------------------------------------------------------
 
 
-class ScriptedModel:
+class ScriptedModel(Model):
     """A model that returns the replies of a list in order, whatever it is asked."""
 
     def __init__(self, replies: Sequence[Reply]) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import get_args
 
 import msgspec
 
@@ -27,9 +26,12 @@ from toolmark.core.records import (
     Text,
     Tool,
 )
+from toolmark.formats.native_format import NativeFormat
 from toolmark.formats.parse import java_calls, javascript_calls, python_calls, reply_parser
+from toolmark.formats.parse.reply_parser import CallForm
 from toolmark.formats.parse.reply_text import DecodedCalls, add_brackets
 from toolmark.formats.prompt_format import (
+    DEFAULT_NAME,
     PromptFormat,
     PromptLayout,
     PromptStyle,
@@ -46,6 +48,11 @@ from toolmark.statistics.score_columns import Columns
 
 CATEGORY = "format_sensitivity"
 ENTRY_CHOICES = ("200", "all")
+# BFCL's own sets: the 96 formats are all of their combinations, whatever else can be rendered
+CALL_FORMS: tuple[CallForm, ...] = ("python", "json", "verbose_xml", "concise_xml")
+DOC_FORMS: tuple[ToolDocForm, ...] = ("python", "xml", "json")
+LAYOUTS: tuple[PromptLayout, ...] = ("plaintext", "markdown")
+STYLES: tuple[PromptStyle, ...] = ("classic", "experimental")
 AXES = ("calls", "tag", "docs", "layout", "style")
 # the categories with truths in Python, in the order of the official file
 PARENT_CATEGORIES = (
@@ -86,13 +93,7 @@ def short_label(name: str) -> str:
 @cache
 def all_formats() -> dict[str, PromptVariant]:
     """Return all 96 formats by name."""
-    forms = itertools.product(
-        get_args(reply_parser.CallForm),
-        (True, False),
-        get_args(ToolDocForm),
-        get_args(PromptLayout),
-        get_args(PromptStyle),
-    )
+    forms = itertools.product(CALL_FORMS, (True, False), DOC_FORMS, LAYOUTS, STYLES)
     return {format_name(form): form for form in itertools.starmap(PromptVariant, forms)}
 
 
@@ -132,10 +133,10 @@ def _explain_unknown_format(word: str) -> str:
     if fields is None:
         return f"; try: official, all, or a name such as {format_name(PromptVariant())}"
     known = {
-        "calls": get_args(reply_parser.CallForm),
-        "docs": get_args(ToolDocForm),
-        "layout": get_args(PromptLayout),
-        "style": get_args(PromptStyle),
+        "calls": CALL_FORMS,
+        "docs": DOC_FORMS,
+        "layout": LAYOUTS,
+        "style": STYLES,
     }
     return "".join(
         f"; {fields[name]!r}{suggest_names(fields[name], levels)}"
@@ -145,10 +146,23 @@ def _explain_unknown_format(word: str) -> str:
 
 
 def find_format(tool_format: str) -> PromptVariant | None:
-    """Return the format of a tool format by its name; None for native tool calling."""
-    if tool_format.partition(":")[0] == "prompt":
+    """Return the prompt format of a tool format by its name, None for native tool calling.
+
+    Raises UsageError for any other tool format: no official decoder reads its replies.
+    """
+    if tool_format == NativeFormat.name:
+        return None
+    if tool_format == DEFAULT_NAME:
         return PromptVariant()
-    return all_formats().get(tool_format)
+    if tool_format not in all_formats():
+        nearest = suggest_names(tool_format, (NativeFormat.name, DEFAULT_NAME, *all_formats()))
+        raise UsageError(f"BFCL grades no tool format {tool_format!r}{nearest}")
+    return all_formats()[tool_format]
+
+
+def is_default_text(tool_format: str) -> bool:
+    """Return whether replies are text as the default prompt asks for it: lists of Python calls."""
+    return find_format(tool_format) == PromptVariant()
 
 
 def parse_calls(task: Task, tool_format: str, text: str) -> DecodedCalls:
@@ -227,7 +241,7 @@ class OfficialPrompt(PromptFormat):
 
 def make_tool_formats(names: Sequence[str], wording: PromptWording) -> dict[str, PromptFormat]:
     """Return the prompt tool formats by name: the default one, and one for each format."""
-    tool_formats: dict[str, PromptFormat] = {"prompt": OfficialPrompt(wording=wording)}
+    tool_formats: dict[str, PromptFormat] = {DEFAULT_NAME: OfficialPrompt(wording=wording)}
     tool_formats |= {
         name: OfficialPrompt(all_formats()[name], wording, name=name) for name in names
     }

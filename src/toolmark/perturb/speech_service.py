@@ -25,6 +25,7 @@ from toolmark.core.errors import (
     Unavailable,
     UsageError,
 )
+from toolmark.core.http_status import describe_status
 
 _T = TypeVar("_T")
 _BLOCK_BYTES = 2**16
@@ -91,7 +92,7 @@ def retry_request(request: Callable[[], _T], n_tries: int) -> _T:
         except (RateLimited, Unavailable, Timeout, TornReply) as error:
             if not n_left:
                 raise
-            requested_s = getattr(error, "wait_s", None)
+            requested_s = error.wait_s if isinstance(error, RateLimited | Unavailable) else None
             pause_s = (
                 _FIRST_PAUSE_S * 2 ** (n_tries - 1 - n_left) if requested_s is None else requested_s
             )
@@ -121,7 +122,7 @@ def post_request(service: Service, path: str, headers: Mapping[str, str], body: 
     except IncompleteRead:
         raise TornReply(f"{service.name}: the answer ended early") from None
     except (urllib.error.URLError, HTTPException, OSError) as error:
-        if isinstance(getattr(error, "reason", None), TimeoutError):
+        if isinstance(error, urllib.error.URLError) and isinstance(error.reason, TimeoutError):
             raise Timeout(timeout_message) from None
         why = _mask_secrets(str(error), service)[:200]
         raise Unavailable(f"{service.name}: cannot be reached: {why}") from None
@@ -148,7 +149,7 @@ def _status_error(error: urllib.error.HTTPError, service: Service) -> EndpointEr
     except (OSError, HTTPException):  # the status is enough
         body = ""
     body = _mask_secrets(body, service)[:200]
-    message = f"{service.name}: HTTP status {error.code}{': ' if body else ''}{body}"
+    message = f"{service.name}: HTTP status {describe_status(error.code, body)}"
     wait_s = _retry_after_s(error.headers)
     if error.code == 429:
         return RateLimited(message, wait_s, error.code)

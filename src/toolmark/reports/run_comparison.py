@@ -15,7 +15,7 @@ from toolmark.reports.comparison_report import MAX_FLIPS_LISTED, Comparison
 from toolmark.runs.run_store import Run
 from toolmark.runs.run_usage import run_usage
 from toolmark.runs.stored_presentation import (
-    Presentation,
+    StoredPresentation,
     finishing_command_of,
     missing_files_message,
     read_presentation,
@@ -79,7 +79,7 @@ def compare_runs(
 
 def _comparison_fields(
     run: Run,
-    presentation: Presentation,
+    presentation: StoredPresentation,
     rule: str,
     a: Columns,
     b: Columns,
@@ -204,7 +204,7 @@ def _without_test(found: PairedComparison) -> PairedComparison:
     return replace(found, p=None, method="none", detectable=None)
 
 
-def _stored_presentation(run: Run) -> Presentation:
+def _stored_presentation(run: Run) -> StoredPresentation:
     found = read_presentation(run)
     if found is None:
         raise UsageError(
@@ -213,7 +213,7 @@ def _stored_presentation(run: Run) -> Presentation:
     return found
 
 
-def _check_rule(run: Run, presentation: Presentation, rule: str | None) -> str:
+def _check_rule(run: Run, presentation: StoredPresentation, rule: str | None) -> str:
     if rule is None:
         return presentation.readings[0]
     if rule not in presentation.readings:

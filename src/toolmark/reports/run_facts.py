@@ -21,7 +21,7 @@ from toolmark.runs.run_store import Run
 from toolmark.runs.run_usage import run_usage
 from toolmark.runs.stored_presentation import (
     PRESENTATION_FILE,
-    Presentation,
+    StoredPresentation,
     report_mismatch_as_damage,
 )
 from toolmark.runs.suite import ComparedRun
@@ -92,7 +92,7 @@ class RunFacts:
 
 
 def gather_run_facts(
-    index: int, run: Run, presentation: Presentation, name: str
+    index: int, run: Run, presentation: StoredPresentation, name: str
 ) -> tuple[RunFacts, dict[str, Columns]]:
     """Compute a run's facts, and the columns of each grading rule.
 
@@ -104,7 +104,11 @@ def gather_run_facts(
 
 
 def _run_facts(
-    index: int, run: Run, presentation: Presentation, name: str, by_rule: Mapping[str, Columns]
+    index: int,
+    run: Run,
+    presentation: StoredPresentation,
+    name: str,
+    by_rule: Mapping[str, Columns],
 ) -> RunFacts:
     first = by_rule[presentation.readings[0]]
     plan = run.info.plan
@@ -167,7 +171,7 @@ def _measure_rule(rule: str, table: Columns, metrics: Sequence[Metric]) -> RuleN
 def suite_overviews(
     runs: Sequence[Run],
     sides: Sequence[RunFacts],
-    presentations: Sequence[Presentation],
+    presentations: Sequence[StoredPresentation],
     tables: Sequence[Mapping[str, Columns]],
 ) -> dict[str, list[PageSection]]:
     """Return the joint sections of each suite's runs; none for a suite with a single run.
@@ -209,7 +213,7 @@ def _check_overview_name(run: Run, name: str, known_names: Iterable[str]) -> Non
 def suite_profiles(
     runs: Sequence[Run],
     sides: Sequence[RunFacts],
-    presentations: Sequence[Presentation],
+    presentations: Sequence[StoredPresentation],
     tables: Sequence[Mapping[str, Columns]],
 ) -> dict[str, list[PageSection]]:
     """Return the joint sections of suites with one profile; none for a single suite.
@@ -322,6 +326,7 @@ def _setting_rows(run: Run) -> Iterator[tuple[str, str]]:
     yield "dialect", plan.dialect
     yield "knobs", _settings_text(plan.knobs)
     yield "sampling", _settings_text(msgspec.to_builtins(plan.sampling)) or "the endpoint's own"
+    yield "left out", "; ".join(run_names.left_out_settings(info))
     yield "seed", str(info.seed)
     yield "tasks × repeats", f"{number_format.format_count(info.n_tasks)} × {plan.repeats}"
     yield "selection", _selection_text(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +13,7 @@ from toolmark.core import json_codec
 from toolmark.core.number_format import format_count
 from toolmark.core.text_excerpt import shorten_text
 from toolmark.reports.table_format import visible_text
-from toolmark.runs.run_store import Run
+from toolmark.runs.run_store import Run, RunInfo
 
 MAX_SETTING_LENGTH = 30  # characters of a setting in a name
 
@@ -121,6 +121,15 @@ def _setting_text(value: Any) -> str:
 def native_failure_label(native: str, natives: Mapping[str, str]) -> str:
     """Return a suite's own failure class, with the suite's description where it has one."""
     return visible_text(" ".join(filter(None, (native, natives.get(native, "")))))
+
+
+def left_out_settings(info: RunInfo) -> Iterator[str]:
+    """Yield a line on the settings that the server refused, and one on those never sent."""
+    if info.dropped:
+        yield f"the server refused {', '.join(info.dropped)}: its own default was used"
+    if info.unsent:
+        names = ", ".join(info.unsent)
+        yield f"not sent: {names}: this provider's profile leaves it out; its own default was used"
 
 
 def sample_label(n: int | None) -> str:

@@ -2,8 +2,9 @@
 
 A module counts with every module that it imports by an `import` statement, anywhere in its source.
 The sources are read and parsed, and nothing is imported, so the same code gives the same hashes in
-every process, also before the code is trusted. A module that is imported by a computed name is not
-seen, nor are files that a module reads as data.
+every process, also before the code is trusted. A data file counts with a module that names it in a
+call of `core.data_files.read_table`. Other files that a module reads are not seen, nor is a module
+that is imported by a computed name.
 """
 
 from __future__ import annotations
@@ -16,22 +17,17 @@ import pkgutil
 import sys
 import sysconfig
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolmark.core import errors, user_modules
+from toolmark.core import data_files, errors, user_modules
 from toolmark.runs.scorer_id import ScorerId
 from toolmark.runs.suite import Scorer, Suite
 
 OWN_PACKAGE = "toolmark"
-SCORER_CODE_FIELDS = (
-    "score",
-    "gather",
-    "missed",
-)  # the functions of a Scorer that a verdict depends on
-SUITE_CODE_FIELDS = ("site", "agent", "make", "draft", "missing", "refers", "broken", "reopen")
 REGISTRIES = ("suites", "suites.suite_registry", "suites.model_registry")
 # packages of toolmark in which verdicts are made; the other packages do not change verdicts
 SCORING_PACKAGES = (
@@ -55,6 +51,14 @@ class _Module(NamedTuple):
     name: str
     path: Path
     package: str  # what its relative imports start from
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The names of all modules that a source may import, and of the data files that it reads."""
+
+    imports: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
 
 def spec_hashes(spec: str) -> dict[str, str]:
@@ -95,18 +99,16 @@ def suite_hashes(suite: Suite) -> dict[str, str]:
     They are those of the module that the suite was loaded from, where that is known, and those of
     its functions. Modules that only the scorer imports are left out.
     """
-    code_objects: list[Any] = [getattr(suite, name) for name in SUITE_CODE_FIELDS]
-    code_objects += [suite.tasks, *suite.dialects.values(), *suite.instruments.values()]
-    roots = _defining_modules(code_objects)
-    if suite.spec:
-        roots += _spec_modules(suite.spec)
+    roots = _defining_modules(_asking_functions(suite))
+    if suite.provenance.spec:
+        roots += _spec_modules(suite.provenance.spec)
     scorer_modules = {module.name for module in _defining_modules(_scoring_functions(suite.scorer))}
     return _module_hashes(roots, excluded=scorer_modules - {module.name for module in roots})
 
 
 def is_builtin_suite(suite: Suite) -> bool:
     """Return whether a suite is toolmark's own: its environment factory, tasks and scorer are."""
-    code_objects = (suite.site, type(suite.tasks), suite.scorer.score)
+    code_objects = (suite.environment.open, type(suite.tasks), suite.scorer.score)
     return all(_module_name(thing).partition(".")[0] == OWN_PACKAGE for thing in code_objects)
 
 
@@ -121,12 +123,12 @@ def scorer_id(scorer: Scorer) -> ScorerId:
     """Return the identity of a scorer: the hashes of all that its verdicts depend on.
 
     Those are the modules of its judging functions with what they import, the user's or toolmark's,
-    and the files that it `reads`. Raises DataError for a file that cannot be read.
+    and the `files` that it reads. Raises DataError for a file that cannot be read.
     """
     found = _module_hashes(_defining_modules(_scoring_functions(scorer)), for_scoring=True)
-    for path in map(Path, scorer.reads):
+    for path in map(Path, scorer.files):
         found[path.name] = _file_sha256(path)
-    whole = scorer.gather is not None
+    whole = scorer.prepare is not None
     return ScorerId(sha256=combine_hashes(found) if found else "", files=found, whole=whole)
 
 
@@ -141,8 +143,28 @@ def combine_hashes(hashes: Mapping[str, str]) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
+def _asking_functions(suite: Suite) -> list[Any]:
+    """Return the functions and objects of a suite on which its tasks and episodes depend."""
+    functions = (
+        suite.environment.open,
+        suite.environment.missing_parts,
+        suite.environment.for_exported_set,
+        suite.maker.make,
+        suite.maker.draft,
+        suite.maker.failure,
+        suite.defaults.agent,
+        suite.provenance.referenced_media,
+        suite.tasks,
+        *suite.tool_formats.values(),
+        *suite.controls.values(),
+    )
+    return [each for each in functions if each is not None]
+
+
 def _scoring_functions(scorer: Scorer) -> list[Any]:
-    return [thing for name in SCORER_CODE_FIELDS if (thing := getattr(scorer, name)) is not None]
+    """Return the functions of a scorer on which a verdict depends."""
+    functions = (scorer.score, scorer.prepare, scorer.score_absent)
+    return [each for each in functions if each is not None]
 
 
 def _spec_modules(spec: str) -> list[_Module]:
@@ -191,7 +213,11 @@ def _module_hashes(
     while queue:
         module = queue.pop()
         found[module.name] = _file_sha256(module.path)
-        for name in _imported_names(module.path, module.package):
+        source = _read_source(module.path, module.package)
+        for name in source.tables:
+            path = data_files.data_path(module.path, name)
+            found[f"{module.name}:{name}"] = _file_sha256(path)
+        for name in source.imports:
             if name in seen or not _may_be_relevant(name, for_scoring=for_scoring):
                 continue
             seen.add(name)
@@ -230,21 +256,34 @@ def _file_sha256(path: Path) -> str:
         raise errors.DataError(f"{path}: cannot read: {error.strerror}") from None
 
 
-def _imported_names(path: Path, package: str) -> tuple[str, ...]:
-    """Return the names of all modules that a source may import; none if it is not Python."""
+def _read_source(path: Path, package: str) -> _Source:
+    """Return what a source names; nothing if it is not Python."""
     status = path.stat()
-    return _parse_imports(path, status.st_mtime_ns, status.st_size, package)
+    return _parse_source(path, status.st_mtime_ns, status.st_size, package)
 
 
 @cache
-def _parse_imports(path: Path, mtime_ns: int, size_bytes: int, package: str) -> tuple[str, ...]:
+def _parse_source(path: Path, mtime_ns: int, size_bytes: int, package: str) -> _Source:
     if path.suffix != ".py":
-        return ()
+        return _Source()
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError, OSError):  # importing the module reports the error
-        return ()
-    return tuple(dict.fromkeys(_import_names(tree, package)))
+        return _Source()
+    return _Source(
+        tuple(dict.fromkeys(_import_names(tree, package))),
+        tuple(dict.fromkeys(_table_names(tree))),
+    )
+
+
+def _table_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Name(id="read_table"),
+                args=[ast.Name(id="__file__"), ast.Constant(value=str(name)), _],
+            ):
+                yield name
 
 
 def _import_names(tree: ast.Module, package: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from toolmark.core import number_format
 from toolmark.core.records import Table, Task
 from toolmark.runs import sensitive_words
-from toolmark.runs.suite import DatasetPublisher
+from toolmark.runs.suite import SetExport
 
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _PATH_PATTERN = re.compile(r"((?:[a-z]+:)?)((?:/(?!/)|~|\.{1,2}/).*)", re.DOTALL)
@@ -25,7 +25,7 @@ _MAX_LEVELS = 40  # levels of a factor that are listed
 class TaskTally:
     """Counts tasks as they pass: what a card says of any suite."""
 
-    def __init__(self, publisher: DatasetPublisher) -> None:
+    def __init__(self, publisher: SetExport) -> None:
         self._user_texts = publisher.user_texts
         self._n_tasks: dict[str, Counter[str]] = {}
         self._items: dict[str, set[str]] = {}
@@ -71,7 +71,7 @@ def render_card(
     seed: int,
     parameters: Mapping[str, Any],
     hashes: Mapping[str, str],
-    publisher: DatasetPublisher,
+    publisher: SetExport,
     files: Mapping[str, tuple[int, int]],
     tables: Sequence[Table],
     broken: Mapping[str, int] = MappingProxyType({}),
@@ -161,7 +161,7 @@ def _code_block(text: str) -> str:
     return f"{fence}sh\n{text}\n{fence}"
 
 
-def _files_table(files: Mapping[str, tuple[int, int]], publisher: DatasetPublisher) -> Table:
+def _files_table(files: Mapping[str, tuple[int, int]], publisher: SetExport) -> Table:
     rows = tuple(
         (file, n, size, publisher.files.get(file, FILE_DESCRIPTIONS.get(file, "")))
         for file, (n, size) in files.items()

@@ -85,7 +85,7 @@ def write_dataset(
             shutil.rmtree(stage, ignore_errors=True)
             try:
                 stage.mkdir()
-                chosen = suite.make(suite) if tasks is None else tasks
+                chosen = suite.maker.make(suite) if tasks is None else tasks
                 manifest = _write_contents(stage, suite, chosen, description)
                 _install(stage, folder, old, manifest)
             finally:
@@ -182,10 +182,12 @@ def _lock_folder(folder: Path) -> AbstractContextManager[None]:
 
 def _write_contents(stage: Path, suite: Suite, tasks: Iterable[Task], description: str) -> Manifest:
     """Write everything except the manifest, and return the manifest."""
-    tally = data_card.TaskTally(suite.publisher)
+    tally = data_card.TaskTally(suite.provenance.export)
     broken: Counter[str] = Counter()
     counted = _count_broken(tally.count_tasks(tasks), suite, broken)
-    written = write_tasks(stage / "tasks.jsonl", counted, suite.media, suite.refers)
+    written = write_tasks(
+        stage / "tasks.jsonl", counted, suite.provenance.media, suite.provenance.referenced_media
+    )
     if not written.n_tasks:
         raise UsageError("no task is left after the selection; loosen -T")
     if broken.total() == written.n_tasks:
@@ -193,16 +195,16 @@ def _write_contents(stage: Path, suite: Suite, tasks: Iterable[Task], descriptio
             f"none of {format_count(written.n_tasks)} tasks could be made: "
             f"{_summarise_reasons(broken)}"
         )
-    tables = [*tally.tables(), *suite.publisher.write_extra_files(stage)]
+    tables = [*tally.tables(), *suite.provenance.export.write_extra_files(stage)]
     files = _hash_files(stage)
-    parameters = data_card.strip_folders(suite.knobs)
+    parameters = data_card.strip_folders(suite.parameters)
     card_text = data_card.render_card(
         name=suite.name,
         description=description,
-        seed=suite.seed,
+        seed=suite.provenance.seed,
         parameters=parameters,
-        hashes=suite.hashes,
-        publisher=suite.publisher,
+        hashes=suite.provenance.hashes,
+        publisher=suite.provenance.export,
         files=_totals_by_name(files),
         tables=tables,
         broken=broken,
@@ -211,12 +213,12 @@ def _write_contents(stage: Path, suite: Suite, tasks: Iterable[Task], descriptio
     return Manifest(
         format=MANIFEST_FORMAT,
         suite=suite.name,
-        seed=suite.seed,
+        seed=suite.provenance.seed,
         n_tasks=written.n_tasks,
         knobs=parameters,
-        hashes=dict(suite.hashes),
+        hashes=dict(suite.provenance.hashes),
         versions=package_versions.installed_versions(
-            (*package_versions.TRACKED_PACKAGES, *suite.publisher.packages)
+            (*package_versions.TRACKED_PACKAGES, *suite.provenance.export.packages)
         ),
         files=dict(sorted({**files, CARD_NAME: _hash_file(stage / CARD_NAME)}.items())),
         broken=dict(broken),
@@ -228,7 +230,7 @@ def _count_broken(
 ) -> Iterator[Task]:
     """Yield the tasks, and count why some could not be made."""
     for task in tasks:
-        if suite.broken is not None and (reason := suite.broken(task)):
+        if suite.maker.failure is not None and (reason := suite.maker.failure(task)):
             reason_counts[reason] += 1
         yield task
 

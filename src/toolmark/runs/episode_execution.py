@@ -7,22 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from toolmark.core import canary
+from toolmark.core.environment import EnvironmentFactory, check_environment
 from toolmark.core.errors import EndpointError, ToolEnvironmentError, ToolmarkError, failure_of
 from toolmark.core.failure import ENDPOINT_KINDS, Failure, Stage
-from toolmark.core.records import (
-    Control,
-    EnvironmentFactory,
-    Model,
-    Reply,
-    Request,
-    Sampling,
-    Step,
-    Task,
-    ToolFormat,
-    Trajectory,
-)
-from toolmark.runs.episode_time_limit import EpisodeTimeout, TimeLimit
-from toolmark.runs.suite import Agent, ControlAdapter, Suite
+from toolmark.core.model import Control, Model, adapt_function
+from toolmark.core.records import Sampling, Step, Task, ToolFormat, Trajectory
+from toolmark.runs.episode_time_limit import EpisodeTimeout, TimeLimit, TrackedModel
+from toolmark.runs.suite import Suite
 
 
 @dataclass(slots=True)
@@ -41,7 +32,7 @@ class EpisodeSetting(NamedTuple):
 
     suite: Suite
     environment_factory: EnvironmentFactory
-    model: Model | Control
+    model: Model
     tool_format: ToolFormat
     sampling: Sampling
     time_limit_s: float | None = None
@@ -60,22 +51,24 @@ async def play_episode(
     task = episode.task
     limit = TimeLimit(setting.time_limit_s)
     try:
-        if setting.suite.broken and (reason := setting.suite.broken(task)):
+        if setting.suite.maker.failure and (reason := setting.suite.maker.failure(task)):
             episode.failure = Failure(stage="preparation", kind="preparation", message=reason)
             return False
-        tool_format = setting.suite.dialects[task.dialect] if task.dialect else setting.tool_format
+        tool_format = (
+            setting.suite.tool_formats[task.dialect] if task.dialect else setting.tool_format
+        )
         model = setting.model
-        if hasattr(model, "bind"):  # a Control; checking a protocol costs more
-            model = adapt_control(
-                model.bind(task, episode.repeat), tool_format, setting.suite.agent
-            )
-        guarded_model = canary.guard_model(limit.track_model(model), task.tools)
+        if isinstance(model, Control):
+            bound = adapt_function(model.bind(task, episode.repeat))
+            model = setting.suite.defaults.agent.adapt_control(bound, tool_format)
+        guarded_model = canary.GuardedModel(TrackedModel(model, limit), task.tools)
         async with (
             limit,
-            setting.environment_factory.world(task, setup_states or {}) as environment,
+            setting.environment_factory.open_environment(task, setup_states or {}) as environment,
         ):
+            check_environment(environment)
             episode.stage = "agent"
-            trajectory = await setting.suite.agent(
+            trajectory = await setting.suite.defaults.agent(
                 task,
                 guarded_model,
                 tool_format,
@@ -101,18 +94,6 @@ async def play_episode(
     except Exception as error:  # a bug in toolmark or in a suite must not end a long run
         episode.failure = failure_of(error, episode.stage)
     return False
-
-
-def adapt_control(player: Model, tool_format: ToolFormat, agent: Agent) -> Model:
-    """Return a control as the agent can ask it; its calls are written in the tool format."""
-    if isinstance(agent, ControlAdapter):
-        return agent.paced(player)
-
-    async def formatted_player(request: Request, /) -> Reply:
-        reply = await player(request)
-        return tool_format.write(reply.calls) if reply.calls else reply
-
-    return player if tool_format.name == "native" else formatted_player
 
 
 def counts_for_breaker(failure: Failure) -> bool:

@@ -8,8 +8,9 @@ from types import TracebackType
 
 from toolmark.core.errors import ToolmarkError, mark_stage
 from toolmark.core.failure import Kind, Stage
+from toolmark.core.model import DelegatingModel, Model
 from toolmark.core.number_format import format_duration
-from toolmark.core.records import Model, Reply, Request
+from toolmark.core.records import Reply, Request
 
 CLEANUP_LIMIT_S = 30.0  # extra time for the environment of an overdue episode to close
 
@@ -38,21 +39,6 @@ class TimeLimit:
         self._stack = AsyncExitStack()
         self._deadline: asyncio.Timeout | None = None
 
-    def track_model(self, model: Model) -> Model:
-        """Return a model that records in `stage` when it is waited for, and marks its errors."""
-
-        async def tracked_model(request: Request, /) -> Reply:
-            self.stage = "model"
-            try:
-                reply = await model(request)
-            except Exception as error:
-                mark_stage(error, "model")
-                raise
-            self.stage = "environment"
-            return reply
-
-        return tracked_model
-
     async def __aenter__(self) -> TimeLimit:
         """Start the time limit."""
         if self.limit_s is not None:
@@ -78,3 +64,22 @@ class TimeLimit:
             has_ended = True
         if has_ended and self._deadline.expired():
             raise EpisodeTimeout(self.limit_s, self.stage) from None
+
+
+class TrackedModel(DelegatingModel):
+    """A model that shows a time limit when it is waited for; its errors are marked as its own."""
+
+    def __init__(self, model: Model, limit: TimeLimit) -> None:
+        super().__init__(model)
+        self._limit = limit
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Return the inner model's reply; meanwhile the stage of the time limit is `model`."""
+        self._limit.stage = "model"
+        try:
+            reply = await self.model(request)
+        except Exception as error:
+            mark_stage(error, "model")
+            raise
+        self._limit.stage = "environment"
+        return reply

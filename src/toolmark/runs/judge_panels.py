@@ -23,7 +23,8 @@ from msgspec.structs import replace
 from toolmark.agents.tool_loop import gather_all
 from toolmark.core.errors import DataError, EndpointError, failure_of
 from toolmark.core.failure import Failure
-from toolmark.core.records import Judgement, Model, Record, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Judgement, Record, Task, Trajectory
 from toolmark.runs.circuit_breaker import CircuitBreaker
 from toolmark.runs.record_files import RecordAppender, read_document, write_document
 from toolmark.runs.run_store import Run

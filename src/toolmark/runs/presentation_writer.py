@@ -24,7 +24,7 @@ from toolmark.runs.stored_presentation import (
     PRESENTATION_FILE,
     VIEWS_FILE,
     EpisodeViews,
-    Presentation,
+    StoredPresentation,
     View,
     omitted_table,
 )
@@ -43,18 +43,20 @@ def write_presentation(
     by_rule: Mapping[str, Columns],
     metrics: Mapping[str, Sequence[Metric]],
     caution: str,
-) -> Presentation:
+) -> StoredPresentation:
     """Store how readers see the scores, and return it. Raises DataError for a full disk."""
-    headline = by_rule[scorer.readings[0]]
-    tables = _call_or_show_fault("Tables", lambda: (*scorer.tables(by_rule), *scorer.evidence(run)))
-    made = Presentation(
-        readings=scorer.readings,
+    headline = by_rule[scorer.rules[0]]
+    tables = _call_or_show_fault(
+        "Tables", lambda: (*scorer.presentation.tables(by_rule), *scorer.presentation.evidence(run))
+    )
+    made = StoredPresentation(
+        readings=scorer.rules,
         metrics={name: tuple(found) for name, found in metrics.items()},
         tables=tuple(tables),
         levels=_level_names(run, scorer, headline),
-        natives=dict(scorer.natives),
-        across=scorer.across,
-        profile=scorer.profile,
+        natives=dict(scorer.presentation.failure_names),
+        across=scorer.presentation.overview,
+        profile=scorer.presentation.profile,
         caution=caution,
     )
     if (
@@ -68,14 +70,14 @@ def write_presentation(
 def write_views(run: Run, scorer: Scorer) -> None:
     """Store the views of each episode. Raises DataError for a full disk."""
     path = run.path / VIEWS_FILE
-    if scorer.views is None:
+    if scorer.presentation.views is None:
         remove_file(path)
         return
     try:
         with atomic_file(path) as draft:
             lines = RecordAppender(draft, buffer_bytes=BUFFER_BYTES)
             try:
-                for made in _episode_views(run, scorer.views):
+                for made in _episode_views(run, scorer.presentation.views):
                     lines.append(made)
             finally:
                 lines.close()
@@ -111,9 +113,11 @@ def _bounded_views(task: Task, repeat: int, views: Sequence[View]) -> EpisodeVie
 
 def _level_names(run: Run, scorer: Scorer, table: Columns) -> dict[str, dict[str, str]]:
     """Return the names of levels in the order of the tasks; scores have another order."""
-    if not scorer.axes:
+    if not scorer.presentation.level_names:
         return {}
-    levels_by_axis: dict[str, dict[str, None]] = {axis: {} for axis in scorer.axes}
+    levels_by_axis: dict[str, dict[str, None]] = {
+        axis: {} for axis in scorer.presentation.level_names
+    }
     for task in run.tasks():
         for axis, levels in levels_by_axis.items():
             levels.setdefault(task.axes.get(axis, ""))
@@ -121,7 +125,7 @@ def _level_names(run: Run, scorer: Scorer, table: Columns) -> dict[str, dict[str
         levels.update(dict.fromkeys(table.axis(axis).tolist()))
     return {
         axis: {level: name_level(level, table) for level in levels_by_axis[axis] if level}
-        for axis, name_level in scorer.axes.items()
+        for axis, name_level in scorer.presentation.level_names.items()
     }
 
 

@@ -30,14 +30,14 @@ def create_run(path: Path, plan: Plan, suite: Suite, tasks: Iterable[Task], comm
             path,
             plan,
             tasks,
-            media=suite.media if media_folder is None else MediaStore(media_folder),
-            refers=suite.refers,
-            seed=suite.seed,
+            media=suite.provenance.media if media_folder is None else MediaStore(media_folder),
+            refers=suite.provenance.referenced_media,
+            seed=suite.provenance.seed,
             command=command,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            hashes=dict(suite.hashes),
+            hashes=dict(suite.provenance.hashes),
             versions=package_versions.installed_versions()
-            | (sandbox.sandbox_record() if suite.sandboxed else {}),
+            | (sandbox.sandbox_record() if suite.environment.starts_processes else {}),
         )
 
 
@@ -45,16 +45,18 @@ def remake_broken_tasks(
     folder: RunWriter, suite: Suite, plan: Plan, prepare_tasks: Callable[[Plan], Iterable[Task]]
 ) -> None:
     """Make again the tasks that could not be made when the run began, if that is now possible."""
-    if suite.broken is None or plan.tasks or suite.seed != folder.run.info.seed:
+    if suite.maker.failure is None or plan.tasks or suite.provenance.seed != folder.run.info.seed:
         return
     with interrupt_immediately():
-        broken = {task.id for task in folder.run.tasks() if suite.broken(task)}
+        broken = {task.id for task in folder.run.tasks() if suite.maker.failure(task)}
         broken -= {id for id, _ in folder.run.completed_episodes()}
         if not broken:
             return
         remake_plan = replace(plan, ids=tuple(sorted(broken)), sample=None, limit=None)
         folder.replace_tasks(
-            {task.id: task for task in prepare_tasks(remake_plan)}, suite.media, suite.refers
+            {task.id: task for task in prepare_tasks(remake_plan)},
+            suite.provenance.media,
+            suite.provenance.referenced_media,
         )
 
 
@@ -81,15 +83,15 @@ def _have_tasks_changed(run: Run, suite: Suite, plan: Plan) -> bool:
     asked. What toolmark's own suites read is part of the request (`Plan.world`). Code that is in no
     file, such as that of a notebook, has no hash: only its tasks show an edit.
     """
-    has_other_seed = suite.seed != run.info.seed
+    has_other_seed = suite.provenance.seed != run.info.seed
     if (
         plan.tasks
         or has_other_seed
         or code_hashes.is_builtin_suite(suite)
-        or suite.make is not prepare_nothing
+        or suite.maker.make is not prepare_nothing
     ):
         return False
     digest = hashlib.sha256()
-    for task in select_tasks(suite, plan, suite.seed):
+    for task in select_tasks(suite, plan, suite.provenance.seed):
         digest.update(task_line(task))
     return digest.hexdigest() != run.info.tasks_sha256

@@ -159,7 +159,7 @@ def _write_summary(
 
 def _score_all(run: Run, scorer: Scorer) -> Iterator[Score]:
     """Yield a score of every stored episode; those that were not run come last."""
-    prepared_scorer = replace(scorer, score=scorer.gather(run)) if scorer.gather else scorer
+    prepared_scorer = replace(scorer, score=scorer.prepare(run)) if scorer.prepare else scorer
     never_fits = run_scoring.first_request_never_fits(run)
     for trajectory in run.trajectories():
         task = run.task(trajectory.task)
@@ -182,7 +182,7 @@ def _score_absent(run: Run, scorer: Scorer, done: Collection[EpisodeKey]) -> Ite
     if len(done) == run.info.n_episodes:
         return
     for task, repeat, last in run.absent_episodes(done):
-        found = scorer.missed(task, last) if last is not None else {}
+        found = scorer.score_absent(task, last) if last is not None else {}
         verdicts = {name: run_scoring.check_verdict(verdict) for name, verdict in found.items()}
         yield absent_score(task, repeat, last.failure if last else None, verdicts)
 

@@ -38,8 +38,8 @@ def score_episode(
     verdicts: dict[str, Verdict] = {}
     try:
         found = scorer.score(task, trajectory)
-        _check_rule_names(found, scorer.readings)
-        verdicts = {name: check_verdict(found[name]) for name in scorer.readings if name in found}
+        _check_rule_names(found, scorer.rules)
+        verdicts = {name: check_verdict(found[name]) for name in scorer.rules if name in found}
     except Exception as error:  # a bug of ours must not end a long run, nor count against the model
         failure = failure_of(error, "scorer")
     return structs.replace(_empty_score(task, trajectory.repeat, failure), readings=verdicts)
@@ -116,15 +116,15 @@ def check_verdict(verdict: Verdict) -> Verdict:
 def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
     """Store what readers need of complete scores, then the summary, and return the summary."""
     causes: Counter[Failure] = Counter()
-    headline, *others = scorer.readings
+    headline, *others = scorer.rules
     by_rule = {headline: gather_columns(_count_failures(run.stored_scores(), causes), headline)}
     by_rule |= {name: gather_columns(run.stored_scores(), name) for name in others}
     metrics = {name: summary_metrics(scorer, table) for name, table in by_rule.items()}
-    table = by_rule[scorer.readings[0]]
+    table = by_rule[scorer.rules[0]]
     caution = _run_caution(run, scorer, table, causes)
     presentation_writer.write_views(run, scorer)
     presentation_writer.write_presentation(run, scorer, by_rule, metrics, caution)
-    head, *parts = [_metric_fields(metric, table) for metric in metrics[scorer.readings[0]]]
+    head, *parts = [_metric_fields(metric, table) for metric in metrics[scorer.rules[0]]]
     n_run = int(table.run.sum())
     plan = run.info.plan
     summary = {
@@ -139,8 +139,8 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
         "failures": _count_by_kind(causes),
         "score": head,
         "parts": {part["name"]: part for part in parts},
-        "reading": scorer.readings[0],
-        "readings": scorer.readings,
+        "reading": scorer.rules[0],
+        "readings": scorer.rules,
         "spent": run_usage.summary_fields(run_usage.measure_run_usage(run)),
         "run_dir": str(run.path),
     }
@@ -159,7 +159,10 @@ def _run_caution(run: Run, scorer: Scorer, table: Columns, causes: Container[Fai
         f"{NEVER_FITS.message}: they are not run, and say nothing of it" if never_fits else ""
     )
     return " ".join(
-        filter(None, (sandbox_note, "; ".join(filter(None, (scorer.caution(table), fit_note)))))
+        filter(
+            None,
+            (sandbox_note, "; ".join(filter(None, (scorer.presentation.caution(table), fit_note)))),
+        )
     )
 
 

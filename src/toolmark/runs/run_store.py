@@ -91,6 +91,7 @@ class RunInfo(Record, frozen=True, kw_only=True):
     - `created`: the time in UTC.
     - `served`: the models' names as the server reports them.
     - `dropped`: the settings that the server refused and that were left out.
+    - `unsent`: the settings that were asked for and that this endpoint is never sent.
     - `missing`, `notes`, `servers`: by the name of a part of the environment factory. `missing` is
       what the part lacked when the run was last begun or continued, `notes` what happened to it,
       `servers` what it says it is, one line for each server seen: name, version, hash of its tools.
@@ -112,6 +113,7 @@ class RunInfo(Record, frozen=True, kw_only=True):
     versions: dict[str, str] = {}
     served: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    unsent: tuple[str, ...] = ()
     missing: dict[str, str] = {}
     notes: dict[str, tuple[str, ...]] = {}
     servers: dict[str, tuple[str, ...]] = {}
@@ -418,6 +420,7 @@ class RunWriter:
         *,
         served: Iterable[str] = (),
         dropped: Iterable[str] = (),
+        unsent: Iterable[str] = (),
         missing: Mapping[str, str] | None = None,
         notes: Mapping[str, Sequence[str]] | None = None,
         servers: Mapping[str, Sequence[str]] | None = None,
@@ -429,6 +432,7 @@ class RunWriter:
             info,
             served=tuple(sorted({*info.served, *served} - {""})),
             dropped=tuple(sorted({*info.dropped, *dropped})),
+            unsent=tuple(sorted({*info.unsent, *unsent})),
             missing=info.missing if missing is None else dict(missing),
             notes=_merge_notes(info.notes, notes),
             servers=_merge_notes(info.servers, servers),

@@ -14,24 +14,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+from toolmark.core.environment import EnvironmentFactory, check_factory
 from toolmark.core.errors import DataError, Rejected
 from toolmark.core.failure import Failure
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.number_format import format_count
-from toolmark.core.records import (
-    Attempt,
-    Control,
-    EnvironmentFactory,
-    HasIncidentNotes,
-    HasPartDescriptions,
-    Model,
-    Score,
-    Task,
-    ToolFormat,
-    Trajectory,
-)
+from toolmark.core.records import Attempt, Estimate, Score, Task, ToolFormat, Trajectory
 from toolmark.environments import provider_circuit_breaker
-from toolmark.models.request_policies import DEFAULT_CONNECTIONS
+from toolmark.models.connection_defaults import DEFAULT_CONNECTIONS
 from toolmark.runs import code_hashes, run_scoring
 from toolmark.runs.circuit_breaker import CircuitBreaker
 from toolmark.runs.episode_execution import (
@@ -41,6 +32,7 @@ from toolmark.runs.episode_execution import (
     play_episode,
 )
 from toolmark.runs.episode_records import EpisodeKey
+from toolmark.runs.live_headline import LiveHeadline
 from toolmark.runs.run_finalization import finalize_run, keep_valid_scores
 from toolmark.runs.run_lifecycle import HEARTBEAT_INTERVAL_S
 from toolmark.runs.run_store import RunWriter
@@ -56,10 +48,13 @@ PROGRESS_INTERVAL_S = 1.0  # also the interval between two flushes to the disk
 class Progress:
     """What a watcher gets: before the first question, then after every episode and every second.
 
-    - `n_made`: tasks finished so far, out of `n_to_make`, by a suite that makes its tasks first,
-      while nothing is planned yet.
+    - `n_planned`: all episodes asked for. `n_done_before` of them were complete before this process
+      began, `n_run` and `n_not_run` are its own.
+    - `n_made`: tasks finished by this process, after `n_made_before`, out of `n_to_make`, while a
+      suite makes its tasks and nothing is planned yet.
     - `effort`: says what making the tasks takes.
-    - `value_sum`, `square_sum`: sums over the values of the headline grading rule.
+    - `headline`: the headline of the scores so far, as the summary would have it; it may lack the
+      last few scores, and all where nobody watches.
     - `missing`: what parts of the environment factory lack, by name. Tasks that need them are not
       run.
     - `wait_reasons`: why requests that wait to be repeated wait now.
@@ -68,14 +63,13 @@ class Progress:
 
     n_planned: int
     n_made: int = 0
+    n_made_before: int = 0
     n_to_make: int = 0
     effort: str = ""
     n_done_before: int = 0
     n_run: int = 0
     n_not_run: int = 0
-    n_scored: int = 0
-    value_sum: float = 0.0
-    square_sum: float = 0.0
+    headline: Estimate = field(default_factory=lambda: Estimate(name=""))
     missing: Mapping[str, str] = field(default_factory=dict)
     wait_reasons: Collection[str] = ()
     input_tokens: int = 0
@@ -96,7 +90,7 @@ ProgressWatcher = Callable[[Progress], None]
 async def execute_run(
     folder: RunWriter,
     suite: Suite,
-    model: Model | Control | None,
+    model: Model | None,
     tool_format: ToolFormat,
     *,
     max_connections: int = DEFAULT_CONNECTIONS,
@@ -120,7 +114,7 @@ async def execute_run(
     context.load_stored(completed)
     if len(completed) < run.info.n_episodes:
         await _run_missing_episodes(context, completed, max_connections, stop)
-    context.notify_watcher()
+    context.notify_watcher(is_last=True)
     with interrupt_immediately():
         finalize_run(run, folder.episodes, suite.scorer, folder.state_writer, scorer_id=scorer_id)
     if (refusal := context.breaker.rejection) is not None:
@@ -140,7 +134,7 @@ async def _run_missing_episodes(
     context.environment_waits = provider_circuit_breaker.watch_waits()
     n_workers = context.breaker.n_concurrent = min(max_connections, progress.n_planned)
     progress.missing = dict(
-        context.suite.missing(task for task, _ in run.missing_episodes(completed))
+        context.suite.environment.missing_parts(task for task, _ in run.missing_episodes(completed))
     )
     context.folder.update_info(missing=progress.missing)
     await _run_in_environment(context, n_workers, stop)
@@ -151,19 +145,18 @@ async def _run_in_environment(
 ) -> None:
     """Open the environment factory, run the workers, and record in `run.json` what became known."""
     folder = context.folder
-    async with context.suite.site(MediaStore(folder.path / "media")) as environment_factory:
+    async with context.suite.environment.open(
+        MediaStore(folder.path / "media")
+    ) as environment_factory:
+        check_factory(environment_factory)
         context.notify_watcher()
         try:
             await _run_workers(context, environment_factory, n_workers, stop)
         finally:
             folder.update_info(
                 served=context.served_models,
-                notes=environment_factory.notes()
-                if isinstance(environment_factory, HasIncidentNotes)
-                else None,
-                servers=environment_factory.known()
-                if isinstance(environment_factory, HasPartDescriptions)
-                else None,
+                notes=environment_factory.incident_notes(),
+                servers=environment_factory.part_descriptions(),
                 wall_s=context.progress.elapsed_s,
             )
 
@@ -175,7 +168,7 @@ class _RunContext:
         self,
         folder: RunWriter,
         suite: Suite,
-        model: Model | Control | None,
+        model: Model | None,
         tool_format: ToolFormat,
         scorer_id: ScorerId,
         progress: Progress,
@@ -188,6 +181,7 @@ class _RunContext:
         self.scorer_id = scorer_id
         self.progress = progress
         self.watch = watch
+        self.headline = LiveHeadline(suite.scorer)
         self.pending: Iterator[tuple[Task, int]] = iter(())
         self.breaker = CircuitBreaker(has_succeeded=progress.n_done_before > 0)
         self.served_models: set[str] = set()
@@ -219,13 +213,9 @@ class _RunContext:
         self.add_score(score)
 
     def add_score(self, score: Score) -> None:
-        """Count the value of an episode in the headline grading rule."""
-        if score.failure is not None:
-            return
-        value = score.readings[self.suite.scorer.readings[0]].value
-        self.progress.n_scored += 1
-        self.progress.value_sum += value
-        self.progress.square_sum += value * value
+        """Count the value of an episode in the headline, where somebody watches."""
+        if score.failure is None and self.watch is not None:
+            self.headline.add(score)
 
     def store_completed(self, task: Task, trajectory: Trajectory) -> None:
         """Store a completed episode and score it."""
@@ -256,7 +246,8 @@ class _RunContext:
 
     def wait_reasons(self) -> list[str]:
         """Return why requests and searches wait now."""
-        return wait_reasons([self.model], self.environment_waits)
+        models = () if self.model is None else (self.model,)
+        return wait_reasons(models, self.environment_waits)
 
     def note_user_stop(self) -> None:
         """Record that the user stopped the run, and the most common reason of waiting."""
@@ -264,9 +255,10 @@ class _RunContext:
         for reason, n in Counter(self.wait_reasons()).most_common(1):
             self.stop_reason = f"stopped by the user while {format_count(n)} waited: {reason}"
 
-    def notify_watcher(self) -> None:
+    def notify_watcher(self, *, is_last: bool = False) -> None:
         """Call the watcher with the progress."""
         if self.watch is not None:
+            self.progress.headline = self.headline.measure(now=is_last)
             self.progress.wait_reasons = self.wait_reasons()
             self.watch(self.progress)
 
@@ -336,10 +328,10 @@ async def notify_periodically(notify: Callable[[], None]) -> None:
         notify()
 
 
-def wait_reasons(models: Iterable[object], environment_waits: Mapping[object, str]) -> list[str]:
+def wait_reasons(models: Iterable[Model], environment_waits: Mapping[object, str]) -> list[str]:
     """Return why requests to the models, and requests of environments, wait now."""
     return [
-        *(reason for model in models for reason in getattr(model, "waits", ())),
+        *(reason for model in models for reason in model.wait_reasons),
         *environment_waits.values(),
     ]
 

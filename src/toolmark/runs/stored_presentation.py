@@ -36,7 +36,7 @@ MAX_VIEWS_BYTES = 4 * 2**20  # bytes of one episode's views
 View: TypeAlias = Table | Drawing | Audio
 
 
-class Presentation(Record, frozen=True, kw_only=True):
+class StoredPresentation(Record, frozen=True, kw_only=True):
     """How readers see a run's scores.
 
     - `readings`: names of the grading rules. The first is the headline.
@@ -90,7 +90,7 @@ class EpisodeViews(Record, frozen=True, kw_only=True):
 # --- reading ----------------------------------------------------------------------------
 
 
-def read_presentation(run: Run) -> Presentation | None:
+def read_presentation(run: Run) -> StoredPresentation | None:
     """Return what was stored when the run was scored, None where the run is not scored yet.
 
     Raises DataError naming the file for content that is not a presentation, such as one with an
@@ -106,7 +106,7 @@ def read_presentation(run: Run) -> Presentation | None:
             f"{damage_advice(path, line=False)}"
         )
     try:
-        return json_codec.decode_record(text, Presentation)
+        return json_codec.decode_record(text, StoredPresentation)
     except msgspec.DecodeError as error:
         raise DataError(f"{path}: {error}; {damage_advice(path, line=False)}") from None
 
@@ -129,12 +129,12 @@ def report_mismatch_as_damage(*runs: Run) -> Iterator[None]:
         ) from error
 
 
-def provisional_presentation(run: Run) -> Presentation:
+def provisional_presentation(run: Run) -> StoredPresentation:
     """Return the presentation of a run that is not scored: the mean value of what has a score."""
     score = next((score for score in run.scores() if score.readings), None)
     rules = tuple(score.readings) if score is not None else ("score",)
     metrics: dict[str, tuple[Metric, ...]] = dict.fromkeys(rules, (Metric("score"),))
-    return Presentation(readings=rules, metrics=metrics, caution=unfinished_notice(run))
+    return StoredPresentation(readings=rules, metrics=metrics, caution=unfinished_notice(run))
 
 
 def unfinished_notice(run: Run) -> str:

@@ -25,8 +25,12 @@ def environment_hashes(suite: Suite) -> dict[str, str]:
 
     Includes a mark where the suite's servers are not sandboxed.
     """
-    found = {name: sha256 for name, sha256 in suite.hashes.items() if name not in CODE_HASH_NAMES}
-    if suite.sandboxed and not sandbox.is_wanted():
+    found = {
+        name: sha256
+        for name, sha256 in suite.provenance.hashes.items()
+        if name not in CODE_HASH_NAMES
+    }
+    if suite.environment.starts_processes and not sandbox.is_wanted():
         found[sandbox.RECORD_KEY] = "off"
     return found
 
@@ -139,8 +143,7 @@ def _rows_by_id(tasks: Iterable[Task], ids: tuple[str, ...]) -> Iterator[_TaskRo
             known.append(task.id)
     if missing:
         name = sorted(missing)[0]
-        hint = suggest_names(name, known) if len(known) > 20 else f"; known: {', '.join(known)}"
-        raise UsageError(f"no task {name!r}{hint[:400]}")
+        raise UsageError(f"no task {name!r}{suggest_names(name, known)}")
 
 
 def _stratified_sample(rows: list[_TaskRow], n: int, seed: int) -> Iterator[_TaskRow]:

@@ -10,7 +10,6 @@ What is on disk consists of complete lines at every time.
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 import signal
 import sys
@@ -18,6 +17,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
 
 _TERMINATION_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 # struct sigaction: its maximum size in bytes, the offset of its flags, the flag for one use

@@ -3,7 +3,7 @@
 Calls of the same tool are paired by the similarity of their arguments; every measure counts pairs.
 A trajectory is a list of steps, each `{"calls": [{"name": ..., "arguments": ...}, ...]}`. Other
 keys are ignored, and the number of a step is its position. The grading rules are `official` (the
-reference code), `paper` (the text) and `fair`; docs/m3-metrics.md describes the differences.
+reference code), `paper` (the text) and `fair`; docs/suites/m3-metrics.md describes the differences.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _unreadable_steps_error(steps: Steps) -> UsageError:
     if not isinstance(steps, (list, tuple)):
         return UsageError(f'expected a list of steps {{"calls": [...]}}, got {steps!r:.80}')
     for number, step in enumerate(steps):
-        step_calls = (step.get("calls") or ()) if hasattr(step, "get") else None
+        step_calls = (step.get("calls") or ()) if isinstance(step, Mapping) else None
         if not isinstance(step_calls, (list, tuple)):
             return UsageError(f'step {number}: expected {{"calls": [...]}}, got {step!r:.80}')
     return UsageError('every call must be {"name": ..., "arguments": ...}')

@@ -56,20 +56,6 @@ def ratio_interval(
     return _logit_interval(p, n, square, effective_n_groups(total), level)
 
 
-def moments_interval(
-    n: int, value: float, squares: float, *, level: float = 0.95
-) -> tuple[float, float]:
-    """Return the interval for the mean of n independent values in [0, 1], given their sums.
-
-    `value` is the sum of the values and `squares` the sum of their squares. The interval is
-    `wilson` where all values are 0 or 1, otherwise that of `ratio_interval`.
-    """
-    if n == 0 or math.isclose(value, squares):
-        return wilson(round(value), n, level=level)
-    p = min(value / n, 1.0)
-    return _logit_interval(p, n, max(squares - n * p * p, 0.0), n, level)
-
-
 def _logit_interval(
     p: float, n: float, square: float, g: float, level: float
 ) -> tuple[float, float]:

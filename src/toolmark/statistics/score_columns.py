@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from toolmark.core.records import Score
 Names = NDArray[np.object_]
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-X = TypeVar("X")
+_TEXT_COLUMNS = ("task", "item", "category", "cause", "native")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,51 +76,72 @@ class Columns:
         return self.axes.get(name, np.full(len(self), "", dtype=object))
 
 
-def gather_columns(scores: Iterable[Score], rule: str) -> Columns:
-    """Return the columns of the scores under one grading rule.
+class ColumnsBuilder:
+    """Collects scores under one grading rule, one at a time; `build` returns them as columns.
 
     Scores that were run but have no verdict of that rule are left out. Equal strings are stored
     once.
     """
-    shared: dict[str, str] = {}
-    intern = shared.setdefault
-    text_columns: tuple[list[str], ...] = ([], [], [], [], [])
-    tasks, items, categories, causes, natives = text_columns
-    repeats: list[int] = []
-    correct: list[bool] = []
-    values: list[float] = []
-    axes: dict[str, list[str]] = {}
-    parts: dict[str, list[float]] = {}
-    judged_scores = (
-        score for score in scores if score.failure is not None or rule in score.readings
-    )
-    for row, score in enumerate(judged_scores):
-        verdict = score.readings.get(rule)
+
+    def __init__(self, rule: str) -> None:
+        self._rule = rule
+        self._strings: dict[str, str] = {}
+        self._texts: dict[str, list[str]] = {name: [] for name in _TEXT_COLUMNS}
+        self._repeats = array("q")
+        self._correct: list[bool] = []
+        self._values = array("d")
+        self._axes: dict[str, list[str]] = {}
+        self._parts: dict[str, array[float]] = {}
+
+    def add(self, score: Score) -> None:
+        """Add a row."""
+        if score.failure is None and self._rule not in score.readings:
+            return
+        row, intern = len(self._values), self._strings.setdefault
+        verdict = score.readings.get(self._rule)
         label = next((x for x in verdict.labels if x.primary), None) if verdict else None
-        tasks.append(intern(score.task, score.task))
-        items.append(intern(score.item, score.item))
-        categories.append(intern(score.category, score.category))
-        causes.append(label.cause if label else "")
-        natives.append(intern(label.native, label.native) if label else "")
-        repeats.append(score.repeat)
-        correct.append(verdict is not None and verdict.outcome == "correct")
-        values.append(verdict.value if verdict else np.nan)
+        cells = (score.task, score.item, score.category, label.cause if label else "",
+                 label.native if label else "")  # fmt: skip
+        for name, cell in zip(_TEXT_COLUMNS, cells, strict=True):
+            self._texts[name].append(intern(cell, cell))
+        self._repeats.append(score.repeat)
+        self._correct.append(verdict is not None and verdict.outcome == "correct")
+        self._values.append(verdict.value if verdict else math.nan)
         for name, level in score.axes.items():
-            _set_cell(axes, name, row, intern(level, level), "")
+            column = self._axes.setdefault(name, [])
+            column.extend([""] * (row - len(column)))
+            column.append(intern(level, level))
         for name, number in verdict.parts.items() if verdict else ():
-            _set_cell(parts, name, row, number, np.nan)
-    n, value = len(values), np.array(values, dtype=float)
-    task, item, category, cause, native = (
-        np.array(column, dtype=object) for column in text_columns
-    )
-    return Columns(
-        task=task, item=item, category=category,
-        repeat=np.array(repeats, dtype=np.int64),
-        run=~np.isnan(value), correct=np.array(correct, dtype=bool), value=value,
-        cause=cause, native=native,
-        axes={k: np.array(v + [""] * (n - len(v)), dtype=object) for k, v in axes.items()},
-        parts={k: np.array(v + [np.nan] * (n - len(v)), dtype=float) for k, v in parts.items()},
-    )  # fmt: skip
+            numbers = self._parts.setdefault(name, array("d"))
+            numbers.extend([math.nan] * (row - len(numbers)))
+            numbers.append(number)
+
+    def build(self) -> Columns:
+        """Return the rows added so far."""
+        n, value = len(self._values), np.array(self._values, dtype=float)
+        return Columns(
+            **{name: np.array(texts, dtype=object) for name, texts in self._texts.items()},
+            repeat=np.array(self._repeats, dtype=np.int64),
+            run=~np.isnan(value),
+            correct=np.array(self._correct, dtype=bool),
+            value=value,
+            axes={
+                name: np.array(levels + [""] * (n - len(levels)), dtype=object)
+                for name, levels in self._axes.items()
+            },
+            parts={
+                name: np.pad(np.array(numbers), (0, n - len(numbers)), constant_values=np.nan)
+                for name, numbers in self._parts.items()
+            },
+        )
+
+
+def gather_columns(scores: Iterable[Score], rule: str) -> Columns:
+    """Return the columns of the scores under one grading rule (`ColumnsBuilder`)."""
+    builder = ColumnsBuilder(rule)
+    for score in scores:
+        builder.add(score)
+    return builder.build()
 
 
 def with_values(columns: Columns, values: Numbers) -> Columns:
@@ -168,10 +190,3 @@ def describe_partial(columns: Columns, word: str) -> str:
         for each in (columns.category, columns.category[columns.run])
     )
     return f"{ran} of {names} {word} run" if 0 < ran < names else ""
-
-
-def _set_cell(table: dict[str, list[X]], name: str, row: int, value: X, missing: X) -> None:
-    """Set one cell of a column that may have begun after the first row."""
-    column = table.setdefault(name, [])
-    column.extend([missing] * (row - len(column)))
-    column.append(value)

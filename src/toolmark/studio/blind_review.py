@@ -18,7 +18,7 @@ from toolmark.statistics.confidence_intervals import ratio_interval, wilson
 from toolmark.studio import review_pages, review_view
 from toolmark.studio.review_episodes import ReviewEpisodes
 from toolmark.studio.review_log import Preference, PreferenceChoice, ReviewLog, utc_now
-from toolmark.studio.review_server import ReviewAnswer
+from toolmark.studio.review_server import ReviewAnswer, ReviewSession
 
 CHOICES = (
     ("left", "Left is better", "l", ""),
@@ -45,7 +45,7 @@ class BlindReviewResult:
     table: Table
 
 
-class BlindReview:
+class BlindReview(ReviewSession):
     """The common episodes of two runs; the run on the left is drawn for each."""
 
     def __init__(

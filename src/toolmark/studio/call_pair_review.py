@@ -16,7 +16,7 @@ from toolmark.scoring import alignment
 from toolmark.studio import review_episodes, review_pages, review_view
 from toolmark.studio.review_episodes import ReviewEpisodes
 from toolmark.studio.review_log import ReviewLog, SameCallLabel, utc_now
-from toolmark.studio.review_server import ReviewAnswer
+from toolmark.studio.review_server import ReviewAnswer, ReviewSession
 
 Encoder: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
 
@@ -41,7 +41,7 @@ class UncertainMatch:
         return self.tool, self.a, self.b
 
 
-class CallPairReview:
+class CallPairReview(ReviewSession):
     """Matched calls of a run with a similarity between weak and strong, each asked once."""
 
     def __init__(

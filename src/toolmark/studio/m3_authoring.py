@@ -17,13 +17,13 @@ from msgspec.structs import replace
 
 from toolmark.agents.tool_loop import gather_all
 from toolmark.core import json_codec
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import EndpointError, ToolEnvironmentError, failure_of
 from toolmark.core.failure import Failure
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Attempt,
-    EnvironmentFactory,
-    Model,
     Record,
     Reply,
     Step,
@@ -125,13 +125,13 @@ async def author_references(
     A task that was rejected `rounds` times is given up. A task that was not run is tried again by
     the next call. `truths.json` is always written at the end, also after an error.
     """
-    dialect = suite.dialects[folder.run.info.plan.dialect]
+    dialect = suite.tool_formats[folder.run.info.plan.dialect]
     decisions = read_decisions(folder.path)
     lines = RecordAppender(folder.path / DECISIONS_FILE)
     try:
         for task_decisions in decisions.values():
             _append_missing_trajectory(folder, task_decisions[-1])
-        async with suite.site(MediaStore(folder.path / "media")) as environments:
+        async with suite.environment.open(MediaStore(folder.path / "media")) as environments:
             authoring = _AuthoringWork(
                 folder, suite, dialect, environments, model, judge_model, lines, rounds, see
             )
@@ -190,16 +190,18 @@ class _AuthoringWork:
     progress: Progress = field(init=False)
 
     def __post_init__(self) -> None:
-        self.progress = Progress(n_planned=self.folder.run.info.n_tasks)
+        counts = count_tasks(self.folder.run, self.rounds)
+        self.progress = Progress(
+            n_planned=self.folder.run.info.n_tasks,
+            n_done_before=counts.accepted + counts.rejected,
+        )
 
     def open_tasks(self) -> Iterator[Task]:
         """Yield the tasks that are neither accepted nor given up."""
         for task in self.folder.run.tasks():
             task_decisions = self.past.get(task.id, [])
             accepted = bool(task_decisions) and task_decisions[-1].outcome == "accepted"
-            if accepted or _n_rejected(task_decisions) >= self.rounds:
-                self.progress.n_done_before += 1
-            else:
+            if not accepted and _n_rejected(task_decisions) < self.rounds:
                 yield task
 
     async def work_on_tasks(self, open_tasks: Iterator[Task]) -> None:
@@ -244,7 +246,7 @@ class _AuthoringWork:
     ) -> Decision:
         """Play and judge once; condense an accepted attempt."""
         part = Decision(task=task.id, round=number, outcome="not_run", stage="play")
-        if self.suite.broken and (why := self.suite.broken(without_reference(task))):
+        if self.suite.maker.failure and (why := self.suite.maker.failure(without_reference(task))):
             failure_before = Failure(stage="preparation", kind="preparation", message=why)
             return replace(part, failure=failure_before)
         try:
@@ -292,7 +294,7 @@ class _AuthoringWork:
 
     def _no_decision_message(self, decision: m3_reference_judging.JudgeDecision) -> str:
         """Return a message with the judge that gave no decision, and its reply."""
-        name = getattr(self.judge, "name", "") or type(self.judge).__name__
+        name = self.judge.name or type(self.judge).__name__
         quoted = (
             f"it said {decision.text[:_MAX_QUOTED_CHARS]!r}"
             if decision.text.strip()
@@ -306,8 +308,8 @@ class _AuthoringWork:
         asked_task = without_reference(_with_hint(task, reason))
         steps: list[Step] = []
         sampling = self.folder.run.info.plan.sampling
-        async with self.site.world(asked_task, {}) as environment:
-            found = await self.suite.agent(
+        async with self.site.open_environment(asked_task, {}) as environment:
+            found = await self.suite.defaults.agent(
                 asked_task, self.model, self.dialect, environment, sampling, number, steps=steps
             )
         self.playing.record_success()

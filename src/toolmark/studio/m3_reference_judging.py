@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolmark.core import json_codec
-from toolmark.core.records import Model, Reply, Task, Trajectory, Usage
+from toolmark.core.model import Model
+from toolmark.core.records import Reply, Task, Trajectory, Usage
 from toolmark.formats.executor_json import strip_thoughts
 from toolmark.studio import m3_condensing
 from toolmark.suites.m3 import judge_questions

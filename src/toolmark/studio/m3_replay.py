@@ -16,16 +16,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from toolmark.agents.tool_loop import max_parallel_calls
 from toolmark.core import json_codec
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError, suggest_names
 from toolmark.core.media import MediaStore
 from toolmark.core.number_format import format_count
 from toolmark.core.records import (
     Audio,
     Call,
-    Environment,
-    EnvironmentFactory,
     Image,
     Record,
     Result,
@@ -42,7 +40,8 @@ from toolmark.runs.suite import EnvironmentOpener
 from toolmark.studio import m3_prediction_layout
 from toolmark.suites.m3 import call_outcomes, prediction_files, published_tasks
 from toolmark.suites.m3.call_outcomes import Outcome
-from toolmark.suites.m3.m3_scoring import EXACT_SIMILARITY, parse_arguments
+from toolmark.suites.m3.m3_scoring import parse_arguments
+from toolmark.suites.m3.parameters import EXACT_SIMILARITY
 
 Agreement: TypeAlias = Literal["equal", "different", "no record", "not replayed"]
 AGREEMENTS: tuple[Agreement, ...] = ("equal", "different", "no record", "not replayed")
@@ -139,7 +138,7 @@ def file_episodes(
 def _check_ids(ids: Collection[str], known: Collection[str]) -> None:
     for id in ids:
         if id not in known:
-            raise UsageError(f"no trajectory of {id!r}{suggest_names(id, known)[:400]}")
+            raise UsageError(f"no trajectory of {id!r}{suggest_names(id, known)}")
 
 
 def prepare_replay(
@@ -240,7 +239,7 @@ async def replay_trajectory(
         return _replayed_rows(recorded, results, reason, ())
     reason = _EARLIER_FAILED
     try:
-        async with environments.world(recorded.task, {}) as environment:
+        async with environments.open_environment(recorded.task, {}) as environment:
             for step in recorded.steps:
                 tools |= {tool.name: tool for tool in await environment.tools()}
                 results.append(await _execute_step(environment, step))
@@ -270,7 +269,7 @@ async def _execute_step(
     environment: Environment, step: tuple[RecordedCall, ...]
 ) -> list[Result | str]:
     """Execute the calls of a step at the same time, up to the environment's limit."""
-    limit = asyncio.Semaphore(max_parallel_calls(environment))
+    limit = asyncio.Semaphore(environment.max_parallel_calls)
 
     async def one(call: Call) -> Result | str:
         async with limit:

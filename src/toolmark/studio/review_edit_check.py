@@ -101,9 +101,7 @@ def _call_faults(call: Any, path: str, tools: Collection[str]) -> Iterator[StepF
     elif "name" in call and not name.strip():
         yield StepFault(f"{path}.name", "expected the name of a tool")
     elif name and tools and name not in tools:
-        yield StepFault(
-            f"{path}.name", f"no tool {name!r} was offered{suggest_names(name, tools)[:300]}"
-        )
+        yield StepFault(f"{path}.name", f"no tool {name!r} was offered{suggest_names(name, tools)}")
     if not isinstance(arguments, dict):
         yield StepFault(f"{path}.arguments", f"expected an object, got {_type_label(arguments)}")
         return

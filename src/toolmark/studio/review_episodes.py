@@ -65,7 +65,7 @@ def _task_ranks(run: Run, ids: Sequence[str]) -> dict[str, int]:
             ranks[task.id] = rank
     if missing:
         name = sorted(missing)[0]
-        raise UsageError(f"{run.path}: no task {name!r}{suggest_names(name, known)[:400]}")
+        raise UsageError(f"{run.path}: no task {name!r}{suggest_names(name, known)}")
     return ranks
 
 

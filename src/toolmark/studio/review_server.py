@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -47,46 +47,44 @@ _MIME_BY_PREFIX = (
 )
 
 
-class ReviewSession(Protocol):
-    """A sequence of questions: the page of each, and what to do with an answer."""
+class ReviewSession:
+    """A sequence of questions: the page of each, and what to do with an answer.
 
-    @property
-    def media(self) -> Sequence[MediaStore]:
-        """The stores with the pictures that pages may show."""
-        ...
+    `media` are the stores with the pictures that pages may show.
+    """
+
+    media: Sequence[MediaStore] = ()
 
     def __len__(self) -> int:
         """Return the number of questions."""
-        ...
+        raise NotImplementedError
 
     def next_open(self, after: int = 0) -> str:
         """Return the next question to show: an open one after `after`, else `end`."""
-        ...
+        raise NotImplementedError
 
     def render_question(self, n: int) -> str:
         """Return the page of question n, counted from 1."""
-        ...
+        raise NotImplementedError
+
+    def render_search(self, n: int, query: str, address: str) -> str | None:
+        """Return the page with the results of a search for question n, and of a found page.
+
+        None where questions are not answered with a search.
+        """
+        return None
 
     def render_overview(self) -> str:
         """Return the page after the last question."""
-        ...
+        raise NotImplementedError
 
     def summary_lines(self) -> tuple[str, ...]:
         """Return the decisions so far, in sentences."""
-        ...
+        raise NotImplementedError
 
     def record_answer(self, n: int, answer: ReviewAnswer) -> None:
         """Store an answer. Raises InvalidSteps, or UsageError for an invalid answer."""
-        ...
-
-
-@runtime_checkable
-class SearchableReview(Protocol):
-    """A session whose questions are answered with a search over its own pages."""
-
-    def render_search(self, n: int, query: str, address: str) -> str:
-        """Return the page with the results of a search for question n, and of a found page."""
-        ...
+        raise NotImplementedError
 
 
 class ReviewAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -192,21 +190,20 @@ class _ReviewHandler(BaseHTTPRequestHandler):
                         return _page_reply(session.render_overview())
                     case ["", "media", sha256]:
                         return _picture_reply(session.media, sha256)
-                    case ["", "search"] if isinstance(session, SearchableReview):
-                        return self._handle_search(session, len(session))
+                    case ["", "search"]:
+                        return self._handle_search(session)
                     case ["", number] if (n := _question_number(number, len(session))) is not None:
                         return _page_reply(session.render_question(n))
         except ToolmarkError as error:
             return _text_reply(500, str(error))
         return _text_reply(404, "nothing here")
 
-    def _handle_search(self, session: SearchableReview, n_questions: int) -> _HttpReply:
+    def _handle_search(self, session: ReviewSession) -> _HttpReply:
         parameters = dict(parse_qsl(self.path.partition("?")[2], errors="replace"))
-        n = _question_number(parameters.get("n", ""), n_questions)
-        if n is None:
-            return _text_reply(404, "nothing here")
+        n = _question_number(parameters.get("n", ""), len(session))
         query, address = parameters.get("words", "")[:MAX_QUERY_LENGTH], parameters.get("page", "")
-        return _page_reply(session.render_search(n, query, address))
+        page = None if n is None else session.render_search(n, query, address)
+        return _text_reply(404, "nothing here") if page is None else _page_reply(page)
 
     def _handle_post(self) -> _HttpReply:
         session = self.server.session

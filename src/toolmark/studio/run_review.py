@@ -15,7 +15,7 @@ from toolmark.runs.run_store import Run
 from toolmark.studio import review_edit_check, review_episodes, review_pages, review_view
 from toolmark.studio.review_episodes import ReviewEpisodes
 from toolmark.studio.review_log import Choice, Decision, ReviewLog, utc_now
-from toolmark.studio.review_server import ReviewAnswer
+from toolmark.studio.review_server import ReviewAnswer, ReviewSession
 
 CHOICES = (("accept", "Accept", "a", "good"), ("reject", "Reject", "r", "bad"))
 _STATUS_LABELS = {"accept": "accepted", "edit": "edited", "reject": "rejected"}
@@ -26,7 +26,7 @@ def open_review_log(run: Run) -> ReviewLog[Decision]:
     return ReviewLog(run.path / "reviews.jsonl", Decision)
 
 
-class RunReview:
+class RunReview(ReviewSession):
     """Every scored episode of a run, in the order of its tasks."""
 
     def __init__(self, run: Run, reviewer: str, ids: Sequence[str] = ()) -> None:

@@ -10,7 +10,7 @@ from toolmark.core.errors import UsageError, suggest_names
 from toolmark.reports.table_format import visible_text
 from toolmark.studio import review_pages, review_view, solvability_search
 from toolmark.studio.review_log import ReviewLog, utc_now
-from toolmark.studio.review_server import ReviewAnswer
+from toolmark.studio.review_server import ReviewAnswer, ReviewSession
 from toolmark.studio.vision_tuning import item_edits
 from toolmark.studio.vision_tuning.tuning_folder import MARKS_FILE, TunedItem, TuningFolder
 from toolmark.studio.vision_tuning.tuning_records import (
@@ -51,7 +51,7 @@ class ModelAttempts(NamedTuple):
     attempts: tuple[tuple[str, str, str], ...]
 
 
-class SolvabilityReview:
+class SolvabilityReview(ReviewSession):
     """Every item that most of the panel fails, in the order of the folder."""
 
     def __init__(self, tuning: TuningFolder, reviewer: str, ids: Sequence[str] = ()) -> None:
@@ -60,9 +60,7 @@ class SolvabilityReview:
         self.reviewer = reviewer
         for id in ids:
             if id not in tuning.items:
-                raise UsageError(
-                    f"{tuning.path}: no item {id!r}{suggest_names(id, tuning.items)[:400]}"
-                )
+                raise UsageError(f"{tuning.path}: no item {id!r}{suggest_names(id, tuning.items)}")
         self.items = [
             item
             for item in tuning.items.values()

@@ -14,6 +14,7 @@ from toolmark.studio import review_view
 from toolmark.studio.vision_tuning.tuning_folder import TuningFolder
 from toolmark.studio.vision_tuning.tuning_records import TuningRequest
 from toolmark.suites.mfcl_vision import web_environment
+from toolmark.suites.mfcl_vision.parameters import PAGES_ENGINE
 
 
 class FoundPage(NamedTuple):
@@ -30,10 +31,8 @@ OWN_PAGES: Final = "own"
 
 def search_source(request: TuningRequest) -> Literal["own", "web", "recording"]:
     """Return what the models searched: pages that can be searched here, the web, a recording."""
-    source = search_engines.answering_engine(
-        str(request.plan.knobs.get("search", web_environment.PAGES_ENGINE))
-    )
-    if source.kind in (web_environment.PAGES_ENGINE, "corpus"):
+    source = search_engines.answering_engine(str(request.plan.knobs.get("search", PAGES_ENGINE)))
+    if source.kind in (PAGES_ENGINE, "corpus"):
         return OWN_PAGES
     return "recording" if source.kind == "replay" else "web"
 
@@ -69,6 +68,6 @@ class PageSearch:
             return f"{error}"
 
     def _open_corpus(self, seed: int) -> PageCorpus:
-        opening = self._tuning.load_suite().site
+        opening = self._tuning.load_suite().environment.open
         assert isinstance(opening, web_environment.WebOpener)
         return opening.corpus(seed)

@@ -12,6 +12,7 @@ from toolmark.core.errors import DataError, EndpointError, UsageError, suggest_n
 from toolmark.perturb.hearing import recogniser_registry
 from toolmark.perturb.speech import audio_clip as clips
 from toolmark.suites.mfcl_speech import model_rewording
+from toolmark.suites.mfcl_speech.parameters import SpokenRequestParameters
 from toolmark.suites.mfcl_speech.speech_pipeline import (
     SpeechPipeline,
     Utterance,
@@ -71,12 +72,16 @@ def make_utterances(
         else ()
         for utterance_input in utterance_inputs
     }
-    pipeline = SpeechPipeline(make_recipe({
-        "seed": seed, "rewrite": "rewrite" in chosen, "disfluency": "disfluency" in chosen,
-        "rewriter": rewriter if "rewrite" in chosen else model_rewording.BY_RULES,
-        "engines": tuple(engines), "missing": missing,
-        "noises": tuple(noises) if "acoustics" in chosen else (),
-    }))  # fmt: skip
+    requested = SpokenRequestParameters(
+        seed=seed,
+        rewrite="rewrite" in chosen,
+        disfluency="disfluency" in chosen,
+        rewriter=rewriter if "rewrite" in chosen else model_rewording.BY_RULES,
+        engines=tuple(engines),
+        missing=missing,
+        noises=tuple(noises) if "acoustics" in chosen else (),
+    )
+    pipeline = SpeechPipeline(make_recipe(requested))
     for line in pipeline.notes():
         report_note(line)
     if folder is not None:

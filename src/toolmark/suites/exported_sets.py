@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,28 +33,55 @@ def adopt_exported_set(suite: Suite, folder: str | Path) -> Suite:
             parameters = suite_registry.convert_known_parameters(suite.name, parameters)
         except UsageError as error:
             raise DataError(f"{Path(folder) / dataset_folder.MANIFEST_NAME}: {error}") from None
-    suite_parameters = data_card.strip_folders(suite.knobs)
-    for name in suite.given:
-        set_value = (
-            manifest.seed
-            if name == "seed"
-            else data_card.strip_folders(parameters).get(name, suite_parameters.get(name))
-        )
-        wanted_value = suite.seed if name == "seed" else suite_parameters.get(name)
-        if name not in suite.asking and wanted_value != set_value:
-            raise UsageError(
-                f"{folder} was made with {name}={set_value}, not {wanted_value}: leave {name} out, "
-                "or make another set"
-            )
-    parameters |= {name: suite.knobs[name] for name in suite.asking if name in suite.knobs}
-    suite_hashes = {name: suite.hashes[name] for name in suite.standing if name in suite.hashes}
-    set_hashes = {name: sha for name, sha in manifest.hashes.items() if name not in suite.standing}
+    export = suite.provenance.export
+    _check_named_parameters(suite, manifest, parameters, folder)
+    parameters |= {
+        name: suite.parameters[name]
+        for name in export.asking_parameters
+        if name in suite.parameters
+    }
+    set_hashes = {
+        name: sha256
+        for name, sha256 in manifest.hashes.items()
+        if name not in export.current_hashes
+    }
+    suite_hashes = {
+        name: sha256
+        for name, sha256 in suite.provenance.hashes.items()
+        if name in export.current_hashes
+    }
+    adapt = suite.environment.for_exported_set
     return dataclasses.replace(
         suite,
         tasks=TaskFile(Path(folder), suite.name),
-        knobs=parameters,
-        seed=manifest.seed,
-        hashes=set_hashes | suite_hashes,
-        site=suite.reopen(parameters, Path(folder)) if suite.reopen else suite.site,
-        notes=() if suite.reopen else suite.notes,
+        parameters=parameters,
+        environment=adapt(parameters, Path(folder)) if adapt else suite.environment,
+        provenance=dataclasses.replace(
+            suite.provenance,
+            seed=manifest.seed,
+            hashes=set_hashes | suite_hashes,
+            notes=() if adapt else suite.provenance.notes,
+        ),
     )
+
+
+def _check_named_parameters(
+    suite: Suite,
+    manifest: dataset_folder.Manifest,
+    parameters: Mapping[str, Any],
+    folder: str | Path,
+) -> None:
+    """Raise UsageError where the user named a suite parameter that contradicts the set."""
+    current = data_card.strip_folders(suite.parameters)
+    of_set = data_card.strip_folders(parameters)
+    for name in suite.provenance.named_parameters:
+        if name in suite.provenance.export.asking_parameters:
+            continue
+        is_seed = name == "seed"
+        set_value = manifest.seed if is_seed else of_set.get(name, current.get(name))
+        wanted = suite.provenance.seed if is_seed else current.get(name)
+        if wanted != set_value:
+            raise UsageError(
+                f"{folder} was made with {name}={set_value}, not {wanted}: leave {name} out, "
+                "or make another set"
+            )

@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl
 from toolmark.core import user_modules
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Control, Model, Task
+from toolmark.core.model import Control, Model, ReplyFunction
+from toolmark.core.records import Task
 from toolmark.models import audio_encoding, user_model
 from toolmark.models.model_resolver import resolve_model
 
@@ -30,7 +31,7 @@ _CONTROL_SPECS = {
     "dead": "toolmark.baselines.common_controls:DeadControl",
 }
 
-ControlMaker = Callable[[Task, int, Mapping[str, str]], Model]
+ControlMaker = Callable[[Task, int, Mapping[str, str]], ReplyFunction]
 
 
 class HasControls(Protocol):
@@ -42,12 +43,12 @@ class HasControls(Protocol):
         ...
 
     @property
-    def instruments(self) -> Mapping[str, ControlMaker]:
+    def controls(self) -> Mapping[str, ControlMaker]:
         """Return the makers of its controls."""
         ...
 
 
-class BoundControl:
+class BoundControl(Control):
     """A suite's control with its options."""
 
     def __init__(self, name: str, make: ControlMaker, options: Mapping[str, str]) -> None:
@@ -55,18 +56,18 @@ class BoundControl:
         self._make = make
         self._options = options
 
-    def bind(self, task: Task, repeat: int, /) -> Model:
+    def bind(self, task: Task, repeat: int, /) -> ReplyFunction:
         """Return the model that plays this episode."""
         return self._make(task, repeat, self._options)
 
 
 def make_model(
-    spec: str | Model | Control | type[Model],
+    spec: str | ReplyFunction | type[Model],
     *,
     suite: HasControls | None = None,
     media: MediaStore | None = None,
     **connection: Any,
-) -> Model | Control:
+) -> Model:
     """Return the model, baseline or control that `spec` names or is, ready to be asked.
 
     `baseline/NAME` and `test/NAME?option=value` are looked up here; a control may be one of the
@@ -83,19 +84,19 @@ def make_model(
     return resolve_model(spec, media=media, **connection)
 
 
-def _make_baseline(name: str, media: MediaStore | None) -> Model | Control:
+def _make_baseline(name: str, media: MediaStore | None) -> Model:
     guesses = () if name in _BASELINE_SPECS else user_modules.import_attribute(_MULTINET_NAMES_SPEC)
     spec_by_name = {**_BASELINE_SPECS, **dict.fromkeys(guesses, _MULTINET_BASELINE_SPEC)}
     make = user_modules.import_attribute(_look_up(name, spec_by_name, "baseline"))
     if name in guesses:
-        return cast(Control, make(name))
+        return cast(Model, make(name))
     return cast(Model, user_model.construct_model(f"baseline/{name}", make, media))
 
 
-def _make_control(spec: str, suite: HasControls | None) -> Model | Control:
+def _make_control(spec: str, suite: HasControls | None) -> Model:
     name, _, query = spec.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
-    suite_controls: Mapping[str, ControlMaker] = suite.instruments if suite else {}
+    suite_controls: Mapping[str, ControlMaker] = suite.controls if suite else {}
     if name in suite_controls:
         return BoundControl(f"test/{spec}", suite_controls[name], options)
     control_spec = _look_up(
@@ -103,7 +104,7 @@ def _make_control(spec: str, suite: HasControls | None) -> Model | Control:
     )
     if options:
         raise UsageError(f"test/{name} takes no options")
-    return cast("Model | Control", user_modules.import_attribute(control_spec)())
+    return cast(Model, user_modules.import_attribute(control_spec)())
 
 
 def _look_up(name: str, table: Mapping[str, str], kind: str) -> str:

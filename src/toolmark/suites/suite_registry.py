@@ -1,42 +1,31 @@
 """Find suites by name: one package per published work, with data, environment and scorer.
 
-A suite's module has `load(**parameters) -> Suite` and `SCORER`. The keyword-only signature of
-`load` is the table of the suite's parameters; `SCORER` judges a stored run. Third-party suites are
-named `module:attribute` or `FILE.py:NAME`: the attribute is such a `load` function next to such a
-`SCORER`. A text `DIALECTS` in the module tells `toolmark list` in which tool formats the suite can
-be asked.
+A suite's module has `load(parameters) -> Suite` and `SCORER`, which judges a stored run. Its
+parameters are a class of their own (`runs.suite_parameters`), in a module that needs no extra.
+Third-party suites are named `module:attribute` or `FILE.py:NAME`: the attribute is a function that
+returns a Suite, next to such a `SCORER`. It takes the parameters as such a record, or as keywords.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args, get_origin, get_type_hints
-
-import msgspec
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from toolmark.core import user_modules
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.records import Chart, Table
-from toolmark.runs.suite import Scorer, Suite
+from toolmark.runs import suite_parameters
+from toolmark.runs.suite_parameters import ParameterField, SuiteParameters
 from toolmark.suites.multinet import multinet_families
-from toolmark.suites.multinet.multinet_families import FAMILIES
+from toolmark.suites.suite_names import LIBRARY_BY_EXTRA
+from toolmark.suites.suite_names import SUITES as SUITES
 
-SUITES = {
-    "bfcl": "toolmark.suites.bfcl.bfcl_suite:load",
-    "funcbench": "toolmark.suites.funcbench.funcbench_suite:load",
-    "m3": "toolmark.suites.m3.m3_suite:load",
-    "m3-local": "toolmark.suites.m3.local.m3_local_suite:load",
-    "mfcl-speech": "toolmark.suites.mfcl_speech.speech_suite:load",
-    "mfcl-transcripts": "toolmark.suites.mfcl_speech.transcripts_suite:load",
-    "mfcl-vision": "toolmark.suites.mfcl_vision.suite:load",
-    **{
-        multinet_families.suite_name(name): f"toolmark.suites.multinet.multinet_suites:{name}"
-        for name in FAMILIES
-    },
-}
+if TYPE_CHECKING:
+    from toolmark.runs.suite import Scorer, Suite
+
 
 # what shows several runs of a suite side by side; a run folder gives only the name, so nothing else
 # is imported because of what a folder says
@@ -51,44 +40,61 @@ OVERVIEWS = {
 # what shows runs of several suites together
 PROFILES = {"multinet": "toolmark.suites.multinet.family_profile:profile_tables"}
 
-_BOOLEAN_WORDS = {"yes": True, "on": True, "no": False, "off": False}  # as well as true and false
-_TYPE_LABELS = {"tuple[str, ...]": "words, separated by commas", "bool": "yes | no"}
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteParameter:
-    """One parameter of a suite: its name, type, default and what it does."""
-
-    name: str
-    kind: Any
-    default: Any
-    help: str
-
 
 def load_suite(name: str, **parameters: Any) -> Suite:
-    """Return the suite with these parameters; strings are converted to the parameter's type.
+    """Return the suite with these parameters; text is converted to the parameter's type.
 
     Raises UsageError for an unknown suite or parameter, and for values out of bounds.
     """
+    from toolmark.runs.suite import Suite
+
+    kind = parameters_of(name)
+    values = suite_parameters.read_parameters(kind, parameters, suite=name)
     make = _suite_factory(name)
-    values = _convert_parameters(name, make, parameters)
-    result: Any = make(**values)  # a third-party function: it may return anything
+    result: Any  # a third-party function: it may return anything
+    if _takes_record(make):
+        result = make(values)
+    else:
+        result = make(**{parameter: getattr(values, parameter) for parameter in parameters})
+    if not isinstance(result, Suite):
+        raise UsageError(f"suite {name!r}: the function returned {type(result).__name__}, no Suite")
     spec = "" if name in SUITES else user_modules.normalize_spec(name)
-    return replace(result, given=values, spec=spec) if isinstance(result, Suite) else result
+    provenance = replace(result.provenance, named_parameters=tuple(parameters), spec=spec)
+    recorded = result.parameters or suite_parameters.recorded_values(values)
+    return replace(result, provenance=provenance, parameters=recorded)
 
 
-def convert_known_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters, as from a file, in the suite's own types; unknown ones are left out.
+def convert_known_parameters(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values, as from a file, in the types of the suite's parameters; unknown ones left out.
 
     Raises UsageError for a value that is not of its parameter's type.
     """
+    read = suite_parameters.read_known_parameters(parameters_of(name), values, suite=name)
+    return {
+        key: value for key, value in suite_parameters.recorded_values(read).items() if key in values
+    }
+
+
+def parameters_of(name: str) -> type[SuiteParameters]:
+    """Return the class of a suite's parameters; that of a built-in suite needs no extra."""
+    found: Any
+    if name in SUITES:
+        found = user_modules.import_attribute(SUITES[name].parameters)
+        return found  # type: ignore[no-any-return]
     make = _suite_factory(name)
-    known = inspect.signature(make).parameters
-    return _convert_parameters(
-        name,
-        make,
-        {parameter: parameters[parameter] for parameter in parameters if parameter in known},
-    )
+    if _takes_record(make):
+        (found,) = (kind for key, kind in get_type_hints(make).items() if key != "return")
+        return found  # type: ignore[no-any-return]
+    return suite_parameters.parameters_of_function(make)
+
+
+def _takes_record(make: Callable[..., Any]) -> bool:
+    """Return whether a suite's function takes its parameters as one record."""
+    expected = [each.name for each in inspect.signature(make).parameters.values()]
+    if len(expected) != 1:
+        return False
+    kind = get_type_hints(make).get(expected[0])
+    return isinstance(kind, type) and issubclass(kind, SuiteParameters)
 
 
 def check_baseline(name: str, model: str) -> None:
@@ -133,6 +139,8 @@ def load_profile(name: str) -> Callable[..., Sequence[Table | Chart]]:
 
 def load_scorer(name: str) -> Scorer:
     """Return the scorer of a suite; only for built-in names, or names that the user gave."""
+    from toolmark.runs.suite import Scorer
+
     module = _suite_spec(name).rpartition(":")[0]
     found = user_modules.import_attribute(f"{module}:SCORER")
     if not isinstance(found, Scorer):
@@ -141,48 +149,29 @@ def load_scorer(name: str) -> Scorer:
 
 
 def suite_summary(name: str) -> str:
-    """Return the first sentence of a suite's docstring; ours do not need their extra for this."""
-    doc = (
-        user_modules.read_docstring(_suite_spec(name))
-        if name in SUITES
-        else inspect.getdoc(_suite_factory(name))
-    )
-    return (doc or "").split("\n\n")[0].replace("\n", " ")
+    """Return what a suite asks, in a sentence; ours do not need their extra for this."""
+    return suite_parameters.first_paragraph(parameters_of(name).__doc__)
 
 
 def missing_requirement(name: str) -> str:
-    """Return what to install before a suite can be loaded, "" where nothing is missing."""
-    try:
-        _suite_factory(name)
-    except UsageError as error:
-        return user_modules.module_install_command(_suite_spec(name).rpartition(":")[0]) or str(
-            error
-        )
-    return ""
+    """Return what to install before a built-in suite can be loaded, "" where nothing is missing.
+
+    The suite is not loaded for it: a library of its extra is looked for.
+    """
+    extra = SUITES[name].extra
+    if not extra or find_spec(LIBRARY_BY_EXTRA[extra]) is not None:
+        return ""
+    return user_modules.install_command(extra)
 
 
 def tool_format_note(name: str) -> str:
-    """Return the text of a suite's module on its tool formats, DIALECTS; "" where it has none."""
-    note = user_modules.read_constant(f"{_suite_spec(name).rpartition(':')[0]}:DIALECTS")
-    return note if isinstance(note, str) else ""
+    """Return in which tool formats a built-in suite can be asked, "" for any other suite."""
+    return SUITES[name].tool_formats if name in SUITES else ""
 
 
-def list_parameters(name: str) -> list[SuiteParameter]:
-    """Return a suite's parameters in the order of its signature; ours need no extra for this."""
-    if name in SUITES and missing_requirement(name):
-        help_texts = _parse_argument_docs(user_modules.read_docstring(SUITES[name]))
-        signature = user_modules.read_keywords(SUITES[name])
-        return [
-            SuiteParameter(parameter, kind, default, help_texts.get(parameter, ""))
-            for parameter, kind, default in signature
-        ]
-    make = _suite_factory(name)
-    kinds = get_type_hints(make)
-    help_texts = _parse_argument_docs(inspect.getdoc(make) or "")
-    return [
-        SuiteParameter(each.name, kinds[each.name], each.default, help_texts.get(each.name, ""))
-        for each in inspect.signature(make).parameters.values()
-    ]
+def list_parameters(name: str) -> list[ParameterField]:
+    """Return a suite's parameters in the order of its class; ours need no extra for this."""
+    return suite_parameters.list_fields(parameters_of(name))
 
 
 def _suite_factory(name: str) -> Callable[..., Suite]:
@@ -194,63 +183,9 @@ def _suite_factory(name: str) -> Callable[..., Suite]:
 
 def _suite_spec(name: str) -> str:
     if name in SUITES:
-        return SUITES[name]
+        return SUITES[name].load
     if user_modules.is_module_spec(name) or user_modules.is_file_spec(name):
         return name
     hint = "your own: FILE.py:NAME or module:NAME"
-    raise UsageError(f"no suite {name!r}{suggest_names(name, SUITES)}; {hint}")
-
-
-def _convert_parameters(
-    name: str, make: Callable[..., Suite], parameters: Mapping[str, Any]
-) -> dict[str, Any]:
-    kinds = get_type_hints(make)
-    known = inspect.signature(make).parameters
-    converted: dict[str, Any] = {}
-    for parameter, value in parameters.items():
-        if parameter not in known:
-            close = suggest_names(parameter, known).partition("; known")[0]
-            message = f"suite {name!r} has no knob {parameter!r}{close}"
-            raise UsageError(f"{message}; known: {', '.join(known)}")
-        converted[parameter] = _convert_value(parameter, kinds[parameter], value)
-    return converted
-
-
-def _convert_value(parameter: str, kind: Any, value: Any) -> Any:
-    if isinstance(value, str) and kind in (bool, bool | None):
-        value = _BOOLEAN_WORDS.get(value.lower(), value)
-    elif isinstance(value, str) and str(kind).startswith("tuple"):
-        value = [word.strip() for word in value.split(",") if word.strip()]
-    try:
-        return msgspec.convert(value, kind, strict=False)
-    except msgspec.ValidationError:
-        raise UsageError(
-            f"knob {parameter}: expected {describe_type(kind)}, got {value!r}"
-        ) from None
-
-
-def describe_type(kind: Any) -> str:
-    """Return a parameter's type for a reader: a choice is shown by its values."""
-    if get_origin(kind) is Literal:
-        return " | ".join(map(str, get_args(kind)))
-    if isinstance(kind, str) and "Literal[" in kind:  # the annotation as the source writes it
-        head = kind.partition("Literal[")[0].rstrip(" |")
-        return " | ".join([*filter(None, [head]), *re.findall(r"'([^']*)'", kind)])
-    if any(get_origin(each) is Literal for each in get_args(kind)):
-        return " | ".join(map(describe_type, get_args(kind)))
-    if kind in (bool, bool | None):
-        return "yes | no"
-    name = str(kind if get_args(kind) else getattr(kind, "__name__", kind)).removesuffix(" | None")
-    return _TYPE_LABELS.get(name, name)
-
-
-def _parse_argument_docs(doc: str) -> dict[str, str]:
-    """Return the `Args:` section of a docstring in Google style."""
-    section = re.search(r"^Args:\n((?:[ \t]+.*\n?|\n)*)", doc, re.MULTILINE)
-    if section is None:
-        return {}
-    entries = re.findall(
-        r"^ {4}(\w+):[ \t]*((?:.*)(?:\n {5,}.*)*)", section[1],
-        re.MULTILINE,
-    )  # fmt: skip
-    return {name: " ".join(text.split()) for name, text in entries}
+    nearest = suggest_names(name, SUITES, listing="toolmark list")
+    raise UsageError(f"no suite {name!r}{nearest}; {hint}")

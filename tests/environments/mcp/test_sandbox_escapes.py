@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from tests.environments.mcp.escapes import ATTACKS, BEGIN, Attack
-from tests.environments.mcp.stage import ask, gone, play, site, soon, task
+from tests.environments.mcp.mcp_episodes import ask, gone, play, site, soon, task
 
 from toolmark.core.errors import SandboxError, ToolEnvironmentError, UsageError
 from toolmark.environments.mcp import sandbox
@@ -78,8 +78,8 @@ async def made(attack: Attack, folder: Path) -> str:
         async with (
             asyncio.timeout(60),
             site(shell(), folder) as servers,
-            servers.world(task(), {}) as other,
-            servers.world(task(), {}) as world,
+            servers.open_environment(task(), {}) as other,
+            servers.open_environment(task(), {}) as world,
         ):
             assert isinstance(other, McpEnvironment) and isinstance(world, McpEnvironment)
             (other.workspace / "own").write_text(KEY)
@@ -163,11 +163,11 @@ async def beside(
     async with (
         asyncio.timeout(90),
         site(shell(limits=SMALL), folder) as servers,
-        servers.world(task(), {}) as other,
+        servers.open_environment(task(), {}) as other,
     ):
         assert isinstance(other, McpEnvironment)
         try:
-            async with servers.world(task(), {}) as world:
+            async with servers.open_environment(task(), {}) as world:
                 assert isinstance(world, McpEnvironment)
                 code = f"HERE = {str(world.workspace)!r}\n{code}"
                 await ask(world, "shell/run", code=code)
@@ -224,7 +224,10 @@ print(n)
 """
 
     async def scene() -> None:
-        async with site(shell(), tmp_path) as servers, servers.world(task(), {}) as world:
+        async with (
+            site(shell(), tmp_path) as servers,
+            servers.open_environment(task(), {}) as world,
+        ):
             said, number = (await ask(world, "shell/run", code=code)).text.split("\n")[:2]
             assert said == "No space left on device" and int(number) <= mib * 2**20
         assert not Path(folder, "fill0").exists()
@@ -235,7 +238,10 @@ print(n)
 @needs_sandbox
 def test_memory_that_one_process_takes_is_refused(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with site(shell(limits=SMALL), tmp_path) as servers, servers.world(task(), {}) as one:
+        async with (
+            site(shell(limits=SMALL), tmp_path) as servers,
+            servers.open_environment(task(), {}) as one,
+        ):
             try:
                 assert "MemoryError" in (await ask(one, "shell/run", code=MEMORY)).text
             except SandboxError as error:
@@ -270,7 +276,7 @@ print("begun")
 
     async def scene() -> None:
         async with site(shell(), tmp_path) as servers:
-            async with servers.world(task(), {}) as world:
+            async with servers.open_environment(task(), {}) as world:
                 assert (await ask(world, "shell/run", code=code)).text == "begun\n"
                 assert await soon(lambda: len(left()) >= 2)
             assert await soon(lambda: all(map(gone, left())))
@@ -281,7 +287,10 @@ print("begun")
 @needs_sandbox
 def test_an_answer_without_end_is_refused(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with site(shell(), tmp_path) as servers, servers.world(task(), {}) as world:
+        async with (
+            site(shell(), tmp_path) as servers,
+            servers.open_environment(task(), {}) as world,
+        ):
             said = await ask(world, "shell/run", code="print('x' * 40_000_000)")
             assert said.is_error and "the limit is" in said.text
             assert (await ask(world, "shell/run", code="print('here')")).text == "here\n"
@@ -298,7 +307,10 @@ def test_what_lies_in_a_workspace_leads_the_scorer_nowhere(made_of: str, tmp_pat
 
     async def scene() -> Any:
         read = {"state": lambda _, workspace: state.take_snapshot(workspace)}
-        async with site(shell(), tmp_path, **read) as servers, servers.world(task(), {}) as world:
+        async with (
+            site(shell(), tmp_path, **read) as servers,
+            servers.open_environment(task(), {}) as world,
+        ):
             await ask(world, "shell/run", code=f"import os; {act[made_of]}")
             return await world.final_state()
 
@@ -316,7 +328,7 @@ def test_an_ordinary_user_is_contained_too(tmp_path: Path) -> None:
     python = shutil.which("python3", path="/usr/bin")
     setpriv = shutil.which("setpriv")
     assert python and setpriv, "needs /usr/bin/python3 and setpriv (util-linux)"
-    program = Path(__file__).with_name("ordinary.py")
+    program = Path(__file__).with_name("ordinary_user.py")
     source = Path(sandbox.__file__).parents[3]
     path = [source, *(each for each in sys.path if "site-packages" in each)]
     done = subprocess.run(
@@ -348,7 +360,7 @@ def test_a_failed_server_says_what_it_was_not_let(tmp_path: Path) -> None:
     entry = {"own": {"command": sys.executable, "args": [str(script)]}}
 
     async def scene() -> None:
-        async with site(entry, tmp_path) as servers, servers.world(task(), {}):
+        async with site(entry, tmp_path) as servers, servers.open_environment(task(), {}):
             pass
 
     with pytest.raises(ToolEnvironmentError) as caught:
@@ -372,7 +384,7 @@ app.run()
 
 
 @needs_sandbox
-def test_a_tool_that_fails_without_a_word_is_told_by_what_it_was_asked(tmp_path: Path) -> None:
+def test_a_silent_failure_of_a_tool_is_recognised_by_what_it_was_asked(tmp_path: Path) -> None:
     """Such a server tells a model that the tool failed, and nothing more."""
     script, wanted, answers = (
         tmp_path / name for name in ("server.py", "notes.txt", "truths.json")
@@ -387,7 +399,7 @@ def test_a_tool_that_fails_without_a_word_is_told_by_what_it_was_asked(tmp_path:
             assert (await ask(world, "own/read", path=str(path))).is_error
 
         with sandbox.hide_paths(answers):
-            return play(entry, tmp_path, scene).notes()
+            return play(entry, tmp_path, scene).incident_notes()
 
     (note,) = told(wanted)["own"]
     assert f'add to mcpServers.own: "paths": ["{wanted}"] (the model chose this path' in note

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.environments.mcp.stage import ask, site, task
+from tests.environments.mcp.mcp_episodes import ask, site, task
 from tests.environments.mcp.test_sandbox_escapes import (
     FILE,
     FORKS,
@@ -21,12 +21,14 @@ from tests.environments.mcp.test_sandbox_escapes import (
     SMALL,
     needs_sandbox,
 )
+from tests.reports.page_reader import read_page
 from typer.testing import CliRunner
 
 import toolmark as tm
 from toolmark.cli.app import app
 from toolmark.core import canary
 from toolmark.core.errors import DataError, SandboxError, UsageError
+from toolmark.core.model import adapt_function
 from toolmark.core.records import Call, Message, Reply, Request, Task, Text, Tool
 from toolmark.environments.mcp import (
     program_files,
@@ -37,7 +39,6 @@ from toolmark.environments.mcp import (
     server_launch,
 )
 from toolmark.suites import suite_registry
-from toolmark.suites.m3.m3_suite import load
 
 ATTACKS = {"forks": FORKS, "file": FILE, "loop": LOOP}
 QUIET = ("first", "second")
@@ -58,7 +59,7 @@ def laid_out(folder: Path, **more: Any) -> tm.Suite:
         for id in (*ATTACKS, *QUIET, "leak")
     ]
     (folder / "tasks.json").write_text(json.dumps(tasks))
-    return load(
+    return tm.load("m3", 
         truths=str(folder / "tasks.json"), servers=str(folder / "mcp.json"), agent="loop",
         similarity="exact",
     )  # fmt: skip
@@ -110,8 +111,7 @@ def test_an_answer_key_in_a_request_is_a_leak_and_not_scored(tmp_path: Path) -> 
     # and so every reader learns that there was no sandbox
     assert run.info.plan.world["sandbox"] == "off" and run.info.versions["sandbox"] == "off"
     assert run.summary()["caution"] == sandbox.OFF_NOTE
-    page = tm.write_report(run).read_text("utf-8")
-    assert sandbox.OFF_NOTE in page
+    assert sandbox.OFF_NOTE in read_page(tm.write_report(run)).root.text
 
 
 @needs_sandbox
@@ -200,7 +200,7 @@ def test_only_a_whole_canary_counts() -> None:
     async def model(request: Request, /) -> Reply:
         return Reply(text="answered")
 
-    guarded = canary.guard_model(model)
+    guarded = canary.GuardedModel(adapt_function(model))
     assert asyncio.run(guarded(asked(changed))).text == "answered"
     told = Call(name="f", arguments=json.dumps({"text": mark}))
     odd = Tool(name="f", description=mark, parameters={"default": 10**30})
@@ -282,7 +282,7 @@ print(glob.glob({str(tmp_path)!r} + "/own/**/tasks.jsonl", recursive=True))
 """
 
     async def scene() -> str:
-        async with site(entry, tmp_path) as servers, servers.world(task(), {}) as world:
+        async with site(entry, tmp_path) as servers, servers.open_environment(task(), {}) as world:
             return (await ask(world, "shell/run", code=code)).text
 
     with sandbox.hide_paths(key.parent):

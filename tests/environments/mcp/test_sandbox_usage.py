@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.environments.mcp.stage import ask, site, task
+from tests.environments.mcp.mcp_episodes import ask, site, task
 from tests.environments.mcp.test_sandbox_escapes import FORKS, beside, needs_sandbox, shell
 
 from toolmark.core.errors import UsageError
@@ -125,7 +125,10 @@ def test_the_kernel_bounds_processes_where_there_are_no_groups(
     most = sandbox_limits.ServerLimits().processes + 300
 
     async def scene() -> None:
-        async with site(shell(), tmp_path) as servers, servers.world(task(), {}) as world:
+        async with (
+            site(shell(), tmp_path) as servers,
+            servers.open_environment(task(), {}) as world,
+        ):
             assert isinstance(world, McpEnvironment)
             await ask(world, "shell/run", code=code)
             watched = world.supervisors["shell"].watched_sandbox

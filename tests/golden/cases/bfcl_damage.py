@@ -18,10 +18,11 @@ from typing import Any
 
 import msgspec
 from tests.golden.plain import worded
-from tests.parity import mutate, text
+from tests.parity import damaged_replies, damaged_text
 from tests.parity import test_agentic as agentic_answers
 from tests.parity import test_multi_turn as turned
 
+import toolmark as tm
 from toolmark.core import json_codec, seeds
 from toolmark.core.records import (
     Call,
@@ -38,7 +39,7 @@ from toolmark.formats.render.call_text import render_calls
 from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_data, prompt_formats
 from toolmark.studio.bfcl_interchange import handler_replies, official_handlers
 from toolmark.studio.bfcl_interchange.result_rows import ResultRow, RowReader
-from toolmark.suites.bfcl import agentic_tasks, bfcl_suite
+from toolmark.suites.bfcl import agentic_tasks
 from toolmark.suites.bfcl.inference_errors import score_episode as graded
 
 GRAMMARS = True
@@ -81,7 +82,7 @@ def record(folder: Path) -> dict[str, Any]:
 
 
 def _lines() -> Iterator[tuple[str, Line]]:
-    tasks = list(bfcl_suite.load(category=("single_turn",)))
+    tasks = list(tm.load("bfcl", category=("single_turn",)))
     for task in tasks:
         if task.reference is None:
             n = RELEVANCE.get(task.category, 1)
@@ -153,13 +154,15 @@ def _played(task: Task, reply: Reply, dialect: str) -> Trajectory:
     return Trajectory(task=task.id, dialect=dialect, steps=(Step(reply=reply),))
 
 
-def _damaged(task: Task, rng: Random) -> tuple[str, mutate.Calls]:
-    """Return what was done to the right calls, and the calls; as `mutate.calls` draws."""
+def _damaged(task: Task, rng: Random) -> tuple[str, damaged_replies.Calls]:
+    """Return what was done to the right calls, and the calls; as `damaged_replies.calls` draws."""
     made, names = bfcl_controls.expected_calls(task), []
-    steps = [mutate.literal] * 6 + [mutate.option] * 3 + [mutate.keyword] * 3
-    steps += [mutate.order, mutate.name]
-    if task.category in mutate.SCRAPS:
-        steps += [mutate.code] * 12 + [mutate.written] * 6
+    steps = (
+        [damaged_replies.literal] * 6 + [damaged_replies.option] * 3 + [damaged_replies.keyword] * 3
+    )
+    steps += [damaged_replies.order, damaged_replies.name]
+    if task.category in damaged_replies.SCRAPS:
+        steps += [damaged_replies.code] * 12 + [damaged_replies.written] * 6
     for _ in range(seeds.draw_between(rng, 0, 2)):
         step = seeds.draw_one(rng, steps)
         made = step(made, task, rng)
@@ -194,11 +197,11 @@ def _calls(task: Task) -> list[Call]:
 
 def _text(task: Task, rng: Random) -> Drawn:
     foreign = task.category.removeprefix("simple_")
-    if task.category in mutate.SCRAPS:
+    if task.category in damaged_replies.SCRAPS:
         name, truth = next(iter(task.reference["truth"][0].items()))
-        said = f"[{text.source(name, truth, rng)}]"
+        said = f"[{damaged_text.source(name, truth, rng)}]"
         if seeds.draw_below(rng, 4):
-            said = text.damage(said, foreign, rng)
+            said = damaged_text.damage(said, foreign, rng)
         return (
             foreign,
             task,
@@ -211,7 +214,7 @@ def _text(task: Task, rng: Random) -> Drawn:
     ]
     said = f"[{', '.join(listed)}]"
     if seeds.draw_below(rng, 3):
-        said, damage = mutate.damage(said, rng), f"{damage}+text"
+        said, damage = damaged_replies.damage(said, rng), f"{damage}+text"
     reply = Reply(text=json_codec.escape_surrogates(said), stop=seeds.draw_one(rng, STOPS))
     return damage, task, _played(task, reply, "prompt")
 
@@ -224,7 +227,7 @@ def _formatted(task: Task, rng: Random) -> Drawn:
     damage = seeds.draw_one(rng, ("none", "text", "text", "text", "tag", "native"))
     said = {
         "none": right,
-        "text": text.damage(right, form.calls, rng),
+        "text": damaged_text.damage(right, form.calls, rng),
         "tag": render_calls(calls, form.calls, tag=not form.tag),
         "native": "",
     }[damage]
@@ -287,7 +290,7 @@ def _agentic(task: Task, rng: Random) -> Drawn:
 
 def _imported(tasks: list[Task]) -> Iterator[tuple[str, Line]]:
     """Go through replies as stored files hold them, errors in the place of a reply included."""
-    dialects = bfcl_suite.load(category=("simple_python",)).dialects
+    dialects = tm.load("bfcl", category=("simple_python",)).tool_formats
     way = official_handlers.HandlerFormat("prompt", handler_replies.read_text_reply, "text", True)
     reader = RowReader(dialects, way)
     for task in tasks[::60]:

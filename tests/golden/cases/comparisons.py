@@ -31,7 +31,7 @@ FUNCBENCH: Plays = {
     "part": ("funcbench", SMALL, SPOILT.format(kind="incorrect", rate=0.6), {"limit": 5}),
     "other tasks": ("funcbench", {**SMALL, "seed": 6}, "baseline/planner", {}),
     "other knobs": ("funcbench", {**SMALL, "core": 4, "depth": 3}, "baseline/eager", {}),
-    "in a prompt": ("funcbench", SMALL, "baseline/planner", {"dialect": "prompt"}),
+    "in a prompt": ("funcbench", SMALL, "baseline/planner", {"tool_format": "prompt"}),
     "warmer": ("funcbench", SMALL, SPOILT.format(kind="wrong_inputs", rate=0.4),
                {"temperature": 0.7, "max_tokens": 100}),
     "dead": ("funcbench", SMALL, "test/dead", {"max_retries": 0}),

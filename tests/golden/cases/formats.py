@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from tests.golden.plain import plain, shortened, sparse, tried, worded
-from tests.parity import mutate, text
+from tests.parity import damaged_replies, damaged_text
 
 from toolmark.agents import executor_prompts
 from toolmark.core import json_codec, seeds
@@ -285,7 +285,7 @@ PYTHON = (
 
 
 def _python() -> Iterator[tuple[str, Any]]:
-    for said in (*PYTHON, *(f"f(k={piece})" for piece in mutate.PIECES)):
+    for said in (*PYTHON, *(f"f(k={piece})" for piece in damaged_replies.PIECES)):
         read = _tried(python_calls.parse_reply, said)
         name = shortened(said)
         yield (
@@ -305,7 +305,7 @@ def _executed(said: str) -> list[str]:
 
 
 def _xml() -> Iterator[tuple[str, Any]]:
-    for label in (*text.LABELS, "x"):
+    for label in (*damaged_text.LABELS, "x"):
         for piece in (
             "1",
             "1.5",
@@ -446,9 +446,9 @@ def _drawn() -> Iterator[tuple[str, Any]]:
                     )
                     for _ in range(seeds.draw_between(rng, 1, 2))
                 ]
-                said = text.damage(written.render_calls(calls, form, tag=tag), form, rng)
+                said = damaged_text.damage(written.render_calls(calls, form, tag=tag), form, rng)
                 if seeds.draw_below(rng, 3) == 0:
-                    said = text.damage(said, form, rng)
+                    said = damaged_text.damage(said, form, rng)
                 yield (
                     f"{form} {tag} {number} {shortened(said)}",
                     {
@@ -501,7 +501,7 @@ def _staged() -> Iterator[tuple[str, Any]]:
     yield "calls of the endpoint's own", _reading(ExecutorJsonFormat().read(parsed, ()))
     rng = seeds.make_rng(15, "executor", 0, "golden reply")
     for number in range(80):
-        said = text.damage(seeds.draw_one(rng, STAGED[:20]), "json", rng)
+        said = damaged_text.damage(seeds.draw_one(rng, STAGED[:20]), "json", rng)
         yield f"{number} {shortened(said)}", _found(executor_json.parse_calls(said))
 
 
@@ -573,7 +573,7 @@ def _names() -> dict[str, Any]:
             " ".join(each): tried(prompt_formats.select_format_names, each) for each in asked
         },
         "form": {
-            name: repr(prompt_formats.find_format(name))
+            name: tried(lambda given: repr(prompt_formats.find_format(given)), name)
             for name in (*dict(tasks).values(), "odd", "")
         },
         "levels": prompt_formats.axis_levels(PromptVariant(calls="json", tag=True)),
@@ -613,14 +613,14 @@ CODE = (
 
 
 def _foreign(language: str, reader: Any) -> Iterator[tuple[str, Any]]:
-    for said in (*CODE, *(f"f(k = {piece})" for piece in text.PIECES[language])):
+    for said in (*CODE, *(f"f(k = {piece})" for piece in damaged_text.PIECES[language])):
         yield shortened(plain(said)), _read(said, reader)
     for number in range(160):
         rng = seeds.make_rng(15, language, number, "golden code")
         keys = [key for key in TRUTH if seeds.draw_below(rng, 3)]
-        said = text.source("f", {key: TRUTH[key] for key in keys}, rng)
+        said = damaged_text.source("f", {key: TRUTH[key] for key in keys}, rng)
         if number % 4:
-            said = text.damage(said, language, rng)
+            said = damaged_text.damage(said, language, rng)
         yield f"{number} {shortened(plain(said))}", _read(said, reader)
 
 

@@ -9,6 +9,7 @@ from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, Play
 
 LONG = True
+MARKERS = ("servers", "speech")
 VISION = {"items": 5, "seed": 7}
 SPOKEN = {"items": 1, "conditions": ["text", "clean", "noisy"], "seed": 5,
           "category": ["expert", "irrelevance"]}  # fmt: skip

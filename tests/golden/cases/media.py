@@ -25,12 +25,22 @@ from tests.perturb.speech.spoken import made
 from toolmark.core import seeds
 from toolmark.perturb.image import picture_file, picture_variations, reshaping
 from toolmark.perturb.image.box_geometry import Box
-from toolmark.perturb.speech import acoustic_chain, audio_clip, room_responses, speech_synthesis
+from toolmark.perturb.speech import (
+    acoustic_chain,
+    acoustic_conditions,
+    acoustic_drawing,
+    acoustic_settings,
+    audio_clip,
+    room_responses,
+    speech_synthesis,
+)
 from toolmark.perturb.speech.audio_clip import Clip
 from toolmark.perturb.speech.double_talk import Talk
 from toolmark.perturb.speech.engines import espeak_bundled
 from toolmark.suites.mfcl_vision import scenes
 from toolmark.suites.mfcl_vision.item_records import SceneSetting, Sign
+
+MARKERS = ("speech",)
 
 WIDER = 10.0
 BANDS_HZ = (0, 250, 500, 1000, 2000, 4000, 8000)
@@ -124,10 +134,10 @@ def _voices(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _bank(folder: Path) -> acoustic_chain.SoundBank:
+def _bank(folder: Path) -> acoustic_settings.SoundBank:
     clips = tuple(made(2.0 + k / 2, seed=k) for k in range(3))
     talks = tuple(Talk(f"t{k}", each, TEXTS[k % 2]) for k, each in enumerate(clips))
-    return acoustic_chain.SoundBank(
+    return acoustic_settings.SoundBank(
         babble=clips,
         talks=talks,
         rooms=room_responses.load_or_compute_rooms(folder / "rooms", rooms=2),
@@ -141,10 +151,10 @@ def _acoustics(folder: Path) -> dict[str, Any]:
               for grade in (1, 4)]  # fmt: skip
     mixed = ["snr=20:babble", "loss@4+room@2+babble@1+event", "noisy+gsm", "harsh"]
     found: dict[str, Any] = {"said": _features(said)}
-    for condition in dict.fromkeys((*acoustic_chain.CONDITIONS, *graded, *mixed)):
+    for condition in dict.fromkeys((*acoustic_conditions.CONDITIONS, *graded, *mixed)):
         if condition == "opus":  # its encoder is the machine's
             continue
-        drawn = acoustic_chain.draw_settings(
+        drawn = acoustic_drawing.draw_settings(
             condition, seeds.make_rng(15, "item", 0, f"golden {condition}"), bank
         )
         heard = acoustic_chain.apply_settings(said, drawn, bank)
@@ -154,12 +164,12 @@ def _acoustics(folder: Path) -> dict[str, Any]:
             "places": [plain(stage.places) for stage in drawn.stages],
             "timeline": [plain(told) for told in heard.timeline],
             "span_s": plain(heard.span_s),
-            "family": acoustic_chain.condition_family(condition),
+            "family": acoustic_conditions.condition_family(condition),
             **_features(heard.clip),
         }
     for wrong in ("nois", "loss@9", "snr=x", "snr=200", "", "clean+", "snr=20:cafee"):
         found[f"wrong {wrong!r}"] = tried(
-            acoustic_chain.draw_settings, wrong, random.Random(1), bank
+            acoustic_drawing.draw_settings, wrong, random.Random(1), bank
         )
     return found
 

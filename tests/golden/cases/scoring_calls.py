@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from tests.golden.plain import plain, shortened
-from tests.parity import mutate
+from tests.parity import damaged_replies
 
 from toolmark.core import seeds
 from toolmark.scoring import (
@@ -137,7 +137,7 @@ def _foreign(
         rng = seeds.make_rng(15, str(number), 0, f"golden {category}")
         kind = seeds.draw_one(rng, [*types, *[*nested] * 5, *maps * 3])
         inner = seeds.draw_one(rng, [*types, None]) if kind in nested else None
-        add(kind, inner, mutate.source(category, rng))
+        add(kind, inner, damaged_replies.source(category, rng))
     return found
 
 
@@ -195,7 +195,7 @@ def _literal() -> dict[str, Any]:
         found[f"unescaped {said!r}"] = java_collections.unescape_literal(said)
     for number in range(SOURCES // 2):
         rng = seeds.make_rng(15, str(number), 0, "golden literal")
-        said = mutate.source("simple_java", rng)
+        said = damaged_replies.source("simple_java", rng)
         kind = seeds.draw_one(rng, ("Array", "ArrayList", "HashMap"))
         inner = seeds.draw_one(rng, ("integer", "String", "any", None))
         found[f"{kind}<{inner}> {said!r}"] = _said(
@@ -463,7 +463,7 @@ def _given(
         if chosen != "" or seeds.draw_below(rng, 4) == 0:
             given[key] = chosen
         if seeds.draw_below(rng, 8) == 0:
-            given[key] = mutate.value(chosen, rng)
+            given[key] = damaged_replies.value(chosen, rng)
         if seeds.draw_below(rng, 20) == 0:
             given[key] = seeds.draw_one(rng, scalars)
     if seeds.draw_below(rng, 15) == 0:

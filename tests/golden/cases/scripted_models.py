@@ -22,6 +22,7 @@ from tests.runs import mini
 from tests.servers import fake
 
 import toolmark as tm
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import (
     DataError,
     RateLimited,
@@ -149,13 +150,20 @@ def record(folder: Path) -> dict[str, Json]:
     note("time-limit", mini.Adder(wait_s=5), n=2, time_limit_s=0.05)
     with patch.object(circuit_breaker, "MAX_CONSECUTIVE_FAILURES", 3):  # each costs its time limit
         note("time-limit-breaker", mini.Adder(wait_s=5), n=5, time_limit_s=0.5)
-    told = replace(mini.SCORER, caution=lambda columns: "these sums are made up")
+    told = replace(
+        mini.SCORER,
+        presentation=replace(
+            mini.SCORER.presentation, caution=lambda columns: "these sums are made up"
+        ),
+    )
     for name, suite in (("", mini.load(n=2)), ("told", replace(mini.load(n=2), scorer=told))):
         for sandbox in ("off", "required"):
-            loose = replace(suite, sandboxed=sandbox == "off")
+            loose = replace(
+                suite, environment=replace(suite.environment, starts_processes=sandbox == "off")
+            )
             note(f"cautions-{name}-{sandbox}", mini.Adder(), suite=loose, sandbox=sandbox)
             note(f"cautions-{name}-{sandbox}-full", _Full(), suite=loose, sandbox=sandbox)
-    spoken = replace(mini.load(n=5), site=_spoken)
+    spoken = replace(mini.load(n=5), environment=replace(mini.load(n=5).environment, open=_spoken))
     note("user", _Asking(), suite=spoken, max_retries=0, report=True)
     made |= {f"verdict-{name}": value for name, value in _verdicts(folder).items()}
     made |= {f"own-{name}": value for name, value in _own(folder).items()}
@@ -305,9 +313,9 @@ class _Spoken(mini.World):
 
 @asynccontextmanager
 async def _spoken(media: Any) -> AsyncIterator[Any]:
-    class Site:
+    class Site(EnvironmentFactory):
         @asynccontextmanager
-        async def world(self, task: Task, needed: Any, /) -> AsyncIterator[mini.World]:
+        async def open_environment(self, task: Task, needed: Any, /) -> AsyncIterator[mini.World]:
             yield _Spoken(needed)
 
     yield Site()

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.environments.mcp import test_run
+from tests.environments.mcp import test_run_of_faulty_servers as faulty_servers
 from tests.golden import observe
 from tests.golden.normalise import Normaliser
 from tests.golden.paths import Json
 
 import toolmark as tm
 
+MARKERS = ("servers",)
+
 
 def record(folder: Path) -> dict[str, Json]:
     tidy = Normaliser(folder)
     found = tm.run(
-        test_run.faults(), test_run.Caller(), log_dir=folder, max_connections=1, max_retries=0
+        faulty_servers.faults(),
+        faulty_servers.Caller(),
+        log_dir=folder,
+        max_connections=1,
+        max_retries=0,
     )
     return {
         "faults": {

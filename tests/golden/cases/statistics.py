@@ -38,7 +38,6 @@ def record(folder: Path) -> dict[str, Any]:
         "figures": _figures(),
         "wilson": _wilson(),
         "ratio": _ratio(),
-        "moments": _moments(),
         "bootstrap": _bootstrap(),
         "columns": {name: _columns(name, scores) for name, scores in shapes.items()},
         "summary": {name: _summary(each) for name, each in held.items()},
@@ -294,19 +293,6 @@ def _ratio() -> dict[str, Any]:
 
 def _share(*given: Any) -> dict[str, Any]:
     return sparse(estimates.estimate_pooled_share(*given))
-
-
-def _moments() -> dict[str, Any]:
-    cases = (
-        (0, 0.0, 0.0), (1, 0.0, 0.0), (1, 1.0, 1.0), (10, 4.0, 4.0), (10, 4.0, 3.0), (10, 4.0, 1.6),
-        (10, 10.0, 10.0), (3, 1.5, 0.75), (200, 120.5, 90.25), (2, 1.0, 0.5), (5, 5.0000001, 5.0),
-        (7, 3.5, 1.0), (1, 0.5, 0.25),
-    )  # fmt: skip
-    return {
-        f"{case} at {level}": tried(confidence_intervals.moments_interval, *case, level=level)
-        for case in cases
-        for level in LEVELS
-    }
 
 
 def _bootstrap() -> dict[str, Any]:

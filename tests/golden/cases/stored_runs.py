@@ -23,6 +23,7 @@ from toolmark.runs import (
     run_lifecycle,
     run_plan,
     run_request,
+    run_settings,
     task_selection,
 )
 from toolmark.runs.episode_records import EpisodeRecords
@@ -456,42 +457,46 @@ def _requests(folder: Path) -> dict[str, Any]:
         ((), {"max_connections": 1.5}), ((), {"max_retries": -1}), ((), {"max_retries": 0}),
     )  # fmt: skip
     tidy = Screen(folder).tidy
+
+    def sampling(**keywords: Any) -> Any:
+        return run_settings.collect_settings(None, None, None, None, keywords).sampling
+
+    def connection(**keywords: Any) -> Any:
+        return run_settings.collect_settings(None, None, None, None, keywords).connection
+
     found: dict[str, Any] = {
+        **{f"body {json.dumps(each)}": tried(sampling, extra_body=each) for each in body},
+        **{f"settings {each}": tried(sampling, **each) for each in settings},
         **{
-            f"body {json.dumps(each)}": tried(run_request.check_sampling_request, each)
-            for each in body
-        },
-        **{
-            f"settings {each}": tried(run_request.check_sampling_request, None, **each)
-            for each in settings
-        },
-        **{
-            f"line {first} {more}": tried(run_request.connection_settings, first, **more)
+            f"line {first} {more}": tried(connection, headers=first, **more)
             for first, more in lines
         },
         **{
-            f"time limit {x!r}": tried(run_request.check_time_limit, x)
+            f"time limit {x!r}": tried(run_settings.check_time_limit, x)
             for x in (None, 0, 0.001, 5, 1e8, 1.1e8, "5", -1)
         },
         **{
-            f"place {x!r}": tried(lambda x=x: str(run_request.check_path("log_dir", x)))
+            f"place {x!r}": tried(lambda x=x: str(run_settings.check_path("log_dir", x)))
             for x in ("a", Path("b"), 5, None)
         },
     }
     suite = tm.load("funcbench", **SMALL)
     plans: dict[str, dict[str, Any]] = {
         "plain": {}, "repeats": {"repeats": 0}, "repeats of text": {"repeats": "2"},
-        "ids of text": {"ids": "a"}, "limit": {"limit": "x"}, "sound": {"audio": "ogg"},
+        "ids of text": {"ids": "a"}, "limit": {"limit": "x"}, "sound": {"audio_format": "ogg"},
         "no tasks": {"tasks": str(folder / "none.jsonl")}, "tasks": {"tasks": str(folder / "made")},
         "a folder": {"tasks": str(folder)}, "temperature": {"sampling": Sampling(temperature=0.3)},
         "url": {"base_url": "http://h:1/v1", "model": "openai/m"},
     }  # fmt: skip
+
+    def plan(model: str, sampling: Sampling, **keywords: Any) -> Any:
+        chosen = run_settings.collect_settings(None, sampling, None, None, keywords)
+        return run_request.make_plan(
+            suite, model, "native", chosen.selection, chosen.sampling, chosen.connection
+        )
+
     for name, given in plans.items():
-        whole: dict[str, Any] = {
-            "base_url": None, "sampling": Sampling(), "ids": (), "tasks": "", "audio": "wav",
-            "repeats": 1, "limit": None, "sample": None, "dialect": "native",
-        } | given  # fmt: skip
-        model = whole.pop("model", "test/null")
-        made = tried(run_request.make_plan, suite, model, **whole)
+        whole: dict[str, Any] = {"model": "test/null", "sampling": Sampling()} | given
+        made = tried(plan, **whole)
         found[f"plan {name}"] = tidy.value(made)
     return found

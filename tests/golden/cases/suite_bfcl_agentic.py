@@ -11,7 +11,8 @@ from tests.golden.damage import Damaged, Maker
 from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, WIRE, Play
 
-from toolmark.core.records import Call, Model, Reply, Request, Task
+from toolmark.core.model import ReplyFunction
+from toolmark.core.records import Call, Reply, Request, Task
 
 MEMORY = ["memory_kv", "memory_rec_sum"]
 PAGES = {
@@ -25,7 +26,7 @@ PAGES = {
 def searching(oracle: Maker) -> Maker:
     """Return an oracle that searches and reads two pages before it answers."""
 
-    def make(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
+    def make(task: Task, repeat: int, options: Mapping[str, str]) -> ReplyFunction:
         asked = 0
         words = task.turns[-1].messages[-1].text.split()
         page = "http://www.example.com/films"

@@ -34,11 +34,11 @@ def record(folder: Path) -> dict[str, Json]:
             "damaged": Play(DAMAGED, settings={"sample": 250}, episodes=6),
             "damaged-repeats": Play(DAMAGED, settings={"sample": 30, "repeats": 4}),
             "damaged-java": Play(DAMAGED, {"category": TEXT}, {"limit": 60}),
-            "damaged-prompt": Play(DAMAGED, settings={"sample": 40, "dialect": "prompt"}),
+            "damaged-prompt": Play(DAMAGED, settings={"sample": 40, "tool_format": "prompt"}),
             "wire": Play(WIRE, settings=FEW),
             "wire-spoilt": Play(
-                WIRE, settings={"sample": 100, "dialect": "prompt"}, spoilt=True
+                WIRE, settings={"sample": 100, "tool_format": "prompt"}, spoilt=True
             ),
-            "wire-prompt": Play(WIRE, settings={**FEW, "dialect": "prompt"}),
+            "wire-prompt": Play(WIRE, settings={**FEW, "tool_format": "prompt"}),
         },
     )  # fmt: skip

@@ -28,6 +28,6 @@ def record(folder: Path) -> dict[str, Json]:
             },
             "damaged": Play(DAMAGED, settings={"sample": 40}, episodes=4),
             "wire": Play(WIRE, settings={"sample": 2}),
-            "wire-prompt": Play(WIRE, settings={"sample": 2, "dialect": "prompt"}),
+            "wire-prompt": Play(WIRE, settings={"sample": 2, "tool_format": "prompt"}),
         },
     )  # fmt: skip

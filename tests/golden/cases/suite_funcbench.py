@@ -33,6 +33,6 @@ def record(folder: Path) -> dict[str, Json]:
                 ("core", "depth", "connected", "disconnected"))}, {"limit": 4}),
             "efforts": Play(WIRE, {"efforts": ["minimal", "high"], "graphs": 1}),
             "wire": Play(WIRE, {"graphs": 1}, {"temperature": 0.5, "max_tokens": 99}),
-            "prompt": Play(WIRE, {"graphs": 1}, {"dialect": "prompt"}),
+            "prompt": Play(WIRE, {"graphs": 1}, {"tool_format": "prompt"}),
         },
     )  # fmt: skip

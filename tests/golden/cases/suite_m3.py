@@ -15,11 +15,13 @@ from tests.golden.normalise import Normaliser
 from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, WIRE, Play
 from tests.servers import mcp_fault
-from tests.suites.m3 import bench
+from tests.suites.m3 import endpoints
 
 import toolmark as tm
 from toolmark.runs import judge_panels
 from toolmark.runs.run_store import Run
+
+MARKERS = ("servers",)
 
 FAULT = str(Path(mcp_fault.__file__))
 # by task: steps of calls (server/tool, arguments)
@@ -91,8 +93,8 @@ def record(folder: Path) -> dict[str, Json]:
     return made
 
 
-def _says(completion: str, grounding: str) -> bench.Answer:
-    return lambda body: grounding if bench.grounding(body) else completion
+def _says(completion: str, grounding: str) -> endpoints.Answer:
+    return lambda body: grounding if endpoints.grounding(body) else completion
 
 
 @contextmanager
@@ -119,7 +121,7 @@ def _judged(folder: Path, knobs: dict[str, Any]) -> Json:
         log_dir=folder / "judged", max_connections=1,
     )  # fmt: skip
     made: dict[str, Json] = {}
-    panels: dict[str, dict[str, bench.Answer]] = {
+    panels: dict[str, dict[str, endpoints.Answer]] = {
         "four": {"a": _says(r"\boxed{1}", "0.2"), "b": _says(r"\boxed{4}", "0.4"),
                  "c": _says("six of ten: 6", r"\boxed{0.6}"), "d": _says(r"\boxed{10}", "0.8")},
         "some-fail": {"a": _says("no idea", "none"), "e": lambda body: 503,
@@ -128,8 +130,10 @@ def _judged(folder: Path, knobs: dict[str, Any]) -> Json:
     }  # fmt: skip
     for name, models in panels.items():
         with (
-            bench.serving(**models) as served, scripted.hurried() as waits, _watched() as counts,
-        ):  # fmt: skip
+            endpoints.serving(**models) as served,
+            scripted.hurried() as waits,
+            _watched() as counts,
+        ):
             judges = [word for model in models for word in ("-j", served[model])]
             words = ["judge", str(run.path), *judges, "--max-retries", "1"]
             words += ["--max-connections", "1"]

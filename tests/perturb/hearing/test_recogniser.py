@@ -60,7 +60,7 @@ def test_many_at_once_agree(tmp_path: Path, still: Clip) -> None:
     assert not [p for p in tmp_path.rglob(".part-*")]
 
 
-def test_simulated_ones_are_drawn_not_kept(tmp_path: Path, still: Clip) -> None:
+def test_simulated_ones_are_drawn_and_not_stored(tmp_path: Path, still: Clip) -> None:
     ours = recogniser_registry.load_recogniser("simulated:a@0")
     assert recogniser.transcribe_clip(
         ours, still, HearingContext(text="play music"), tmp_path

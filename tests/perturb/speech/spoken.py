@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolmark.perturb.speech import acoustic_chain, audio_clip, room_responses
+from toolmark.perturb.speech import acoustic_settings, audio_clip, room_responses
 from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip
 from toolmark.perturb.speech.double_talk import Talk
 
@@ -45,7 +45,7 @@ def speech() -> tuple[Clip, ...]:
 
 
 @functools.cache
-def bank() -> acoustic_chain.SoundBank:
+def bank() -> acoustic_settings.SoundBank:
     """Return all that the acoustic stage can draw from."""
     clips = speech()
     with tempfile.TemporaryDirectory() as folder:
@@ -53,7 +53,7 @@ def bank() -> acoustic_chain.SoundBank:
     talks = tuple(
         Talk(f"t{k}", one, text) for k, (one, text) in enumerate(zip(clips, TEXTS, strict=True))
     )
-    return acoustic_chain.SoundBank(babble=clips, talks=talks, rooms=rooms)
+    return acoustic_settings.SoundBank(babble=clips, talks=talks, rooms=rooms)
 
 
 def made(seconds: float, seed: int = 0) -> Clip:

@@ -53,7 +53,7 @@ def _voices(name: str) -> list[Voice]:
 
 def test_what_outlives_its_time_is_killed_with_all_it_started(tmp_path: Path) -> None:
     script = "sleep 300 & echo $! > pids; echo $$ >> pids; wait"
-    with pytest.raises(DataError, match=r"sh: not done after 0\.5 s; it was stopped"):
+    with pytest.raises(DataError, match=r"^sh: .*0\.5 s"):
         external_commands.run_command(["sh", "-c", script], tmp_path, timeout_s=0.5)
     for pid in (tmp_path / "pids").read_text().split():
         for _ in range(100):
@@ -110,7 +110,7 @@ def test_what_a_command_prints_is_bounded(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_failure_tells_status_and_reason(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="sh: failed with exit status 3: no such luck"):
+    with pytest.raises(DataError, match=r"^sh: .*\b3: no such luck"):
         external_commands.run_command(["sh", "-c", "echo no such luck >&2; exit 3"], tmp_path)
     with pytest.raises(DataError, match="wrote no sound"):
         external_commands.read_output_file(tmp_path / "out.wav")
@@ -196,7 +196,7 @@ def test_pitch_moves_where_an_engine_says_it_can(engine: str, tmp_path: Path) ->
 def test_espeak_lists_neither_relays_nor_robots() -> None:
     names = {voice.name for voice in _voices("espeak-ng")}
     assert len(names) == len(_voices("espeak-ng"))
-    assert {name.partition("+")[0] for name in names} == set(espeak.ACCENTS)
+    assert {name.partition("+")[0] for name in names} == set(espeak.accents())
     kinds = {name.partition("+")[2] for name in names}
     assert len(kinds) > 50
     assert not {kind for kind in kinds if "robo" in kind.lower() or "whisper" in kind}

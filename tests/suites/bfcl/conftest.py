@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
+import toolmark as tm
 from toolmark.core.records import Reply, Step, Task, Trajectory, Verdict
 from toolmark.runs.suite import Suite
-from toolmark.suites.bfcl import bfcl_suite as bfcl
 
 Judge = Callable[..., Verdict]
 
 
 @pytest.fixture(scope="session")
 def suite() -> Suite:
-    return bfcl.load(category=("single_turn",))
+    return tm.load("bfcl", category=("single_turn",))
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +28,7 @@ def judge(suite: Suite) -> Judge:
     """Return the verdict on one reply, written in the dialect where it holds calls."""
 
     def one(task: Task, reply: Reply, dialect: str = "native") -> Verdict:
-        spoken = suite.dialects[dialect]
+        spoken = suite.tool_formats[dialect]
         if reply.calls:
             written = spoken.write(reply.calls)
             reply = Reply(text=written.text, calls=written.calls, stop=reply.stop)

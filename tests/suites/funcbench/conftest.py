@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from toolmark.agents.tool_loop import run_tool_loop
-from toolmark.core.records import Model, Sampling, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Sampling, Task, Trajectory
 from toolmark.environments.function_graph import FunctionGraphEnvironment
 from toolmark.formats.native_format import NATIVE_FORMAT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from tests.suites.m3.bench import Command, Said
+from tests.suites.m3.endpoints import Command, Said
 
 from toolmark.cli import app
 

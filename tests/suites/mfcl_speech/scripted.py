@@ -12,10 +12,11 @@ from copy import deepcopy
 from random import Random
 from typing import Any, TypeAlias
 
-from tests.suites.mfcl_speech import heard
+from tests.suites.mfcl_speech import speech_run
 
 from toolmark.core import json_codec, seeds
-from toolmark.core.records import Call, Model, Reply, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Reply, Task
 from toolmark.language import normalised_words as plainly
 from toolmark.language import value_survival
 from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks
@@ -92,7 +93,7 @@ def spoilt(task: Task, agent: Agent) -> list[Reply] | None:
     """Return what an agent says to a noisy task; None where its mode is not possible there."""
     if task.axes["condition"] in ("text", "clean"):
         return None
-    found = agent(task, seeds.make_rng(heard.SEED, task.item, 0, agent.__name__))
+    found = agent(task, seeds.make_rng(speech_run.SEED, task.item, 0, agent.__name__))
     return found and replies(*found)
 
 
@@ -137,12 +138,12 @@ def places(task: Task, plays: Plays, rng: Random) -> Iterator[tuple[Place, Any]]
 def whole(task: Task, turn: int, value: Any) -> bool:
     """Tell whether nothing of a value was cut off."""
     record = task.reference["speech"]["turns"][turn]
-    left = heard.cut(record)
+    left = speech_run.cut(record)
     if left is None:
         return True
     last = max(end for _, end in value_survival.value_spans(record["said"], value))
-    after = [letter for letter, _, _ in heard.timed(record["said"]) if letter >= last]
-    return bool(after) and heard.begins(record["said"], after[0]) <= left
+    after = [letter for letter, _, _ in speech_run.timed(record["said"]) if letter >= last]
+    return bool(after) and speech_run.begins(record["said"], after[0]) <= left
 
 
 def put(plays: Plays, place: Place, value: Any) -> Plays:
@@ -172,7 +173,7 @@ def blends(task: Task, rng: Random) -> tuple[Plays, dict[int, str]] | None:
     plays = right(task)
     for place, value in places(task, plays, rng):
         record = task.reference["speech"]["turns"][place[0]]
-        for other in heard.taken(record):
+        for other in speech_run.taken(record):
             number = isinstance(other, int)
             own = " ".join([*task.reference["written"], record["said"], str(value)])
             if number == isinstance(value, int | float) and not value_survival.value_spans(
@@ -202,7 +203,8 @@ def gone(task: Task, turn: int, value: Any) -> bool:
     if not task.reference["speech"]["turns"][turn]:
         return False
     return any(
-        heard.lost(task, turn, each) for each in (value if isinstance(value, list) else [value])
+        speech_run.lost(task, turn, each)
+        for each in (value if isinstance(value, list) else [value])
     )
 
 

@@ -18,13 +18,14 @@ import msgspec
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.core import seeds
 from toolmark.core.errors import DataError
-from toolmark.core.records import Call, Model, Reply, Request, Sampling, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Reply, Request, Sampling, Task, Trajectory
 from toolmark.environments.search_environment import FETCH_TOOL, SEARCH_TOOL, search_tools
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.suites.mfcl_vision import item_generator, oracle_control, prompts, task_maker
 from toolmark.suites.mfcl_vision.generation_parameters import GenerationParameters
 from toolmark.suites.mfcl_vision.item_records import ItemPlan, ItemTruth, SignMark
-from toolmark.suites.mfcl_vision.templates import TEMPLATES
+from toolmark.suites.mfcl_vision.templates import item_templates
 from toolmark.suites.mfcl_vision.web_environment import WebEnvironment
 
 SEED, DISTRACTORS = 5, 1
@@ -56,7 +57,7 @@ def tasks(n: int) -> tuple[Task, ...]:
     number = 0
     while len(made) < n:
         rng = seeds.make_rng(SEED, f"scripted {number}", 0, "plan")
-        template = TEMPLATES[number * 7 % len(TEMPLATES)]
+        template = item_templates()[number * 7 % len(item_templates())]
         try:
             plan = item_generator.draw_plan(held, template, KNOBS, rng, f"item-{number}")
             made.append(_task(plan, held.world))
@@ -97,7 +98,7 @@ def corpus() -> Any:
 # --- playing ----------------------------------------------------------------------------
 
 
-class Script:
+class Script(Model):
     """Says what a play says: calls, then a text."""
 
     def __init__(self, play: Play) -> None:

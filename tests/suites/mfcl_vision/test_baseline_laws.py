@@ -15,14 +15,15 @@ import toolmark as tm
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.core import seeds, worker_processes
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Model, Sampling, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Sampling, Task
 from toolmark.environments.search_environment import SearchEnvironment, search_tools
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.suites.mfcl_vision import final_answer, item_generator, prompts
 from toolmark.suites.mfcl_vision.generation_parameters import GenerationParameters
 from toolmark.suites.mfcl_vision.item_records import ItemPlan
 from toolmark.suites.mfcl_vision.search_baselines import BlindSearchAgent
-from toolmark.suites.mfcl_vision.templates import TEMPLATES
+from toolmark.suites.mfcl_vision.templates import item_templates
 
 BAR = 0.02
 LONGEST = 6  # words of an answer that could be copied
@@ -38,8 +39,8 @@ def plans() -> list[list[ItemPlan]]:
 
 def _plans(seed: int) -> Iterator[ItemPlan]:
     held = item_generator.world_setup(seed, TEXT.distractors)
-    for number in range(2 * len(TEMPLATES)):
-        template, attempt = TEMPLATES[number // 2], 0
+    for number in range(2 * len(item_templates())):
+        template, attempt = item_templates()[number // 2], 0
         while True:
             rng = seeds.make_rng(seed, template.name, attempt, f"test {number}")
             attempt += 1
@@ -83,7 +84,7 @@ def test_answers_of_another_set_tell_nothing(plans: list[list[ItemPlan]]) -> Non
         template.name: Counter(
             plan.answers[0] for plan in known if plan.template == template.name
         ).most_common(1)[0][0]
-        for template in TEMPLATES
+        for template in item_templates()
     }
     right = sum(
         final_answer.is_right_by_fair_rule(usual[plan.template], plan.answers) for plan in asked

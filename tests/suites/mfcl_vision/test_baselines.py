@@ -17,7 +17,8 @@ from PIL import Image, ImageDraw, ImageFont
 from toolmark.agents.tool_loop import run_tool_loop
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Limits, Message, Model, Sampling, Task, Text, Tool, Turn
+from toolmark.core.model import Model
+from toolmark.core.records import Limits, Message, Sampling, Task, Text, Tool, Turn
 from toolmark.environments.page_corpus import PageCorpus
 from toolmark.environments.search_environment import SearchEnvironment, search_tools
 from toolmark.formats.native_format import NativeFormat

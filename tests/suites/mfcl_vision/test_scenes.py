@@ -292,7 +292,7 @@ def test_a_book_without_words_is_no_taller_than_asked_and_no_pole(
 
 
 @pytest.mark.parametrize("scene", ["parcels", "tickets"])
-def test_a_leaflet_has_another_shape_than_what_lies_beside_it(scene: str) -> None:
+def test_a_leaflet_has_another_shape_than_what_lies_next_to_it(scene: str) -> None:
     cast = StyledSign(0, NEAR, 0.05, (250, 246, 236), ("plain",), 1.0)
     rng = random.Random(2)
     leaflet, other = print_faces.make_leaflet(rng, cast, 50, 900), _BORNE[scene](rng, cast, 50, 450)

@@ -13,31 +13,31 @@ from toolmark.suites.mfcl_vision import fiction, scenes
 from toolmark.suites.mfcl_vision.generation_parameters import CLUE_KINDS, MAX_HOPS, ClueKind
 from toolmark.suites.mfcl_vision.item_records import DOMAINS, QUERY_KINDS, Domain, QueryKind
 from toolmark.suites.mfcl_vision.templates import (
-    PICTURE_SUBJECTS,
-    TEMPLATES,
     PictureSubject,
+    item_templates,
+    picture_subjects,
     question_planner,
 )
 from toolmark.suites.mfcl_vision.templates.fact_paths import VALUE_SORTS, find_paths
 from toolmark.suites.mfcl_vision.templates.question_phrases import (
-    ANSWER_FORMS,
-    EXTREME_CLAUSES,
+    extreme_clauses,
     question_phrase,
+    request_phrases,
 )
 
 FACTS = [
-    (kind.name, field.name) for kind in fiction.ENTITY_KINDS.values() for field in kind.fields
+    (kind.name, field.name) for kind in fiction.entity_kinds().values() for field in kind.fields
 ]  # fmt: skip
 # what the eye may judge, and the picture deny
 SEEN = {"height", "weight", "length", "floor_area"}
 # what bears lettering there bears no emblem
 LETTERED = {"trophies", "gallery", "station", "park", "books", "cinema"}
-BY_NAME = {sight.entity_kind: sight for sight in PICTURE_SUBJECTS}
+BY_NAME = {sight.entity_kind: sight for sight in picture_subjects()}
 
 
 def test_every_domain_is_asked_in_every_way() -> None:
-    assert {(t.domain, t.kind) for t in TEMPLATES} == set(product(DOMAINS, QUERY_KINDS))
-    assert len({t.name for t in TEMPLATES}) == len(TEMPLATES) >= 25
+    assert {(t.domain, t.kind) for t in item_templates()} == set(product(DOMAINS, QUERY_KINDS))
+    assert len({t.name for t in item_templates()}) == len(item_templates()) >= 25
 
 
 @pytest.mark.parametrize(("kind", "fact"), FACTS)
@@ -48,20 +48,20 @@ def test_every_fact_has_words_that_nest(kind: str, fact: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sight", PICTURE_SUBJECTS, ids=lambda sight: f"{sight.domain}-{sight.entity_kind}"
+    "sight", picture_subjects(), ids=lambda sight: f"{sight.domain}-{sight.entity_kind}"
 )
 def test_every_sight_stands_in_scenes_that_there_are(sight: PictureSubject) -> None:
-    assert sight.entity_kind in fiction.ENTITY_KINDS
+    assert sight.entity_kind in fiction.entity_kinds()
     assert sight.scenes and set(sight.scenes) <= set(scenes.SCENE_KINDS)
     assert len(set(sight.contexts)) >= 3
 
 
 @pytest.mark.parametrize(
-    "sight", PICTURE_SUBJECTS, ids=lambda sight: f"{sight.domain}-{sight.entity_kind}"
+    "sight", picture_subjects(), ids=lambda sight: f"{sight.domain}-{sight.entity_kind}"
 )
 def test_every_sight_can_be_compared(sight: PictureSubject) -> None:
-    fields = fiction.ENTITY_KINDS[sight.entity_kind].fields
-    told = [field for field in fields if field.name in EXTREME_CLAUSES]
+    fields = fiction.entity_kinds()[sight.entity_kind].fields
+    told = [field for field in fields if field.name in extreme_clauses()]
     assert told
     assert all(field.sort in ("date", "time", "number") for field in told)
 
@@ -78,7 +78,7 @@ def test_ways_end_in_what_is_asked_and_come_nowhere_twice(sees: str, kind: Query
 
 def _fields(at: str, path: tuple[str, ...]) -> Iterator[fiction.FactField]:
     for name in path:
-        field = next(field for field in fiction.ENTITY_KINDS[at].fields if field.name == name)
+        field = next(field for field in fiction.entity_kinds()[at].fields if field.name == name)
         yield field
         at = field.link
 
@@ -87,19 +87,21 @@ def _fields(at: str, path: tuple[str, ...]) -> Iterator[fiction.FactField]:
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("hops", range(1, MAX_HOPS + 1))
 def test_every_cell_has_ways_of_every_length(domain: Domain, kind: QueryKind, hops: int) -> None:
-    seen = [sight.entity_kind for sight in PICTURE_SUBJECTS if sight.domain == domain]
+    seen = [sight.entity_kind for sight in picture_subjects() if sight.domain == domain]
     assert any(find_paths(sees, kind, hops) for sees in seen)
 
 
 def test_every_sort_of_answer_has_forms_to_ask_for() -> None:
-    assert set(ANSWER_FORMS) == {sort for sorts in VALUE_SORTS.values() for sort in sorts}
+    assert set(request_phrases().answer_forms) == {
+        sort for sorts in VALUE_SORTS.values() for sort in sorts
+    }
 
 
 # --- how it is asked ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "sight", PICTURE_SUBJECTS, ids=lambda sight: f"{sight.domain}-{sight.entity_kind}"
+    "sight", picture_subjects(), ids=lambda sight: f"{sight.domain}-{sight.entity_kind}"
 )
 def test_a_long_phrase_stands_at_the_end_of_a_request_only(sight: PictureSubject) -> None:
     told = f"the {sight.noun} whose name you can read on a wall"
@@ -126,12 +128,12 @@ def test_a_place_is_said_of_what_leads_on_not_of_blank_things(clue: ClueKind) ->
 
 
 def test_nothing_that_the_eye_could_judge_tells_one_from_the_others() -> None:
-    assert not SEEN & set(EXTREME_CLAUSES)
+    assert not SEEN & set(extreme_clauses())
 
 
 def test_emblems_stand_only_where_emblems_may() -> None:
     bearing = [
-        sight for sight in PICTURE_SUBJECTS if fiction.ENTITY_KINDS[sight.entity_kind].emblem
+        sight for sight in picture_subjects() if fiction.entity_kinds()[sight.entity_kind].emblem
     ]
     assert bearing and not any(LETTERED & set(sight.scenes) for sight in bearing)
 
@@ -142,5 +144,5 @@ def test_a_radio_show_is_on_no_television() -> None:
 
 def test_contexts_tell_what_is_going_on_as_going_on() -> None:
     momentary = re.compile(r"\b(?:I|We|boss) (?:look|settle|write|prepare|pick|think|argue|asks)\b")
-    said = {context for sight in PICTURE_SUBJECTS for context in sight.contexts}
+    said = {context for sight in picture_subjects() for context in sight.contexts}
     assert not [context for context in said if momentary.search(context)]

@@ -21,6 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from toolmark.core import json_codec
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import (
     DataError,
     SandboxError,
@@ -29,7 +30,7 @@ from toolmark.core.errors import (
     join_reasons,
 )
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Call, Environment, Image, Result, Task, Text, Tool
+from toolmark.core.records import Call, Image, Result, Task, Text, Tool
 from toolmark.environments.mcp import (
     resource_usage,
     result_content,
@@ -50,12 +51,12 @@ _MAX_NAMED_TASKS = 5  # ids of tasks that are not run because a server is missin
 _SUFFIX = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
 
-class McpServersFactory:
+class McpServersFactory(EnvironmentFactory):
     """The environment factory. Open it with `async with`; servers start when first needed.
 
-    `starts` is how many servers may be starting at once. `at_once` is how many calls of one reply
-    run at once. `prepare(task, workspace)` fills a new workspace. `state(task, workspace)` reads
-    what is scored at the end of an episode. Both run in a thread.
+    `starts` is how many servers may be starting at once. `max_parallel_calls` is how many calls of
+    one reply run at once. `prepare(task, workspace)` fills a new workspace. `state(task,
+    workspace)` reads what is scored at the end of an episode. Both run in a thread.
     """
 
     def __init__(
@@ -64,12 +65,12 @@ class McpServersFactory:
         media: MediaStore,
         *,
         starts: int = 8,
-        at_once: int = 8,
+        max_parallel_calls: int = 8,
         prepare: Callable[[Task, Path], None] | None = None,
         state: Callable[[Task, Path], Any] | None = None,
     ) -> None:
         self.media = media
-        self.at_once = at_once
+        self.max_parallel_calls = max_parallel_calls
         self.prepare = prepare
         self.state = state
         gate = asyncio.Semaphore(starts)
@@ -78,12 +79,12 @@ class McpServersFactory:
         self._tool_tuples: dict[bytes, tuple[Tool, ...]] = {}
         self._folder: Path | None = None
 
-    def notes(self) -> dict[str, tuple[str, ...]]:
+    def incident_notes(self) -> dict[str, tuple[str, ...]]:
         """Return what happened to servers so far: failed starts, deaths, tools left out."""
         notes_by_server = {name: known.all_notes() for name, known in self._statuses.items()}
         return {name: notes for name, notes in notes_by_server.items() if notes}
 
-    def known(self) -> dict[str, tuple[str, ...]]:
+    def part_descriptions(self) -> dict[str, tuple[str, ...]]:
         """Return what each started server reports it is: name, version, hash of its tools."""
         return {
             name: tuple(known.descriptions)
@@ -109,7 +110,9 @@ class McpServersFactory:
                 self._folder = None
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         """Give the task a workspace and its servers.
 
         Raises ToolEnvironmentError naming the servers that fail.
@@ -247,7 +250,7 @@ def _join_reasons(reasons: Iterable[str]) -> str:
     return "\n".join([heads, *(rest for _, _, rest in parts if rest)])
 
 
-class McpEnvironment:
+class McpEnvironment(Environment):
     """The environment of one episode: its servers. `workspace` is the real folder."""
 
     def __init__(
@@ -259,20 +262,19 @@ class McpEnvironment:
     ) -> None:
         self.factory = factory
         self.task = task
-        self.workspace = workspace
+        self.workspace: Path = workspace
         self.supervisors = supervisors
-        self.at_once = factory.at_once
+        self.max_parallel_calls = factory.max_parallel_calls
         self._tool_list: tuple[Tool, ...] = ()
         self._listed: dict[str, dict[str, Tool]] = {}
 
-    @property
-    def changed(self) -> bool:
-        """Whether the tools may have changed since they were last listed; this costs nothing."""
+    def tools_changed(self) -> bool:
+        """Return whether a server may have other tools since they were last listed."""
         return any(keeper.tools_may_differ for keeper in self.supervisors.values())
 
     async def tools(self) -> tuple[Tool, ...]:
         """Return the tools of all servers as `server/tool`, as they are listed now."""
-        if self._tool_list and not self.changed:
+        if self._tool_list and not self.tools_changed():
             return self._tool_list
         listed = [await self._server_tools(keeper) for keeper in self.supervisors.values()]
         self._tool_list = self.factory.shared_tools(

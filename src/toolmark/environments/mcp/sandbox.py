@@ -151,7 +151,7 @@ def _try_bubblewrap() -> str:
         if sandbox_limits.process_bound():
             return ""
         return _INSTALL_MESSAGE.format(why=_UNBOUNDED_REASON, step="run as an ordinary user")
-    step = "allow user namespaces (docs/security.md says how)"
+    step = "allow user namespaces (docs/reference/security.md says how)"
     return _INSTALL_MESSAGE.format(why=f"the system forbids it: {why[0]}", step=step)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from toolmark.core import secrets
 from toolmark.core.errors import DataError, ToolmarkError
-from toolmark.environments import cassette
+from toolmark.core.redaction import secret_spellings
 from toolmark.environments.mcp import program_files, sandbox, sandbox_view, server_packages
 from toolmark.environments.mcp.server_config import (
     PLACEHOLDER,
@@ -184,7 +184,7 @@ def server_secrets(
         yield from secrets.secrets_in_text(fill(server.url))
 
     # paths in the workspace are not secrets, and recordings contain them in this form
-    return cassette.secret_spellings(text for text in spellings() if "${workspace}" not in text)
+    return secret_spellings(text for text in spellings() if "${workspace}" not in text)
 
 
 def _given_variables(server: ServerConfig) -> Iterator[tuple[str, str]]:

@@ -13,17 +13,16 @@ from toolmark.core import secrets
 from toolmark.core.errors import EndpointError, Rejected, TornReply, suggest_names
 from toolmark.core.json_codec import escape_surrogates
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Reply, Request, Sampling
+from toolmark.core.model import Model
+from toolmark.core.records import Reply, Request
 from toolmark.models import complaint_outcome, endpoint_address, endpoint_profile
+from toolmark.models.connection_defaults import TIMEOUT_S
 from toolmark.models.http_client import HttpClient, HttpResponse
 from toolmark.models.secret_mask import SecretMask
 from toolmark.models.wires import chat_reply
-from toolmark.models.wires.chat_request import RequestEncoder
+from toolmark.models.wires.chat_request import RequestEncoder, given_settings
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
-TIMEOUT_S = 600.0
-"""The default time limit of one request, in seconds."""
-_MAX_SUGGESTED_NAMES = 100
 _MAX_LISTED_MODELS = 10_000  # of a list that are read
 _MAX_QUOTED_CHARS = 120
 _MAX_INSPECTED_BYTES = 4096  # of an incomplete body that are checked
@@ -33,7 +32,7 @@ KEY_HEADERS = ("authorization", "api-key", "x-api-key")
 _MIN_KEY_CHARS = 12  # shorter text, such as EMPTY, is no key, and any reply may contain it
 
 
-class ChatCompletionsModel:
+class ChatCompletionsModel(Model):
     """A model behind `url` (without its /chat/completions), known there as `model`.
 
     `key` is sent in the Authorization header only. `key_name` is the variable it came from, for
@@ -81,10 +80,11 @@ class ChatCompletionsModel:
         if key:
             default_headers["Authorization"] = f"Bearer {key}"
         self._refused_settings: frozenset[str] = frozenset()
+        self._unsent_settings: frozenset[str] = frozenset()
         self._client = HttpClient(_merge_headers(default_headers, headers), timeout_s=timeout_s)
 
     def __repr__(self) -> str:
-        return f"OpenAI(url={self.public_url!r}, model={self.model!r})"
+        return f"{type(self).__name__}(url={self.public_url!r}, model={self.model!r})"
 
     @property
     def identity(self) -> str:
@@ -97,9 +97,14 @@ class ChatCompletionsModel:
         return msgspec.json.encode(settings).decode()
 
     @property
-    def dropped(self) -> frozenset[str]:
+    def refused_settings(self) -> frozenset[str]:
         """The settings of Sampling that the endpoint refused and that are left out since then."""
         return self._refused_settings - {"max_tokens"}  # is sent by its newer name
+
+    @property
+    def unsent_settings(self) -> frozenset[str]:
+        """The settings of Sampling that were asked for and that the profile never sends."""
+        return self._unsent_settings
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask once; raises EndpointError, but a fault of the model is in the Reply.
@@ -137,6 +142,9 @@ class ChatCompletionsModel:
         await self._client.close()
 
     async def _request_reply(self, request: Request) -> Reply:
+        if self.profile.without:
+            unsent = given_settings(request.sampling).keys() & set(self.profile.without)
+            self._unsent_settings |= unsent
         body, encoded_tools = self._encoder.encode_request(request)
         answer = await self._client.post(self._chat_url, body)
         if answer.status in _UNREADABLE_STATUSES:
@@ -182,13 +190,12 @@ class ChatCompletionsModel:
         A refused setting is left out of later requests once an answer came without it: only that
         proves that the setting was the reason.
         """
-        given_settings = _given_settings(request.sampling)
+        given = given_settings(request.sampling).keys()
         refused: frozenset[str] = frozenset()
         repaired = False
         while answer.status in _UNREADABLE_STATUSES:
             refused |= (
-                complaint_outcome.refused_settings(self._parse_complaint(answer.body))
-                & given_settings
+                complaint_outcome.refused_settings(self._parse_complaint(answer.body)) & given
             )
             encoder = self._adapted_encoder(refused)
             body, _ = encoder.encode_request(request, repair_arguments=repaired)
@@ -273,10 +280,7 @@ class ChatCompletionsModel:
             return ""
         if not names:
             return ""
-        return (
-            f"; is the model name {self.model!r} "
-            f"right?{suggest_names(self.model, names[:_MAX_SUGGESTED_NAMES])}"
-        )
+        return f"; is the model name {self.model!r} right?{suggest_names(self.model, names)}"
 
 
 def _keys_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
@@ -295,11 +299,6 @@ def _reply_texts(reply: Reply) -> Iterator[str]:
     yield from (reply.text, reply.reasoning, reply.model)
     for call in reply.calls:
         yield from (call.name, call.arguments, call.id)
-
-
-def _given_settings(sampling: Sampling) -> set[str]:
-    """Return the names of the settings that are not None."""
-    return {name for name in sampling.__struct_fields__ if getattr(sampling, name) is not None}
 
 
 class _Model(msgspec.Struct):

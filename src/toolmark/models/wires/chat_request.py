@@ -30,6 +30,13 @@ _AUDIO_FORMAT_BY_MIME = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
+# the settings of Sampling, and the fields that carry them; the profile may name another
+_SETTING_FIELDS = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_tokens": "max_tokens",
+    "reasoning_effort": "reasoning_effort",
+}
 _RESERVED_FIELDS = ("messages", "model", "stream", "tools")
 
 _encode_json = msgspec.json.Encoder().encode
@@ -118,15 +125,12 @@ class RequestEncoder:
         return self._last_settings[1]
 
     def _encode_settings(self, sampling: Sampling) -> bytes:
-        all_settings = {
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            self.profile.limit: sampling.max_tokens,
-            "reasoning_effort": sampling.reasoning_effort,
+        field_names = {**_SETTING_FIELDS, "max_tokens": self.profile.limit}
+        chosen = {
+            field_names[name]: value
+            for name, value in given_settings(sampling).items()
+            if name not in self.profile.without
         }
-        omitted = self.profile.without
-        chosen = {name: value for name, value in all_settings.items() if value is not None}
-        chosen = {name: value for name, value in chosen.items() if name not in omitted}
         _check_extra(sampling.extra)
         settings = chosen | sampling.extra
         return b"," + _encode_any_json(settings)[1:] if settings else b"}"
@@ -223,6 +227,12 @@ class RequestEncoder:
         if self.media is None:
             raise UsageError("a message holds media, but the model has no media store")
         return self.media.read(part)
+
+
+def given_settings(sampling: Sampling) -> dict[str, Any]:
+    """Return the settings that are not None, by their names."""
+    values = {name: getattr(sampling, name) for name in _SETTING_FIELDS}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def check_sampling(sampling: Sampling) -> None:

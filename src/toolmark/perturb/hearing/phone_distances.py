@@ -1,86 +1,124 @@
 """Phones: the 39 of ARPAbet, the distance of two of them, and the phones of unknown spellings.
 
-A phone is an index into PHONES, so that words are arrays of small integers.
+A phone is an index into `phone_names`, so that words are arrays of small integers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
-Phones = NDArray[np.uint8]
+from toolmark.core.data_files import DataRecord, read_table
 
-# height (0 high), backness (0 front), roundness
-_VOWELS: dict[str, tuple[float, float, float]] = {
-    "IY": (0, 0, 0), "IH": (0.6, 0.3, 0), "EY": (1, 0, 0), "EH": (1.7, 0.2, 0),
-    "AE": (2.5, 0.2, 0), "AA": (3, 2, 0), "AO": (2.3, 2, 1), "OW": (1, 2, 1),
-    "UH": (0.6, 1.7, 1), "UW": (0, 2, 1), "AH": (1.8, 1.2, 0), "ER": (1.3, 1, 0.5),
-    "AY": (2, 0.8, 0), "AW": (2.2, 1.4, 0.5), "OY": (1.5, 1.5, 1),
-}  # fmt: skip
-# manner, place (lips 0 ... throat 6), voice
-_CONSONANTS: dict[str, tuple[str, float, int]] = {
-    "P": ("stop", 0, 0), "B": ("stop", 0, 1), "T": ("stop", 3, 0), "D": ("stop", 3, 1),
-    "K": ("stop", 5, 0), "G": ("stop", 5, 1), "CH": ("affricate", 4, 0),
-    "JH": ("affricate", 4, 1), "F": ("fricative", 1, 0), "V": ("fricative", 1, 1),
-    "TH": ("fricative", 2, 0), "DH": ("fricative", 2, 1), "S": ("fricative", 3, 0),
-    "Z": ("fricative", 3, 1), "SH": ("fricative", 4, 0), "ZH": ("fricative", 4, 1),
-    "HH": ("fricative", 6, 0), "M": ("nasal", 0, 1), "N": ("nasal", 3, 1),
-    "NG": ("nasal", 5, 1), "L": ("liquid", 3, 1), "R": ("liquid", 4, 1),
-    "W": ("glide", 0, 1), "Y": ("glide", 4, 1),
-}  # fmt: skip
-PHONES = (*_VOWELS, *_CONSONANTS)
-PHONE_CODES = {name: i for i, name in enumerate(PHONES)}
-_MANNER_COSTS = {
-    frozenset(pair): cost
-    for *pair, cost in (
-        ("stop", "affricate", 0.25), ("fricative", "affricate", 0.25), ("stop", "fricative", 0.35),
-        ("liquid", "glide", 0.25), ("nasal", "liquid", 0.35), ("nasal", "stop", 0.4),
-    )
-}  # fmt: skip
-_HALF_VOWELS = {frozenset(pair) for pair in (("ER", "R"), ("UW", "W"), ("IY", "Y"), ("UH", "W"))}
-_WEAK_PHONES = ("T", "D", "HH", "AH", "IH", "N", "R", "L")  # often missed or inserted
-_SPELLING_RULES = {
-    "tion": "SH AH N", "sion": "ZH AH N", "ough": "AO", "augh": "AO", "eigh": "EY", "tch": "CH",
-    "igh": "AY", "sch": "SH", "ch": "CH", "ck": "K", "dg": "JH", "gh": "G", "kn": "N", "ng": "NG",
-    "ph": "F", "qu": "K W", "sh": "SH", "th": "TH", "wh": "W", "wr": "R", "ai": "EY", "ay": "EY",
-    "au": "AO", "aw": "AO", "ea": "IY", "ee": "IY", "ei": "EY", "ey": "IY", "ie": "IY", "oa": "OW",
-    "oi": "OY", "oo": "UW", "ou": "AW", "ow": "OW", "oy": "OY", "ue": "UW", "ar": "AA R",
-    "er": "ER", "ir": "ER", "or": "AO R", "ur": "ER", "ce": "S EH", "ci": "S IH", "cy": "S IY",
-    "ge": "JH EH", "gi": "JH IH", "a": "AE", "b": "B", "c": "K", "d": "D", "e": "EH", "f": "F",
-    "g": "G", "h": "HH", "i": "IH", "j": "JH", "k": "K", "l": "L", "m": "M", "n": "N", "o": "AA",
-    "p": "P", "q": "K", "r": "R", "s": "S", "t": "T", "u": "AH", "v": "V", "w": "W", "x": "K S",
-    "y": "IY", "z": "Z",
-}  # fmt: skip
+Phones = NDArray[np.uint8]
+Manner: TypeAlias = Literal["stop", "affricate", "fricative", "nasal", "liquid", "glide"]
+
 _MAX_LETTERS = 24  # letters of an unknown word that are converted to phones
+
+
+class Vowel(DataRecord, frozen=True):
+    """How a vowel is made: height (0 high), backness (0 front), roundness."""
+
+    height: float
+    backness: float
+    roundness: float
+
+
+class Consonant(DataRecord, frozen=True):
+    """How a consonant is made: manner, place (lips 0 to throat 6), whether it is voiced."""
+
+    manner: Manner
+    place: float
+    voice: Literal[0, 1]
+
+
+class MannerCost(DataRecord, frozen=True):
+    """The cost of hearing one manner as another."""
+
+    a: Manner
+    b: Manner
+    cost: float
+
+
+class PhoneTable(DataRecord, frozen=True, kw_only=True):
+    """The data file: phones and their features, and the phones of spellings.
+
+    `weak` phones are often missed or inserted; a pair of `half_vowels` is a vowel and a consonant
+    that are close.
+    """
+
+    weak: frozenset[str]
+    half_vowels: tuple[tuple[str, str], ...]
+    manner_costs: tuple[MannerCost, ...]
+    vowels: dict[str, Vowel]
+    consonants: dict[str, Consonant]
+    spellings: dict[str, str]
+
+
+def phone_table() -> PhoneTable:
+    """Return the content of the data file."""
+    return read_table(__file__, "phones.toml", PhoneTable)
+
+
+@cache
+def phone_names() -> tuple[str, ...]:
+    """Return the names of the phones, in the order of their codes."""
+    table = phone_table()
+    return (*table.vowels, *table.consonants)
+
+
+@cache
+def _phone_codes() -> Mapping[str, int]:
+    return {name: i for i, name in enumerate(phone_names())}
 
 
 def _phone_distance(a: str, b: str) -> float:
     if a == b:
         return 0.0
-    if a in _VOWELS and b in _VOWELS:
-        (h, k, r), (h2, k2, r2) = _VOWELS[a], _VOWELS[b]
-        return min(0.12 + 0.16 * abs(h - h2) + 0.14 * abs(k - k2) + 0.1 * abs(r - r2), 1.0)
-    if a in _CONSONANTS and b in _CONSONANTS:
-        (m, p, v), (m2, p2, v2) = _CONSONANTS[a], _CONSONANTS[b]
-        manner = 0.0 if m == m2 else _MANNER_COSTS.get(frozenset((m, m2)), 0.6)
-        return min(0.1 + manner + 0.12 * min(abs(p - p2), 3) + 0.12 * abs(v - v2), 1.0)
-    return 0.4 if frozenset((a, b)) in _HALF_VOWELS else 1.2
+    table = phone_table()
+    if a in table.vowels and b in table.vowels:
+        return _vowel_distance(table.vowels[a], table.vowels[b])
+    if a in table.consonants and b in table.consonants:
+        return _consonant_distance(table.consonants[a], table.consonants[b])
+    return 0.4 if {(a, b), (b, a)} & {*table.half_vowels} else 1.2
 
 
-SUBSTITUTION_COSTS: NDArray[np.float32] = np.array(
-    [[_phone_distance(a, b) for b in PHONES] for a in PHONES], np.float32
-)
-"""Cost of hearing one phone as another, (39, 39)."""
-DELETION_COSTS: NDArray[np.float32] = np.array(
-    [0.4 if p in _WEAK_PHONES else 0.8 for p in PHONES], np.float32
-)
-"""Cost of a missed or inserted phone, (39,)."""
+def _vowel_distance(a: Vowel, b: Vowel) -> float:
+    height, backness = abs(a.height - b.height), abs(a.backness - b.backness)
+    return min(0.12 + 0.16 * height + 0.14 * backness + 0.1 * abs(a.roundness - b.roundness), 1.0)
+
+
+def _consonant_distance(a: Consonant, b: Consonant) -> float:
+    manners = {frozenset((each.a, each.b)): each.cost for each in phone_table().manner_costs}
+    manner = 0.0 if a.manner == b.manner else manners.get(frozenset((a.manner, b.manner)), 0.6)
+    return min(
+        0.1 + manner + 0.12 * min(abs(a.place - b.place), 3) + 0.12 * abs(a.voice - b.voice), 1.0
+    )
+
+
+@cache
+def substitution_costs() -> NDArray[np.float32]:
+    """Return the cost of hearing one phone as another, (39, 39)."""
+    names = phone_names()
+    return np.array([[_phone_distance(a, b) for b in names] for a in names], np.float32)
+
+
+@cache
+def deletion_costs() -> NDArray[np.float32]:
+    """Return the cost of a missed or inserted phone, (39,)."""
+    weak = phone_table().weak
+    return np.array([0.4 if name in weak else 0.8 for name in phone_names()], np.float32)
 
 
 def encode_phones(names: str) -> Phones:
     """Return "K AE1 T" as phones; stress marks and unknown names are left out."""
+    codes = _phone_codes()
     unstressed = (name.rstrip("012") for name in names.split())
-    return np.array([PHONE_CODES[name] for name in unstressed if name in PHONE_CODES], np.uint8)
+    return np.array([codes[name] for name in unstressed if name in codes], np.uint8)
 
 
 def phones_of_spelling(word: str) -> Phones:
@@ -91,12 +129,13 @@ def phones_of_spelling(word: str) -> Phones:
     letters = "".join(c for c in word.lower() if c.isascii() and c.isalpha())[:_MAX_LETTERS]
     if len(letters) > 3 and letters.endswith("e"):
         letters = letters[:-1]
+    spellings = phone_table().spellings
     phones: list[str] = []
     at = 0
     while at < len(letters):
-        size = next(n for n in (4, 3, 2, 1) if letters[at : at + n] in _SPELLING_RULES)
+        size = next(n for n in (4, 3, 2, 1) if letters[at : at + n] in spellings)
         if not (size == 1 and at and letters[at] == letters[at - 1]):
-            phones.append(_SPELLING_RULES[letters[at : at + size]])
+            phones.append(spellings[letters[at : at + size]])
         at += size
     return encode_phones(" ".join(phones) or "AH")
 
@@ -104,12 +143,13 @@ def phones_of_spelling(word: str) -> Phones:
 def edit_distances(heard: Phones, words: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Return the weighted edit distance of one word (n,) to many of equal length (k, m): (m,)."""
     k, count = words.shape
-    drops = DELETION_COSTS[words]
+    deletions, substitutions = deletion_costs(), substitution_costs()
+    drops = deletions[words]
     row = np.zeros((k + 1, count), np.float32)
     np.cumsum(drops, axis=0, out=row[1:])
     for phone in heard:
-        lost = DELETION_COSTS[phone]
-        swaps = SUBSTITUTION_COSTS[phone].take(words)
+        lost = deletions[phone]
+        swaps = substitutions[phone].take(words)
         swaps += row[:-1]
         row += lost
         np.minimum(row[1:], swaps, out=row[1:])

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toolmark.core import files, user_modules
+from toolmark.core import data_files, files, user_modules
 from toolmark.core.errors import UsageError
 from toolmark.core.files import atomic_file
 from toolmark.perturb.hearing import phone_distances
@@ -92,12 +92,20 @@ class Lexicon:
 def load_lexicon() -> Lexicon:
     """Return the lexicon of this process from the cache folder; build it if missing (seconds)."""
     versions = "-".join(_package_version(name) for name in _SOURCE_PACKAGES)
-    code = hashlib.sha256(Path(phone_distances.__file__).read_bytes()).hexdigest()[:8]
+    code = _hash_of_code()
     path = files.cache_folder() / "hear" / f"lexicon-{FORMAT}-{versions}-{code}.npz"
     if not path.is_file():
         _save_table(path, _build_table())
     with np.load(path, allow_pickle=False) as table:
         return Lexicon(dict(table))
+
+
+def _hash_of_code() -> str:
+    """Return a hash of the module and of the data that turn spellings into phones."""
+    module = Path(phone_distances.__file__)
+    digest = hashlib.sha256(module.read_bytes())
+    digest.update(data_files.data_path(module, "phones.toml").read_bytes())
+    return digest.hexdigest()[:8]
 
 
 def _make_bucket(

@@ -13,16 +13,19 @@ import os
 import re
 import tempfile
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 
 from toolmark.core import files
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.errors import DataError, ToolmarkError
 from toolmark.core.files import write_atomically
 from toolmark.perturb.speech.audio_clip import (
@@ -44,18 +47,21 @@ _CACHE_VERSION = 2  # increase it when the same text would give another sound
 _WAV_HEADER_BYTES = 44
 _EDGE_S = 0.1  # silence of the engine that stays at the ends: words begin and end with weak sounds
 
-_SIGN_WORDS = {
-    "€": " euros ", "£": " pounds ", "¥": " yen ", "°": " degrees ", "×": " times ",
-    "ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l",
-    "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ı": "i",
-    "‘": "'", "’": "'", "“": '"', "”": '"', "–": " - ", "—": " - ", "…": "... ",
-    "⁄": "/", "−": "-", "‐": "-", "‑": "-", "²": " squared ", "³": " cubed ", "~": " tilde ",
-    "^": " to the power of ", "|": " pipe ",
-}  # fmt: skip
 _SUPERSCRIPTS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _FRACTION = re.compile("[¼-¾⅐-⅞]")
 # text that an engine reads as an instruction: phonemes in [[ ]], tags, commands, Festival's modes
 _UNSPOKEN_SIGNS = re.compile(r"[^A-Za-z0-9 .,;:?!'\"()&%$#@+=/*_-]")
+
+
+class SpeakableText(DataRecord, frozen=True):
+    """The data file: what is written for engines instead of a sign."""
+
+    signs: dict[Annotated[str, Meta(min_length=1, max_length=1)], str]
+
+
+def speakable_signs() -> Mapping[str, str]:
+    """Return the words and letters that stand for signs that some engines cannot read."""
+    return read_table(__file__, "speakable_text.toml", SpeakableText).signs
 
 
 def speakable_text(text: str) -> str:
@@ -68,10 +74,9 @@ def speakable_text(text: str) -> str:
     """
     _check_length(text)
     flat = _FRACTION.sub(r" \g<0>", _SUPERSCRIPTS.sub(_power_words, text))  # 5½ must not be 51/2
-    expanded = "".join(_SIGN_WORDS.get(char, char) for char in flat)
-    spread = "".join(
-        _SIGN_WORDS.get(char, char) for char in unicodedata.normalize("NFKC", expanded)
-    )
+    signs = speakable_signs()
+    expanded = "".join(signs.get(char, char) for char in flat)
+    spread = "".join(signs.get(char, char) for char in unicodedata.normalize("NFKC", expanded))
     decomposed = unicodedata.normalize("NFKD", spread)
     unaccented = "".join(char for char in decomposed if not unicodedata.combining(char))
     if unreadable := sorted({char for char in unaccented if char.isalnum() and not char.isascii()}):
@@ -85,7 +90,7 @@ def speakable_text(text: str) -> str:
 
 def _power_words(found: re.Match[str]) -> str:
     raised = found[0]
-    return raised if raised in _SIGN_WORDS else f" to the power of {raised} "
+    return raised if raised in speakable_signs() else f" to the power of {raised} "
 
 
 def _check_length(text: str) -> None:

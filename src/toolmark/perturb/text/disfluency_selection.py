@@ -15,17 +15,12 @@ from random import Random
 from toolmark.core.records import Tool
 from toolmark.language import text_meaning, value_survival
 from toolmark.language.argument_facts import Fact, SpokenText, TextChange, enum_facts
-from toolmark.perturb.text import disfluencies
-from toolmark.perturb.text.disfluencies import CLASSES, FEATURES, Guard
+from toolmark.perturb.text.disfluencies import CLASSES, FEATURES
+from toolmark.perturb.text.disfluency_words import disfluency_words
+from toolmark.perturb.text.word_changes import Feature, Guard
 
 _MAX_WORDS = 2000  # a longer text is not an utterance and does not change
 _MAX_CHANGES = 5
-_WEIGHTS = {
-    "filled_pause": 1.0, "hesitation": 0.9, "elongation": 1.0, "word_repetition": 0.8,
-    "restart": 0.9, "self_correction": 1.0, "false_start": 0.6, "contraction": 1.0, "slang": 1.0,
-    "casual_pronoun": 0.6, "simplified": 0.9, "marker": 0.7, "spelling_out": 1.2,
-    "preposition_drop": 1.2, "restructuring": 1.2,
-}  # fmt: skip
 
 
 def add_disfluencies(
@@ -98,7 +93,8 @@ def feature_relevance(text: str, guard: Guard) -> dict[str, float]:
         "marker": 0.4 + 0.6 * long, "spelling_out": 0.8 * bool(guard.names),
         "preposition_drop": 0.9, "restructuring": 0.9,
     }  # fmt: skip
-    return {name: _WEIGHTS[name] * factor[name] for name in FEATURES}
+    weights = disfluency_words().weights
+    return {name: weights[name] * factor[name] for name in FEATURES}
 
 
 def build_guard(text: str, facts: Sequence[Fact], changes: Sequence[TextChange]) -> Guard:
@@ -134,18 +130,12 @@ def _number_runs(text: str, starts: Sequence[int]) -> list[tuple[int, int]]:
     return [(first, min(behind + 1, len(starts))) for first, behind in runs]
 
 
-_SIGN_WORDS = frozenset((
-    "dot", "at", "underscore", "dash", "slash", "colon", "hash", "plus", "equals",
-    "percent", "that's", "backslash",
-))  # fmt: skip
-
-
 def _letter_runs(text: str) -> list[tuple[int, int]]:
     """Return the runs of single letters and sign names: spelled names, codes, addresses."""
-    words = text.split()
+    words, signs = text.split(), disfluency_words().sign_words
     marked = [
         (bool(re.fullmatch(r"[A-Z][,.?!]?", word)) and word != "I")
-        or word in _SIGN_WORDS - {"at"} or (word == "at" and "dot" in words[n + 1 : n + 4])
+        or word in signs - {"at"} or (word == "at" and "dot" in words[n + 1 : n + 4])
         for n, word in enumerate(words)
     ]  # fmt: skip
     return [(max(n - 1, 0), min(n + 2, len(words))) for n, mark in enumerate(marked) if mark]
@@ -167,7 +157,7 @@ def _order_classes(
     return sorted(groups, key=lambda names: -value[names[0]])
 
 
-def _feature_function(name: str) -> disfluencies.Feature:
+def _feature_function(name: str) -> Feature:
     return next(features[name] for features in CLASSES.values() if name in features)
 
 

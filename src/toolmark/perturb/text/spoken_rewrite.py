@@ -13,9 +13,10 @@ from functools import lru_cache
 from random import Random
 
 from toolmark.core import seeds
-from toolmark.language import spoken_forms, text_lexer, value_survival
+from toolmark.language import spoken_forms, spoken_letters, text_lexer, value_survival
 from toolmark.language.argument_facts import Fact, SpokenText, TextChange
-from toolmark.language.value_words import IMPERATIVE_VERBS
+from toolmark.language.value_words import value_words
+from toolmark.perturb.text.request_words import request_words
 
 WORDING_FEATURES = ("layout", "contraction", "opening", "name")
 FEATURES = (*spoken_forms.FEATURES, *WORDING_FEATURES)
@@ -42,10 +43,6 @@ _TAG_QUESTION = re.compile(  # a separate question at the end: tell me, what is 
     r"(?i),\s*(?:and |or |so )?(?:will|would|can|could|shall|is|are|do|does|did|has|have|wh\w+|"
     r"how|okay|ok|please|right)\b[^,]*$"
 )
-_OPENINGS = (
-    "Can you", "Could you", "Please", "Hey, can you", "I need you to", "Hi, could you",
-    "I'd like you to",
-)  # fmt: skip
 
 
 def rewrite_request(
@@ -221,9 +218,9 @@ def _apply_contraction(
 def _add_opening(text: str, facts: Sequence[Fact], rng: Random, changes: list[TextChange]) -> str:
     """Add an opening to an imperative: "Find ..." becomes "Can you find ..."."""
     draw = rng.random()
-    opening = seeds.draw_one(rng, _OPENINGS)
+    opening = seeds.draw_one(rng, request_words().openings)
     first = re.match(r"[A-Z][a-z]+(?=\s)", text)
-    if not first or first.group().lower() not in IMPERATIVE_VERBS or draw > 0.8:
+    if not first or first.group().lower() not in value_words().imperative_verbs or draw > 0.8:
         return text
     if any(start < first.end() for start, _ in _fact_spans(text, facts)):
         return text
@@ -258,7 +255,7 @@ def _spell_names(text: str, facts: Sequence[Fact], changes: list[TextChange]) ->
             if (
                 alone
                 and m.group() not in names_to_spell
-                and not spoken_forms.is_dictionary_word(m.group())
+                and not spoken_letters.is_dictionary_word(m.group())
             ):
                 names_to_spell[m.group()] = end
     if not names_to_spell:

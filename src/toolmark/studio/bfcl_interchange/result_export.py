@@ -13,7 +13,7 @@ from toolmark.core import json_codec
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.files import atomic_file
 from toolmark.core.records import Call, Reply, Score, Step, Task, Trajectory, Verdict
-from toolmark.official_bfcl import reply_decoding
+from toolmark.official_bfcl import prompt_formats, reply_decoding
 from toolmark.statistics.score_columns import Columns
 from toolmark.studio.bfcl_interchange import result_rows
 from toolmark.studio.bfcl_interchange.handler_replies import ArgumentShape
@@ -114,7 +114,7 @@ def make_result_row(
             "result": json_codec.restore_surrogates(trajectory.answer),
             "traceback": "",
         }
-    native = trajectory.dialect == "native"
+    native = prompt_formats.find_format(trajectory.dialect) is None
     names = (
         {t.name: t.name.replace(".", "_") for t in task.tools}
         if native and underscores_for_dots

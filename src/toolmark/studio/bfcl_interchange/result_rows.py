@@ -61,7 +61,7 @@ class RowReader:
         if _holds_error(row):
             return _error_trajectory(task, row, tool_format.name)
         turns = self._read_turns(task, row)
-        names = _tool_names(task, self.underscores_for_dots) if tool_format.name == "native" else {}
+        names = {} if tool_format.calls_in_text else _tool_names(task, self.underscores_for_dots)
         steps: list[Step] = []
         for number, replies in enumerate(turns):
             for reply, fault in replies:

@@ -78,10 +78,7 @@ def _parse_row(line: bytes, known: Collection[str]) -> AuthorEdit:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(str(error)[:_MAX_QUOTED_CHARS]) from None
     if edit.id not in known:
-        raise DataError(
-            "no item "
-            f"{edit.id[:_MAX_QUOTED_CHARS]!r}{suggest_names(edit.id, known)[:_MAX_QUOTED_CHARS]}"
-        )
+        raise DataError(f"no item {edit.id[:_MAX_QUOTED_CHARS]!r}{suggest_names(edit.id, known)}")
     if edit.request is not None and not edit.request.strip():
         raise DataError("an empty request asks nothing")
     if all(text is None for text in edit.parts.values()) and not edit.answers:

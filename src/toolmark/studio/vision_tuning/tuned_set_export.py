@@ -76,16 +76,18 @@ def publish_set(tuning: TuningFolder, suite: Suite) -> Path | None:
     ]
     if not accepted:
         return None
-    publisher = replace(
-        suite.publisher,
+    export = replace(
+        suite.provenance.export,
         files={
-            **suite.publisher.files,
+            **suite.provenance.export.files,
             HISTORY_FILE: "every item that was tuned, kept or not: what was "
             "changed, who failed how, what people said",
         },
         write_extra_files=lambda folder: _write_history(folder, tuning, suite),
     )
-    tuned_suite = replace(suite, publisher=publisher, media=tuning.media)
+    tuned_suite = replace(
+        suite, provenance=replace(suite.provenance, export=export, media=tuning.media)
+    )
     dataset_folder.write_dataset(
         tuning.path / SET_FOLDER, tuned_suite, accepted, description=SET_DESCRIPTION
     )
@@ -98,7 +100,7 @@ def _accepted_tasks(item: TunedItem, request: TuningRequest) -> Iterator[Task]:
 
 
 def _write_history(folder: Path, tuning: TuningFolder, suite: Suite) -> Sequence[Table]:
-    tables = list(suite.publisher.write_extra_files(folder))
+    tables = list(suite.provenance.export.write_extra_files(folder))
     with (folder / HISTORY_FILE).open("wb") as lines:
         for item in tuning.items.values():
             lines.write(json_codec.encode_record(item_history(item, tuning.request)) + b"\n")

@@ -163,7 +163,7 @@ class TuningFolder:
             "seed": self.request.seed
         }
         loaded = suite_registry.load_suite(plan.suite, **parameters)
-        if dict(loaded.hashes) != self.request.hashes:
+        if dict(loaded.provenance.hashes) != self.request.hashes:
             raise UsageError(f"{self.path}: the items have changed since; begin another folder")
         return loaded
 

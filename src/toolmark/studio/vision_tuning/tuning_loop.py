@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from toolmark.agents.tool_loop import gather_all
 from toolmark.core import json_codec, seeds
 from toolmark.core.errors import ToolEnvironmentError, UsageError
-from toolmark.core.records import Call, Control, Model, Result, Task, Trajectory
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Result, Task, Trajectory
 from toolmark.environments import provider_circuit_breaker
 from toolmark.environments.search_environment import FETCH_TOOL
 from toolmark.runs import runner
@@ -38,7 +39,7 @@ from toolmark.studio.vision_tuning.item_edits import (
     EditedTask,
 )
 from toolmark.studio.vision_tuning.tuning_folder import TunedItem, TuningFolder, TuningWriter
-from toolmark.studio.vision_tuning.tuning_records import HopPage, ItemVersion, Trial
+from toolmark.studio.vision_tuning.tuning_records import HopPage, ItemVersion, Trial, TuningRequest
 from toolmark.suites import suite_registry
 from toolmark.suites.mfcl_vision import generation_parameters
 from toolmark.suites.mfcl_vision.episode_scoring import task_truth
@@ -46,7 +47,7 @@ from toolmark.suites.mfcl_vision.generation_parameters import MAX_HOPS
 from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION, Hop
 from toolmark.suites.mfcl_vision.web_environment import WebEnvironmentFactory, picture_failure
 
-Panel: TypeAlias = Mapping[str, Model | Control]
+Panel: TypeAlias = Mapping[str, Model]
 _MAX_PAGE_CHARS = 20_000  # characters of a page that a reviewer is shown
 
 
@@ -54,9 +55,15 @@ def make_items(
     tuning: TuningFolder, writer: TuningWriter, suite: Suite, watch: ProgressWatcher | None = None
 ) -> None:
     """Make the items that do not exist yet, with their pictures. Raises UsageError for none."""
-    chosen = [t for t in _select_tasks(suite, tuning.request.plan) if t.item not in tuning.items]
-    progress = Progress(n_planned=0, n_to_make=len(chosen), effort=suite.effort(chosen))
-    for task in suite.make(iter(chosen)):
+    wanted = list(_select_tasks(suite, tuning.request.plan))
+    missing = [task for task in wanted if task.item not in tuning.items]
+    progress = Progress(
+        n_planned=0,
+        n_to_make=len(wanted),
+        n_made_before=len(wanted) - len(missing),
+        effort=suite.maker.describe_work(missing),
+    )
+    for task in suite.maker.make(iter(missing)):
         writer.add(_make_version(tuning, suite, task, 0))
         progress.n_made += 1
         if watch is not None:
@@ -64,7 +71,7 @@ def make_items(
 
 
 def _select_tasks(suite: Suite, plan: Plan) -> Iterator[Task]:
-    tasks = select_tasks(suite, plan, suite.seed)
+    tasks = select_tasks(suite, plan, suite.provenance.seed)
     return (task for task in tasks if task.axes["variation"] == BASE_VARIATION)
 
 
@@ -72,8 +79,8 @@ def _make_version(tuning: TuningFolder, suite: Suite, task: Task, number: int, e
              description: str = "") -> ItemVersion:  # fmt: skip
     """Return a version of a new task; its picture is copied to the tuning's store."""
     broken = picture_failure(task)
-    if not broken and suite.media is not None:
-        tuning.media.copy_from(suite.media, [item_edits.task_picture(task)])
+    if not broken and suite.provenance.media is not None:
+        tuning.media.copy_from(suite.provenance.media, [item_edits.task_picture(task)])
     return ItemVersion(
         item=task.item, number=number, task=task, edit=edit, told=description, broken=broken
     )  # fmt: skip
@@ -191,13 +198,13 @@ def _edits_since_redraw(item: TunedItem) -> set[str]:
 
 def redraw_item(suite: Suite, item: str, hops: int) -> Task | None:
     """Make an item of a generated suite again with `hops` hops; None where it cannot be made."""
-    if generation_parameters.source_folder(suite.knobs["source"]) is not None:
+    if generation_parameters.source_folder(suite.parameters["source"]) is not None:
         return None
     more = suite_registry.load_suite(
-        suite.name, **{**suite.knobs, "hops": (str(hops),), "seed": suite.seed}
+        suite.name, **{**suite.parameters, "hops": (str(hops),), "seed": suite.provenance.seed}
     )
     drafts = (task for task in more.tasks if task.item == item)
-    redrawn = next(iter(more.make(drafts)), None)
+    redrawn = next(iter(more.maker.make(drafts)), None)
     return None if redrawn is None or picture_failure(redrawn) else redrawn
 
 
@@ -270,7 +277,7 @@ class PanelRound:
             outcome="not_run",
         )  # fmt: skip
         plan = self.tuning.request.plan
-        tool_format = self.suite.dialects[plan.dialect]
+        tool_format = self.suite.tool_formats[plan.dialect]
         participants = EpisodeSetting(
             self.suite, self.factory, self.panel[name], tool_format, plan.sampling
         )
@@ -339,6 +346,13 @@ def has_open_items(tuning: TuningFolder) -> bool:
     )
 
 
+def _count_settled(item: TunedItem, request: TuningRequest) -> int:
+    """Return how many models have a result on the current version of an item."""
+    if item.latest_version.broken:
+        return 0
+    return sum(failure is not None for failure in item.failure_by_model(request).values())
+
+
 async def run_tuning(
     tuning: TuningFolder,
     writer: TuningWriter,
@@ -354,7 +368,8 @@ async def run_tuning(
     The items must exist (`make_items`). Raises UsageError where the search engine lacks something.
     The returned progress has in `stop_reason` why a model could no longer be asked.
     """
-    progress = Progress(n_planned=0)
+    n_settled = sum(_count_settled(item, tuning.request) for item in tuning.items.values())
+    progress = Progress(n_planned=n_settled, n_done_before=n_settled)
     breakers: dict[str, CircuitBreaker] = {}
     patience_watch = provider_circuit_breaker.watch_waits()
 
@@ -363,7 +378,7 @@ async def run_tuning(
         if watch is not None:
             watch(progress)
 
-    async with suite.site(tuning.media) as factory:
+    async with suite.environment.open(tuning.media) as factory:
         assert isinstance(factory, WebEnvironmentFactory)
         pulse_task = asyncio.create_task(runner.notify_periodically(report_progress))
         try:

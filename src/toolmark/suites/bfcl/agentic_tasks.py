@@ -14,9 +14,10 @@ import msgspec
 
 from toolmark.core import sentence_encoder as encoders
 from toolmark.core import user_modules
+from toolmark.core.environment import Environment, EnvironmentFactory
 from toolmark.core.errors import DataError, ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Environment, Limits, Message, Task, Text, Tool, Turn
+from toolmark.core.records import Limits, Message, Task, Text, Tool, Turn
 from toolmark.environments import search_engines, vector_memory
 from toolmark.environments.memory_environment import (
     MEMORY_PLACEHOLDER,
@@ -28,6 +29,7 @@ from toolmark.environments.memory_environment import (
 )
 from toolmark.official_bfcl import official_data, tool_schemas
 from toolmark.official_bfcl.agentic_scoring import MEMORY_CATEGORIES, WEB_CATEGORIES
+from toolmark.suites.bfcl.parameters import DEFAULT_ENCODER
 
 CATEGORIES = (*WEB_CATEGORIES, *MEMORY_CATEGORIES)
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -39,7 +41,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
 # the order in which the official loader puts the scenarios' sessions
 SCENARIOS = ("notetaker", "healthcare", "finance", "customer", "student")
 MAX_STEPS = 21  # the official loop stops after its counter has passed 20
-DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 
 _DATA_FOLDER = "bfcl_eval/data"
 _PROMPTS_FILE = "bfcl_eval/constants/default_prompts.py"
@@ -221,7 +222,7 @@ class AgenticSettings:
         return {name: reason for name, reason in found.items() if name in self.categories}
 
 
-class AgenticEnvironments:
+class AgenticEnvironments(EnvironmentFactory):
     """Makes the memory or web-search environment of each episode."""
 
     def __init__(
@@ -235,7 +236,9 @@ class AgenticEnvironments:
         self.unavailable = unavailable
 
     @asynccontextmanager
-    async def world(self, task: Task, states: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, states: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         """Yield the task's environment; a memory continues from the session before.
 
         Raises ToolEnvironmentError for a category that cannot run here: its tasks are not run.

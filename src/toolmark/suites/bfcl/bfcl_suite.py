@@ -16,7 +16,16 @@ from toolmark.official_bfcl import multi_turn_tasks, official_data
 from toolmark.official_bfcl import prompt_formats as variants
 from toolmark.official_bfcl.bfcl_controls import make_faulty, make_oracle
 from toolmark.official_bfcl.bfcl_scoring import GRADING_RULES
-from toolmark.runs.suite import DatasetPublisher, EnvironmentOpener, Scorer, Suite
+from toolmark.runs import suite_parameters
+from toolmark.runs.suite import (
+    EnvironmentOpener,
+    EnvironmentSource,
+    Presentation,
+    Provenance,
+    Scorer,
+    SetExport,
+    Suite,
+)
 from toolmark.suites.bfcl import (
     agentic_tasks,
     bfcl_tables,
@@ -24,24 +33,25 @@ from toolmark.suites.bfcl import (
     inference_errors,
     leaderboard,
 )
+from toolmark.suites.bfcl.parameters import BfclParameters
 
-DIALECTS = "native, prompt; with category=format_sensitivity those that the knob formats names"
 SCORER = Scorer(
-    readings=GRADING_RULES,
+    rules=GRADING_RULES,
     score=inference_errors.score_episode,
     metrics=leaderboard.leaderboard_metrics,
-    tables=bfcl_tables.report_tables,
-    views=bfcl_tables.episode_tables,
-    across="bfcl",
+    presentation=Presentation(
+        tables=bfcl_tables.report_tables, views=bfcl_tables.episode_tables, overview="bfcl"
+    ),
 )
 
 
-PUBLISHER = DatasetPublisher(
+EXPORT = SetExport(
     sources=(
         "Questions, tools and expected calls: the Berkeley Function Calling Leaderboard, from "
         f"PyPI's package bfcl-eval {official_data.PACKAGE.version}, Apache-2.0.",
     ),
     limits=("BFCL is public: a model may have seen its questions and answers.", "English mostly."),
+    asking_parameters=("wording", "search", "encoder"),
 )
 CATEGORIES = (
     *official_data.CATEGORIES,
@@ -58,34 +68,10 @@ GROUPS = {
 }
 
 
-def load(
-    *,
-    category: tuple[str, ...] = ("all",),
-    formats: tuple[str, ...] = ("official",),
-    entries: str = "200",
-    wording: str = "official",
-    search: str = "serpapi",
-    encoder: str = agentic_tasks.DEFAULT_ENCODER,
-    seed: int = 0,
-) -> Suite:
-    """Load BFCL entries; the official wheel is fetched on first use.
-
-    Args:
-        category: Categories or groups of them: all, all_scoring (without format_sensitivity),
-            single_turn, live, non_live, python, non_python, multi_turn, memory, web_search,
-            agentic, format_sensitivity. What cannot be played here is not run.
-        formats: Prompt formats: official (26), all (96), or names such as
-            ret_fmt=json&tool_call_tag=True&func_doc_fmt=xml&prompt_fmt=plaintext&style=classic.
-        entries: For format_sensitivity, the published 200 entries or all 2,351.
-        wording: The sentences of prompts: official, read from the wheel, or own.
-        search: What answers web_search: serpapi (needs SERPAPI_API_KEY), brave, tavily, serper,
-            corpus:FOLDER of pages, record:FILE (serpapi, kept in the file) or replay:FILE.
-        encoder: What memory_vector remembers with: a folder, an installed package, or a hub's name.
-        seed: Kept in the run's record; published entries do not depend on it.
-
-    """
-    chosen = select_categories(category)
-    format_names = variants.select_format_names(formats)
+def load(parameters: BfclParameters) -> Suite:
+    """Return the suite. Raises UsageError for an unknown category or format."""
+    chosen = select_categories(parameters.category)
+    format_names = variants.select_format_names(parameters.formats)
     root = official_data.fetch_wheel()
     single_turn_categories = tuple(name for name in chosen if name in official_data.CATEGORIES)
     parts: list[tuple[TaskSequence, dict[str, str]]] = [
@@ -97,47 +83,41 @@ def load(
         parts.append(multi_turn_tasks.read_tasks(root, multi_turn_categories))
     agentic_categories = tuple(name for name in chosen if name in agentic_tasks.CATEGORIES)
     parts += [agentic_tasks.read_tasks(root, name) for name in agentic_categories]
-    open_agentic = partial(
-        agentic_tasks.open_environments,
-        agentic_tasks.AgenticSettings(
-            frozenset(agentic_categories), agentic_categories == chosen, search, encoder
-        ),
-    )
     if variants.CATEGORY in chosen:
-        parts.append(variants.read_tasks(root, format_names, entries))
-    tasks = JoinedTasks(tuple(found for found, _ in parts))
+        parts.append(variants.read_tasks(root, format_names, parameters.entries))
     hashes = {file: sha256 for _, read in parts for file, sha256 in read.items()}
     if not set(agentic_tasks.GROUPS["web_search"]).isdisjoint(agentic_categories):
-        hashes |= search_engines.source_hashes(search)
+        hashes |= search_engines.source_hashes(parameters.search)
     return Suite(
         name="bfcl",
-        tasks=tasks,
+        tasks=JoinedTasks(tuple(found for found, _ in parts)),
+        environment=_environment_source(chosen, agentic_categories, parameters),
         scorer=SCORER,
-        site=partial(
-            category_environments.open_joined,
-            {
-                name: open_agentic if name in agentic_categories else _environment_opener(name)
-                for name in chosen
-            },
-        ),
-        dialects={
+        tool_formats={
             "native": NATIVE_FORMAT,
-            **variants.make_tool_formats(format_names, _prompt_wording(root, wording)),
+            **variants.make_tool_formats(format_names, _prompt_wording(root, parameters.wording)),
         },
-        knobs={
-            "category": chosen,
-            "formats": formats,
-            "entries": entries,
-            "wording": wording,
-            "search": search,
-            "encoder": encoder,
-        },
-        seed=seed,
-        instruments={"oracle": make_oracle, "faulty": make_faulty},
-        hashes=hashes,
-        publisher=PUBLISHER,
-        asking=("wording", "search", "encoder"),
+        parameters=suite_parameters.recorded_values(parameters, category=chosen),
+        controls={"oracle": make_oracle, "faulty": make_faulty},
+        provenance=Provenance(seed=parameters.seed, hashes=hashes, export=EXPORT),
     )
+
+
+def _environment_source(
+    chosen: tuple[str, ...], agentic_categories: tuple[str, ...], parameters: BfclParameters
+) -> EnvironmentSource:
+    settings = agentic_tasks.AgenticSettings(
+        frozenset(agentic_categories),
+        agentic_categories == chosen,
+        parameters.search,
+        parameters.encoder,
+    )
+    open_agentic = partial(agentic_tasks.open_environments, settings)
+    openers = {
+        name: open_agentic if name in agentic_categories else _environment_opener(name)
+        for name in chosen
+    }
+    return EnvironmentSource(partial(category_environments.open_joined, openers))
 
 
 def select_categories(requested: tuple[str, ...] | str) -> tuple[str, ...]:
@@ -162,6 +142,4 @@ def _environment_opener(category: str) -> EnvironmentOpener:
 
 
 def _prompt_wording(root: Path, requested: str) -> PromptWording:
-    if requested not in ("official", "own"):
-        raise UsageError(f"wording must be official or own, not {requested!r}")
     return official_data.read_prompt_wording(root) if requested == "official" else DEFAULT_WORDING

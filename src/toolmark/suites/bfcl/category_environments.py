@@ -6,22 +6,24 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from toolmark.core.environment import DelegatingFactory, Environment, EnvironmentFactory
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Environment, EnvironmentFactory, Task
+from toolmark.core.records import Task
 from toolmark.runs.suite import EnvironmentOpener
 
 
-class CategoryEnvironments:
+class CategoryEnvironments(DelegatingFactory):
     """Gives each task an environment from its category's factory."""
 
     def __init__(self, factories: Mapping[str, EnvironmentFactory]) -> None:
+        super().__init__(*factories.values())
         self._factories = factories
 
-    def world(
+    def open_environment(
         self, task: Task, states: Mapping[str, Any], /
     ) -> AbstractAsyncContextManager[Environment]:
         """Return the environment of the task's category."""
-        return self._factories[task.category].world(task, states)
+        return self._factories[task.category].open_environment(task, states)
 
 
 @asynccontextmanager

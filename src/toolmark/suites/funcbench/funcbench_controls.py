@@ -10,7 +10,8 @@ from typing import Any
 
 from toolmark.core import seeds
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.records import Call, Model, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Task
 from toolmark.environments.function_graph import MAX_VALUE, MIN_VALUE, GraphIndex, Node, read_graph
 from toolmark.models.scripted_model import ScriptedModel
 

@@ -12,7 +12,7 @@ import socket
 import sys
 import tempfile
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,18 @@ from msgspec.structs import replace
 
 import toolmark
 from toolmark.core import json_codec
+from toolmark.core.environment import (
+    DelegatingEnvironment,
+    DelegatingFactory,
+    Environment,
+    EnvironmentFactory,
+)
 from toolmark.core.errors import ToolEnvironmentError
 from toolmark.core.media import MediaStore
-from toolmark.core.records import Call, Environment, EnvironmentFactory, Result, Task, Tool
+from toolmark.core.records import Call, Result, Task, Tool
 from toolmark.environments.function_graph import FunctionGraphEnvironment
 from toolmark.environments.mcp import sandbox, sandbox_view
-from toolmark.environments.mcp.mcp_environment import McpEnvironment, McpServersFactory
+from toolmark.environments.mcp.mcp_environment import McpServersFactory
 from toolmark.environments.mcp.server_config import ServerConfig
 from toolmark.suites.funcbench.task_generation import SUITE_NAME
 
@@ -89,19 +95,22 @@ class _TaskFolder:
         return self.folder / f"{workspace.name}.json"
 
 
-class FuncbenchMcpEnvironments:
+class FuncbenchMcpEnvironments(DelegatingFactory):
     """Makes environments behind MCP sessions, equal to those in the process."""
 
     def __init__(self, servers: McpServersFactory, task_folder: _TaskFolder) -> None:
+        super().__init__(servers)
         self.servers = servers
         self.task_folder = task_folder
 
     @asynccontextmanager
-    async def world(self, task: Task, needed: Mapping[str, Any], /) -> AsyncIterator[Environment]:
+    async def open_environment(
+        self, task: Task, needed: Mapping[str, Any], /
+    ) -> AsyncIterator[Environment]:
         """Open a session for the task. Raises ToolEnvironmentError with the server's last text."""
         try:
-            async with self.servers.world(task, needed) as hosted:
-                assert isinstance(hosted, McpEnvironment)
+            async with self.servers.open_environment(task, needed) as hosted:
+                assert hosted.workspace is not None
                 try:
                     yield FuncbenchMcpEnvironment(task, hosted)
                 finally:
@@ -112,23 +121,19 @@ class FuncbenchMcpEnvironments:
                 f"{error}; stderr: {stderr_text}" if stderr_text else str(error)
             ) from None
 
-    def notes(self) -> Mapping[str, Sequence[str]]:
-        """Return what happened to the server."""
-        return self.servers.notes()
 
-
-class FuncbenchMcpEnvironment:
+class FuncbenchMcpEnvironment(DelegatingEnvironment):
     """One episode: functions under their own names, every call over the wire."""
 
-    def __init__(self, task: Task, hosted: McpEnvironment) -> None:
+    def __init__(self, task: Task, hosted: Environment) -> None:
+        super().__init__(hosted)
         self.task = task
-        self.hosted = hosted
-        # what a restated result says depends on the order of the calls
-        self.at_once = 1 if task.axes.get("protocol") == "restate" else hosted.at_once
+        if task.axes.get("protocol") == "restate":
+            self.max_parallel_calls = 1  # what a result says depends on the order of the calls
 
     async def tools(self) -> tuple[Tool, ...]:
         """Return the tools as listed; the task's own tuple where they equal it."""
-        listed = await self.hosted.tools()
+        listed = await self.environment.tools()
         tools = tuple(replace(tool, name=tool.name.removeprefix(_TOOL_PREFIX)) for tool in listed)
         return self.task.tools if tools == self.task.tools else tools
 
@@ -137,11 +142,7 @@ class FuncbenchMcpEnvironment:
         offered = {tool.name for tool in await self.tools()}
         if call.name not in offered or not _is_sendable(call.arguments):
             return await FunctionGraphEnvironment(self.task).call(call)
-        return await self.hosted.call(replace(call, name=_TOOL_PREFIX + call.name))
-
-    async def final_state(self) -> Any:
-        """Return nothing: functions have no effects."""
-        return await self.hosted.final_state()
+        return await self.environment.call(replace(call, name=_TOOL_PREFIX + call.name))
 
 
 def _is_sendable(arguments: str) -> bool:

@@ -8,25 +8,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from toolmark.agents.agent import Agent
 from toolmark.agents.executor import Executor
-from toolmark.agents.tool_loop import run_tool_loop
+from toolmark.agents.tool_loop import TOOL_LOOP
 from toolmark.core import files
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.core.media import MediaStore
-from toolmark.core.records import EnvironmentFactory, Image, Task, ToolFormat
+from toolmark.core.records import Image, Task, ToolFormat
 from toolmark.environments import cassette as tapes
 from toolmark.environments.cassette import Cassette, CassetteHeader
 from toolmark.environments.mcp import sandbox, server_identity, server_launch
 from toolmark.environments.mcp.mcp_environment import McpServersFactory, servers_that_cannot_run
 from toolmark.environments.mcp.server_config import ServerConfig
-from toolmark.environments.replay_environment import RecordingFactory, ReplayMode
+from toolmark.environments.recording_factory import RecordingFactory, ReplayMode
 from toolmark.formats.executor_json import EXECUTOR_JSON_FORMAT
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
-from toolmark.runs.suite import Agent
+from toolmark.runs.suite import EnvironmentSource
 
 CASSETTE_MODES = ("replay", "record", "auto")
-AGENTS: dict[str, Agent] = {"loop": run_tool_loop, "executor": Executor()}
+AGENTS: dict[str, Agent] = {"loop": TOOL_LOOP, "executor": Executor()}
 
 
 def find_agent(name: str) -> Agent:
@@ -56,10 +58,10 @@ def recording_identity(task: Task) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class EnvironmentSource:
-    """The source of episode environments: MCP servers, a cassette, or both.
+class McpEnvironments:
+    """Environments of MCP servers, of a cassette, or of both.
 
-    `prepare` fills a fresh workspace. `state` reads the final state that is scored. `head`
+    `prepare` fills a fresh workspace. `state` reads the final state that is scored. `header`
     describes what the tasks are made of: a cassette for other tasks is refused. `instance` returns
     the part of a task on which its recording depends; with None, any recording of the same task id
     is replayed. `keys` are files that contain answers: they are hidden from every server.
@@ -70,7 +72,7 @@ class EnvironmentSource:
     mode: str = "replay"
     prepare: Callable[[Task, Path], None] | None = None
     state: Callable[[Task, Path], Any] | None = None
-    head: CassetteHeader | None = None
+    header: CassetteHeader | None = None
     instance: Callable[[Task], Any] | None = recording_identity
     keys: tuple[Path, ...] = ()
 
@@ -79,8 +81,16 @@ class EnvironmentSource:
             raise UsageError(f"no mode {self.mode!r}{suggest_names(self.mode, CASSETTE_MODES)}")
         if self.cassette and self.mode == "replay" and not Path(self.cassette).is_file():
             raise UsageError(f"{self.cassette}: no such cassette; -T mode=record makes one")
-        if self.cassette and self.mode == "replay" and self.head is not None:
-            tapes.check_header(Path(self.cassette), self.head)
+        if self.cassette and self.mode == "replay" and self.header is not None:
+            tapes.check_header(Path(self.cassette), self.header)
+
+    def source(self) -> EnvironmentSource:
+        """Return these environments as the part of a suite."""
+        return EnvironmentSource(
+            self.open_environments,
+            missing_parts=self.missing_servers,
+            starts_processes=self.may_start_servers,
+        )
 
     @property
     def may_start_servers(self) -> bool:
@@ -137,5 +147,5 @@ class EnvironmentSource:
             media=media,
             stateful=[server.name for server in self.servers if server.stateful],
             instance=self.instance,
-            head=self.head,
+            header=self.header,
         )

@@ -1,8 +1,8 @@
 """Questions to judge models: task completion, and coverage of the reference's information.
 
 Structure, scales, trimming and the five attempts follow arXiv 2511.17729, section 5.3; the prompts
-are written for toolmark. `docs/m3-judges.md` lists the differences from the reference code, and the
-reasons.
+are written for toolmark. `docs/suites/m3-judges.md` lists the differences from the
+reference code, and the reasons.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 
 from toolmark.core import json_codec
 from toolmark.core.failure import Failure
+from toolmark.core.model import Model
 from toolmark.core.records import (
     Image,
     Judgement,
     Message,
-    Model,
     Part,
     Reply,
     Request,

@@ -8,7 +8,8 @@ from random import Random
 
 from toolmark.core import seeds
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.records import Call, Model, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Task
 from toolmark.models.scripted_model import ScriptedModel, parse_error_rate
 
 Steps = list[list[Call]]

@@ -32,9 +32,9 @@ from toolmark.suites.m3.m3_tables import (
     TOOL_PREFIX,
     UNKNOWN_TOOL_LABEL,
 )
+from toolmark.suites.m3.parameters import EXACT_SIMILARITY
 
 GRADING_RULES: tuple[alignment.GradingRule, ...] = ("official", "paper", "fair")
-EXACT_SIMILARITY = "exact"
 NO_PREDICTION = Failure(stage="import", kind="not_reached", message="no prediction")
 """The failure of a task without a prediction in an imported file, known by its stage and kind."""
 _MAX_EVIDENCE_CHARS = 200

@@ -237,7 +237,7 @@ def reference_notes(tasks: Iterable[Task]) -> list[str]:
             f"{single} of {len(sizes)} references have one step: the official reading gives their "
             "order 0, and so nobody more than "
             f"{number_format.format_percent(best_possible)} alignment; fair does not "
-            "(docs/m3-metrics.md)"
+            "(docs/suites/m3-metrics.md)"
         )
     return lines
 

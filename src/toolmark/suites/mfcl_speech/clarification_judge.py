@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from toolmark.agents.simulated_user import count_user_answers
+from toolmark.core.environment import count_user_answers
 from toolmark.core.errors import DataError, EndpointError, SimulatedUserError
-from toolmark.core.records import Message, Model, Request, Ruling, Sampling, Step, Task, Text, Usage
+from toolmark.core.model import Model
+from toolmark.core.records import Message, Request, Ruling, Sampling, Step, Task, Text, Usage
 from toolmark.formats.executor_json import strip_thoughts
 from toolmark.suites.mfcl_speech import clarification_rules
 from toolmark.suites.mfcl_speech import user_answers as answers

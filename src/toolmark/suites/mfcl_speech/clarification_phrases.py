@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from toolmark.language import word_likeness
-from toolmark.suites.mfcl_speech.clarification_lexicon import CHECKING_WORDS, SYMBOL_WORDS
+from toolmark.suites.mfcl_speech.clarification_lexicon import lexicon
 
 # check: asks what was heard; trouble: says what was not; fragment: a question without a verb of
 # asking, which may read something back; preference: asks for something else; remark: asks nothing
@@ -91,12 +92,18 @@ _REASON_CLAUSE = re.compile(
     r"(?:as|since) (?:i|we|the)) "
     r"(?!.*\b(?:you|your|who|what|which|when|where|how|why|whether|if)\b)[^?,;:]*"
 )
-# what occurs at the ends of a value read back; a letter by itself may be the value's
-_BORDER_WORDS = {
-    word for word in CHECKING_WORDS if not word.isdecimal() and (len(word) > 1 or word in "aist")
-}
 _CUT_WORDS = ("for", "in", "on", "at", "of", "with", "as")
 _FRONT_CLAUSE = re.compile(r"[^,:]{1,80}(?:, | - |: )(?=.*\w)")
+
+
+@cache
+def _border_words() -> frozenset[str]:
+    """Return what occurs at the ends of a value read back; one letter may be the value's."""
+    return frozenset(
+        word
+        for word in lexicon().checking_words
+        if not word.isdecimal() and (len(word) > 1 or word in "aist")
+    )
 
 
 def split_sentences(message: str) -> list[str]:
@@ -156,7 +163,7 @@ def main_clause(sentence: str) -> str:
         remaining = sentence[found.end() :]
         if not (
             _CHECK_CUE.search(remaining)
-            and set(word_likeness.split_tokens(remaining)) - CHECKING_WORDS
+            and set(word_likeness.split_tokens(remaining)) - lexicon().checking_words
         ):
             break
         if _READ_BACK.search(front) and not front.startswith("i "):
@@ -181,7 +188,11 @@ def read_back_slots(sentence: str, *, is_fragment: bool = False) -> list[list[st
     out = []
     for piece in pieces[:8]:
         inner = _trim_border_words(
-            [word for word in word_likeness.split_tokens(piece) if word not in SYMBOL_WORDS][:40]
+            [
+                word
+                for word in word_likeness.split_tokens(piece)
+                if word not in lexicon().symbol_words
+            ][:40]
         )
         cuts = [index for index, word in enumerate(inner) if index and word in _CUT_WORDS]
         for start, end in pairwise([-1, *cuts, len(inner)]):
@@ -192,8 +203,8 @@ def read_back_slots(sentence: str, *, is_fragment: bool = False) -> list[list[st
 
 def _trim_border_words(inner: list[str]) -> list[str]:
     """Return the words without those at either end that only belong to asking."""
-    while inner and inner[0] in _BORDER_WORDS:
+    while inner and inner[0] in _border_words():
         inner = inner[1:]
-    while inner and inner[-1] in _BORDER_WORDS:
+    while inner and inner[-1] in _border_words():
         inner = inner[:-1]
     return inner

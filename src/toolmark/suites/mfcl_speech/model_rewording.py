@@ -17,12 +17,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from toolmark.core import secrets
 from toolmark.core.errors import DataError, EndpointError, Rejected, UsageError
-from toolmark.core.records import Control, Message, Model, Reply, Request, Sampling, Text
+from toolmark.core.model import Control, Model
+from toolmark.core.records import Message, Reply, Request, Sampling, Text
 from toolmark.formats.executor_json import strip_thoughts
 from toolmark.language import spoken_forms, value_survival
 from toolmark.language.argument_facts import Fact, SpokenText, TextChange
 from toolmark.models.model_resolver import public_model_address, resolve_model
-from toolmark.models.request_policies import ModelWrapper
 from toolmark.perturb.speech import speech_synthesis
 from toolmark.perturb.text import spoken_rewrite
 from toolmark.suites.mfcl_speech.wording_fidelity import find_fault
@@ -149,8 +149,7 @@ class Reworder:
         try:
             return await asyncio.gather(*map(ask_one, requests))
         finally:
-            if isinstance(model, ModelWrapper):
-                await model.close()
+            await model.close()
 
 
 def _run_to_end(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:

@@ -7,81 +7,35 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from functools import cache
+from typing import Annotated, NamedTuple
 
+from msgspec import Meta
+
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.language.canonical_tokens import Token
 from toolmark.suites.mfcl_speech.content_words import (
+    content_words,
     is_content_word,
     is_negation,
     share_stem,
-    word_set,
 )
 
-_OPPOSITES = (
-    ("on enable activate", "off disable deactivate"),
-    ("in enter", "out exit"),
-    ("over above exceed more greater bigger larger longer higher up increase raise upgrade boost "
-     "expand maximize",
-     "under below beneath less fewer smaller shorter lower down decrease reduce downgrade cut "
-     "shrink minimize"),
-    ("most maximum max highest largest biggest longest", "least minimum min lowest smallest "
-     "shortest"),
-    ("high tall", "low"),
-    ("before until till earlier prior", "after since later following"),
-    ("first earliest oldest previous", "last latest newest next"),
-    ("to into", "from"),
-    ("add insert include append attach join", "remove delete erase drop clear exclude detach leave "
-     "discard"),
-    ("open", "close shut"),
-    ("lock", "unlock"),
-    ("start begin resume play continue launch", "stop end pause halt quit terminate"),
-    ("book order schedule reserve confirm subscribe", "cancel abort unsubscribe"),
-    ("buy purchase", "sell"),
-    ("send give", "receive"),
-    ("borrow", "lend"),
-    ("deposit", "withdraw"),
-    ("accept approve allow permit grant", "reject refuse decline deny forbid block ban revoke"),
-    ("show reveal", "hide conceal"),
-    ("save keep", "lose"),
-    ("cheap inexpensive cheaper cheapest", "expensive costly dear"),
-    ("hot warm heat", "cold cool"),
-    ("left", "right"),
-    ("north", "south"),
-    ("east", "west"),
-    ("ascending", "descending"),
-    ("encrypt encode compress lengthen", "decrypt decode decompress shorten"),
-    ("push upload import", "pull download export"),
-    ("mute silence", "unmute"),
-    ("all every each always both only", "any sometimes"),
-    ("true yes", "false"),
-    ("morning am", "evening pm night"),
-    ("good best better", "bad worst worse"),
-    ("same equal", "different"),
-    ("win", "fail"),
-    ("public", "private"),
-    ("inside indoors indoor", "outside outdoors outdoor"),
-    ("fast quick faster", "slow slower"),
-    ("new newer recent young younger", "old older"),
-    ("plus", "minus"),
-    ("multiply times", "divide"),
-)  # fmt: skip
-"""Words of one side, and those of the other."""
-_AMBIGUOUS_WORDS = word_set(
-    "on in out up to from into more most last next first give all any every each always both "
-    "only yes am pm right left play times show keep order end times following new recent young "
-    "plus minus since less hot warm cold cool morning evening night good better best same book "
-    "heat equal"
-)
-"""Words of a side that also have other uses: they may be new if the other side stays."""
-_ORDER_WORDS = word_set(
-    "than between replace swap convert translate exchange change rename move copy transfer compare "
-    "versus vs divide divided subtract minus instead rather then"
-)
-"""With one of these words, the order of what is named has a meaning."""
-_NEGATING_PREFIXES = ("un", "dis", "de", "non", "mis", "im", "ir", "il")
 _MIN_CROWDED_VALUES = 2
+
+
+class Opposites(DataRecord, frozen=True):
+    """A row of the data file: words of one side, and those of the other."""
+
+    one: Annotated[str, Meta(pattern="^[a-z]+( [a-z]+)*$")]
+    other: Annotated[str, Meta(pattern="^[a-z]+( [a-z]+)*$")]
+
+
+def opposites() -> tuple[Opposites, ...]:
+    """Return the rows of the data file. Of two rows with a common form the last counts."""
+    return read_table(__file__, "opposites.csv", tuple[Opposites, ...])
 
 
 class OppositeSide(NamedTuple):
@@ -145,15 +99,18 @@ def _word_forms(word: str) -> Iterator[str]:
     yield from (f"{word}{word[-1]}ed", f"{word}{word[-1]}ing", f"{word[:-1]}ing", f"{word}ly")
 
 
-_SIDE_OF_WORD = {
-    form: OppositeSide(axis, pole)
-    for axis, poles in enumerate(_OPPOSITES)
-    for pole, words in enumerate(poles)
-    for word in reversed(words.split())
-    for form in (
-        _word_forms(word) if len(word) > 3 or word in {"add", "buy", "cut", "end"} else (word,)
-    )
-}
+@cache
+def _side_of_word() -> Mapping[str, OppositeSide]:
+    """Return the side of each form of a word: of two pairs the last, of two words the first."""
+    return {
+        form: OppositeSide(axis, pole)
+        for axis, pair in enumerate(opposites())
+        for pole, words in enumerate((pair.one, pair.other))
+        for word in reversed(words.split())
+        for form in (
+            _word_forms(word) if len(word) > 3 or word in {"add", "buy", "cut", "end"} else (word,)
+        )
+    }
 
 
 def _opposite_fault(before: Sequence[Token], after: Sequence[Token]) -> str:
@@ -169,7 +126,7 @@ def _opposite_fault(before: Sequence[Token], after: Sequence[Token]) -> str:
             n_written[side.opposite] > n_spoken[side.opposite] and n_spoken[side] > n_written[side]
         )
         is_unwritten = not n_written[side] and (
-            word not in _AMBIGUOUS_WORDS
+            word not in content_words().ambiguous_words
             or governed_word in _governed_by(written_pairs, side.opposite)
         )
         is_crossed = (side.opposite, governed_word) in written_pairs and (
@@ -188,7 +145,7 @@ def _governed_by(pairs: AbstractSet[tuple[OppositeSide, str]], side: OppositeSid
 def _sided_words(tokens: Sequence[Token]) -> Iterator[tuple[str, OppositeSide, str]]:
     """Yield the words that take a side: the word, its side, what it governs."""
     for n, token in enumerate(tokens):
-        if side := _SIDE_OF_WORD.get(token.text):
+        if side := _side_of_word().get(token.text):
             yield token.text, side, _governed_word(tokens, n)
 
 
@@ -198,7 +155,7 @@ def _affix_fault(before: Sequence[Token], after: Sequence[Token]) -> str:
     spoken_words = {token.text for token in after if is_content_word(token)}
     for own_side, other_side in ((spoken_words, written_words), (written_words, spoken_words)):
         for word in sorted(own_side - other_side):
-            roots = {word.removeprefix(part) for part in _NEGATING_PREFIXES} | {
+            roots = {word.removeprefix(part) for part in content_words().negating_prefixes} | {
                 word.removesuffix("less")
             }
             for root in roots - {word}:
@@ -240,7 +197,7 @@ def _is_crowded(tokens: Sequence[Token]) -> bool:
     sides = {side for _, side, _ in _sided_words(tokens)}
     return (
         any(side.opposite in sides for side in sides)
-        or any(token.text in _ORDER_WORDS for token in tokens)
+        or any(token.text in content_words().order_words for token in tokens)
         or any(is_negation(tokens, n) for n in range(len(tokens)))
         or len(_number_texts(tokens, are_dates=False)) >= _MIN_CROWDED_VALUES
     )

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from toolmark.core import number_format
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.records import Table
 from toolmark.official_bfcl import official_data
 from toolmark.perturb.speech import voice_pool
@@ -26,25 +27,6 @@ WORDING_SOURCE = (
     "counted below."
 )
 NOISE_SOURCE = "Noises and rooms: computed by this project (Apache-2.0); no recording went in."
-CORPUS_LICENCES = {
-    "musan": "MUSAN, as published CC BY 4.0 with parts in the public domain",
-    "chime5": "CHiME-5, for those who registered; the same sound as CHiME-6 is CC BY-SA 4.0",
-    "chime3": "backgrounds of CHiME-3, as published CC BY 4.0: the noise only",
-    "demand": "DEMAND, CC BY-SA 3.0 by its manual",
-    "wham": "WHAM!, as published CC BY-NC 4.0: not for commercial use",
-    "rirs": "RIRS_NOISES, as published Apache-2.0; its point sources are MUSAN's",
-    "tree": "no corpus that is known by its folders; its licence is known to who gave it",
-}
-"""Descriptions of folders of recordings, by their kind (`perturb.speech.sound_folders`)."""
-ENGINE_LICENCES = {
-    "espeak-ng": "GPL-3.0-or-later; no claim on what it says",
-    "espeak-bundled": "GPL-3.0-or-later; no claim on what it says",
-    "flite": "BSD in kind, voices included",
-    "festival": "MIT in kind, voices included",
-    "mbrola": "AGPL-3.0; voices for MBROLA alone, not to be sold",
-    "piper": "of the program and of each voice's own: see its MODEL_CARD",
-}
-"""The licences of synthesisers and their voices."""
 _SERVICE_LICENCE = "the terms of the service; many want it said that a machine speaks"
 LIMITS = (
     "The voices are synthetic: few people were recorded for them, and nobody spoke these requests.",
@@ -54,6 +36,21 @@ LIMITS = (
     "Rates are means over utterances, on words without case, punctuation and fillers.",
     "BFCL is public: a model may have seen the written requests and the calls.",
 )
+
+
+class Licences(DataRecord, frozen=True):
+    """The data file: what folders of recordings are, by their kind, and licences of synthesisers.
+
+    The kinds are those of `perturb.speech.sound_folders`.
+    """
+
+    corpora: dict[str, str]
+    engines: dict[str, str]
+
+
+def licences() -> Licences:
+    """Return the content of the data file."""
+    return read_table(__file__, "licences.toml", Licences)
 
 
 def source_notes(recipe: SpeechRecipe, corpora: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -68,9 +65,10 @@ def source_notes(recipe: SpeechRecipe, corpora: Iterable[tuple[str, str]]) -> tu
             f"Wording by the model {model}, under its maker's terms, where it kept what was said; "
             "else by rules: see who worded it."
         )
+    known = licences().corpora
     found += [
         f"Recordings, folder {escape_markdown(name)}: "
-        f"{CORPUS_LICENCES.get(kind, CORPUS_LICENCES['tree'])}. Sound that they went into keeps "
+        f"{known.get(kind, known['tree'])}. Sound that they went into keeps "
         "that licence; which one did stands in `utterances.jsonl`."
         for name, kind in corpora
     ]
@@ -146,7 +144,7 @@ class CardCounts:
     def _engine_table(self) -> Table:
         found = Counter((voice.engine, voice.version) for voice in self._voices.values())
         rows = tuple(
-            (name, version, n, ENGINE_LICENCES.get(name, _SERVICE_LICENCE))
+            (name, version, n, licences().engines.get(name, _SERVICE_LICENCE))
             for (name, version), n in sorted(found.items())
         )
         note = "Only those that speak in this set."

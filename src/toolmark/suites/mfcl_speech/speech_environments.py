@@ -13,25 +13,19 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from toolmark.agents.simulated_user import SimulatedUser
-from toolmark.core.errors import ToolEnvironmentError, UsageError
-from toolmark.core.media import MediaStore
-from toolmark.core.records import (
-    Audio,
-    Call,
-    Control,
+from toolmark.core.environment import (
+    DelegatingEnvironment,
+    DelegatingFactory,
     Environment,
     EnvironmentFactory,
-    Message,
-    Model,
-    Result,
-    Task,
-    Text,
-    Tool,
+    SimulatedUser,
 )
+from toolmark.core.errors import ToolEnvironmentError, UsageError
+from toolmark.core.media import MediaStore
+from toolmark.core.model import Control, Model
+from toolmark.core.records import Audio, Message, Task, Text
 from toolmark.environments import no_op_environment
 from toolmark.models.model_resolver import resolve_model
-from toolmark.models.request_policies import ModelWrapper
 from toolmark.official_bfcl import multi_turn_tasks, truth_replay
 from toolmark.perturb.speech.voice import Voice as Speaker
 from toolmark.suites.mfcl_speech import clarification_judge as judging
@@ -43,37 +37,32 @@ from toolmark.suites.mfcl_speech.user_answers import UserAnswer
 _JUDGE_CHOICES = "; name a model for judge= (openai/NAME, http://HOST:PORT/v1#NAME), rules, or off"
 
 
-class EnvironmentWithUser:
-    """An environment with a user to talk to."""
+class EnvironmentWithUser(DelegatingEnvironment):
+    """An environment with a user to talk to, or with nobody."""
 
     def __init__(self, environment: Environment, user: SimulatedUser | None) -> None:
-        self._environment = environment
+        super().__init__(environment)
         self.user = user
 
-    async def tools(self) -> tuple[Tool, ...]:
-        """Return the environment's own tools."""
-        return await self._environment.tools()
 
-    async def call(self, call: Call, /) -> Result:
-        """Call a tool of the environment."""
-        return await self._environment.call(call)
-
-    async def final_state(self) -> Any:
-        """Return the environment's state."""
-        return await self._environment.final_state()
-
-
-@dataclass(frozen=True, slots=True)
-class SpeechEnvironments:
+class SpeechEnvironments(DelegatingFactory):
     """Gives each episode BFCL's environment for its category; stores the sound of a transcript."""
 
-    single_turn: EnvironmentFactory
-    user: SimulatedUser | None
-    media: MediaStore
-    made_media: MediaStore
+    def __init__(
+        self,
+        single_turn: EnvironmentFactory,
+        user: SimulatedUser | None,
+        media: MediaStore,
+        made_media: MediaStore,
+    ) -> None:
+        super().__init__(single_turn)
+        self.single_turn = single_turn
+        self.user = user
+        self.media = media
+        self.made_media = made_media
 
     @asynccontextmanager
-    async def world(
+    async def open_environment(
         self, task: Task, states: Mapping[str, Any], /
     ) -> AsyncIterator[EnvironmentWithUser]:
         """Return a fresh environment."""
@@ -90,7 +79,7 @@ class SpeechEnvironments:
                     multi_turn_tasks.open_environments(self.media)
                 )
             environment = await stack.enter_async_context(
-                factory.world(original_task(task), states)
+                factory.open_environment(original_task(task), states)
             )
             yield EnvironmentWithUser(environment, self.user)
 
@@ -145,8 +134,7 @@ class SpeechEnvironmentOpener:
         judge: judging.Judge = judging.judge_by_rules
         model = self._judge_model()
         if model is not None:
-            if isinstance(model, ModelWrapper):
-                stack.push_async_callback(model.close)
+            stack.push_async_callback(model.close)
             judge = judging.ModelJudge(model, self.judge)
         voice = AnswerVoice(self.recipe, self.made_media, media) if self.recipe else None
         if voice:

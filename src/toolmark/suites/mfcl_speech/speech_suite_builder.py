@@ -7,14 +7,25 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from msgspec import structs
+
 from toolmark.core import lazy_collections, secrets
 from toolmark.core.errors import UsageError
-from toolmark.core.records import Model, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Task
 from toolmark.formats.native_format import NATIVE_FORMAT
 from toolmark.formats.prompt_format import PromptFormat
 from toolmark.official_bfcl import bfcl_controls
 from toolmark.perturb.speech.engines import engine_registry
-from toolmark.runs.suite import Scorer, Suite
+from toolmark.runs import suite_parameters
+from toolmark.runs.suite import (
+    EnvironmentSource,
+    Presentation,
+    Provenance,
+    Scorer,
+    Suite,
+    TaskMaker,
+)
 from toolmark.suites.mfcl_speech import (
     condition_labels,
     published_speech_figures,
@@ -24,63 +35,59 @@ from toolmark.suites.mfcl_speech import (
     speech_tables,
     speech_task_maker,
 )
+from toolmark.suites.mfcl_speech.parameters import SpokenRequestParameters
 from toolmark.suites.mfcl_speech.speech_environments import SpeechEnvironmentOpener
 from toolmark.suites.mfcl_speech.speech_pipeline import SpeechPipeline, make_recipe
 
 SCORER = Scorer(
-    readings=speech_scoring.GRADING_RULES,
+    rules=speech_scoring.GRADING_RULES,
     score=speech_scoring.score_episode,
     metrics=speech_tables.speech_metrics,
-    tables=published_speech_figures.tables_with_published,
-    across="mfcl-speech",
-    views=speech_tables.episode_view,
-    gather=speech_scoring.make_scoring,
-    axes={
-        "condition": condition_labels.condition_label,
-        "recogniser": lambda ear, _: condition_labels.recogniser_label(ear),
-    },
+    presentation=Presentation(
+        tables=published_speech_figures.tables_with_published,
+        views=speech_tables.episode_view,
+        level_names={
+            "condition": condition_labels.condition_label,
+            "recogniser": lambda ear, _: condition_labels.recogniser_label(ear),
+        },
+        overview="mfcl-speech",
+    ),
+    prepare=speech_scoring.make_scoring,
 )
 _MAX_NAMED_ENTRIES = 8
 
 
 def build_suite(
-    name: str,
-    parameters: Mapping[str, Any],
-    *,
-    prompt: str,
-    form: speech_task_maker.RequestForm,
-    recognisers: Sequence[str],
+    name: str, parameters: SpokenRequestParameters, form: speech_task_maker.RequestForm
 ) -> Suite:
     """Return a speech suite, asked by sound or by what recognisers wrote down of it.
 
     Raises UsageError for invalid input: unknown categories, no conditions, no recognisers.
     """
-    speech_recipe = make_recipe(parameters)
-    chosen = speech_items.select_categories(parameters["category"])
-    conditions = tuple(dict.fromkeys(parameters["conditions"]))
+    recipe = make_recipe(parameters)
+    chosen = speech_items.select_categories(parameters.category)
+    conditions = tuple(dict.fromkeys(parameters.conditions))
     if not conditions:
         raise UsageError("no condition given; for example conditions=text,clean,noisy")
-    asked_recognisers, extra_recognisers = _split_recognisers(form, recognisers)
-    pipeline = SpeechPipeline(speech_recipe)
-    has_sound = conditions != (speech_items.TEXT,)
-    noises = {"noises": pipeline.recordings.digest} if speech_recipe.noises else {}
+    asked_recognisers, extra_recognisers = _split_recognisers(form, parameters.recognisers)
+    pipeline = SpeechPipeline(recipe)
+    has_sound = form == "sound" and conditions != (speech_items.TEXT,)
+    noises = {"noises": pipeline.recordings.digest} if recipe.noises else {}
 
     @cache  # an exported set asks its own tasks: BFCL's are not needed then
     def read_entries() -> tuple[list[Task], dict[str, str], dict[str, str]]:
-        return speech_items.read_entries(chosen, parameters["items"], speech_recipe.seed)
+        return speech_items.read_entries(chosen, parameters.items, recipe.seed)
 
     dropped = lazy_collections.LazyMapping(lambda: read_entries()[1])
     maker = speech_task_maker.SpeechTaskMaker(
-        recipe=speech_recipe,
+        recipe=recipe,
         form=form,
         home=str(pipeline.home),
-        prompt=prompt,
+        prompt=speech_task_maker.system_prompt(parameters.hears),
         ears=extra_recognisers,
     )
     environments = SpeechEnvironmentOpener(
-        parameters["judge"],
-        pipeline.media,
-        speech_recipe if form == "sound" and has_sound else None,
+        parameters.judge, pipeline.media, recipe if has_sound else None
     )
     return Suite(
         name=name,
@@ -90,35 +97,45 @@ def build_suite(
             conditions,
             asked_recognisers,
         ),
+        environment=_environment_source(environments, parameters),
         scorer=SCORER,
-        site=environments,
-        missing=environments.missing_requirements,
-        dialects={"native": NATIVE_FORMAT, "prompt": PromptFormat()},
-        knobs=parameters,
-        seed=speech_recipe.seed,
-        instruments={"oracle": make_oracle, "faulty": make_faulty},
-        hashes=lazy_collections.LazyMapping(lambda: read_entries()[2] | noises),
-        media=pipeline.media,
-        notes=lazy_collections.LazySequence(lambda: _suite_notes(dropped, pipeline)),
-        make=maker,
-        draft=maker.add_system_prompt,
-        effort=speech_task_maker.effort_note,
-        hears=form == "sound" and has_sound,
-        refers=speech_dataset.task_sounds,
-        publisher=speech_dataset.make_publisher(dropped, pipeline),
-        broken=speech_task_maker.failure_reason,
-        asking=("judge", "missing"),
-        standing=(),
-        reopen=lambda set_parameters, _: _reopen_environments(
-            environments, set_parameters, parameters
+        tool_formats={"native": NATIVE_FORMAT, "prompt": PromptFormat()},
+        parameters=suite_parameters.recorded_values(parameters),
+        controls={"oracle": make_oracle, "faulty": make_faulty},
+        maker=TaskMaker(
+            make=maker,
+            draft=maker.add_system_prompt,
+            describe_work=speech_task_maker.effort_note,
+            failure=speech_task_maker.failure_reason,
+            makes_sound=has_sound,
+        ),
+        provenance=Provenance(
+            seed=recipe.seed,
+            hashes=lazy_collections.LazyMapping(lambda: read_entries()[2] | noises),
+            notes=lazy_collections.LazySequence(lambda: _suite_notes(dropped, pipeline)),
+            media=pipeline.media,
+            referenced_media=speech_dataset.task_sounds,
+            export=speech_dataset.make_export(dropped, pipeline),
         ),
     )
 
 
-def _reopen_environments(
+def _environment_source(
+    environments: SpeechEnvironmentOpener, parameters: SpokenRequestParameters
+) -> EnvironmentSource:
+    return EnvironmentSource(
+        environments,
+        missing_parts=environments.missing_requirements,
+        for_exported_set=lambda set_parameters, _: _environment_source(
+            _environments_of_set(environments, set_parameters, parameters), parameters
+        ),
+    )
+
+
+def _environments_of_set(
     environments: SpeechEnvironmentOpener,
     set_parameters: Mapping[str, Any],
-    parameters: Mapping[str, Any],
+    parameters: SpokenRequestParameters,
 ) -> SpeechEnvironmentOpener:
     """Return the environment factory for tasks made with these parameters: answers sound like them.
 
@@ -127,20 +144,28 @@ def _reopen_environments(
     """
     if environments.recipe is None:
         return environments
+    made_with = suite_parameters.read_known_parameters(
+        type(parameters), set_parameters, suite="the exported set"
+    )
     foreign_engines = [
         name
-        for name in set_parameters["engines"]
-        if name not in (*engine_registry.DEFAULT_ENGINES, *parameters["engines"])
+        for name in made_with.engines
+        if name not in (*engine_registry.DEFAULT_ENGINES, *parameters.engines)
     ]
-    if foreign_engines and parameters["judge"] != "off":
+    if foreign_engines and parameters.judge != "off":
         raise UsageError(
             f"the set's requests were spoken by {', '.join(foreign_engines)}: say -T engines="
-            f"{','.join(set_parameters['engines'])} to have answers spoken so, or judge=off"
+            f"{','.join(made_with.engines)} to have answers spoken so, or judge=off"
         )
-    overrides = {name: parameters[name] for name in ("rewriter", "noises", "judge", "missing")}
-    return replace(
-        environments, recipe=make_recipe({**set_parameters, **overrides, "rewrite": True})
+    current = structs.replace(
+        made_with,
+        rewriter=parameters.rewriter,
+        noises=parameters.noises,
+        judge=parameters.judge,
+        missing=parameters.missing,
+        rewrite=True,
     )
+    return replace(environments, recipe=make_recipe(current))
 
 
 def _split_recognisers(

@@ -2,57 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 from toolmark.runs.suite import Suite
-from toolmark.suites.mfcl_speech import speech_suite_builder, speech_task_maker
+from toolmark.suites.mfcl_speech import speech_suite_builder
+from toolmark.suites.mfcl_speech.parameters import TranscriptsParameters
 
-DIALECTS = "native, prompt"
 SCORER = speech_suite_builder.SCORER
 NAME = "mfcl-transcripts"
 
 
-def load(
-    *,
-    category: tuple[str, ...] = ("all",),
-    items: int = 0,
-    conditions: tuple[str, ...] = ("text", "clean", "noisy"),
-    recognisers: tuple[str, ...] = ("simulated:a", "simulated:b", "simulated:c"),
-    rewrite: bool = True,
-    rewriter: str = "rules",
-    disfluency: bool = True,
-    engines: tuple[str, ...] = (),
-    missing: Literal["error", "skip"] = "error",
-    noises: tuple[str, ...] = (),
-    judge: str = "rules",
-    hears: Literal["transcript", "user", "none"] = "transcript",
-    seed: int = 0,
-) -> Suite:
-    """Ask BFCL's requests as recognisers wrote them down, clean and noisy, beside the written ones.
-
-    Args:
-        category: Categories or groups: all, expert, community, multi_turn, relevance, irrelevance.
-        items: How many entries of each category are drawn; 0 asks all.
-        conditions: text (as written, the control), clean, noisy, mild, medium, harsh, or any
-            condition of docs/acoustics.md, such as snr=20, loss@3, talkers.
-        recognisers: Who writes it down: simulated:a, simulated:b, simulated:c, pocketsphinx,
-            whisper:PATH, openai:MODEL, deepgram:MODEL.
-        rewrite: Say it as a person would, numbers and addresses spoken.
-        rewriter: Who words it so: rules, or a model's name; what it may not change is checked.
-        disfluency: With the fillers, repeats and repairs of talk.
-        engines: Speech synthesisers to draw voices from; by default espeak-ng, flite, festival.
-        missing: Whether a missing synthesiser is an error, or skip: go on with the others.
-        noises: Folders of recordings to draw noises and rooms from: MUSAN, DEMAND, any.
-        judge: Who rules on questions of the model: rules, a model's name, or off.
-        hears: The system prompt: transcript (behind a recogniser), user (by ear), or none.
-        seed: Of all that is drawn: words, voices, acoustics, errors.
-
-    """
-    parameters: dict[str, Any] = dict(locals())
-    return speech_suite_builder.build_suite(
-        NAME,
-        parameters,
-        prompt=speech_task_maker.system_prompt(hears),
-        form="transcript",
-        recognisers=recognisers,
-    )
+def load(parameters: TranscriptsParameters) -> Suite:
+    """Return the suite. Raises UsageError for unknown categories, conditions or recognisers."""
+    return speech_suite_builder.build_suite(NAME, parameters, "transcript")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from toolmark.core.records import Ruling
 from toolmark.language import number_words, spoken_forms, word_likeness
-from toolmark.language.value_words import SYMBOL_NAMES
+from toolmark.language.value_words import value_words
 from toolmark.suites.mfcl_speech.answer_whitelist import Whitelist, WhitelistValue
 
 _FINAL_SIGNS = ".,;:!?"  # at the end of a word these are not read out
@@ -71,7 +71,7 @@ def _spell_words(text: str) -> Iterator[Collection[str]]:
             if run:
                 yield run
             run = []
-            if letter not in _SILENT_SIGNS and letter in SYMBOL_NAMES:
-                yield (SYMBOL_NAMES[letter],)
+            if letter not in _SILENT_SIGNS and letter in value_words().symbols:
+                yield (value_words().symbols[letter],)
         if run:
             yield run

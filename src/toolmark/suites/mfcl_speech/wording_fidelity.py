@@ -15,13 +15,12 @@ from decimal import Decimal
 
 from toolmark.language import text_meaning, value_survival
 from toolmark.language.canonical_tokens import Token
-from toolmark.language.value_words import CURRENCY_NAMES, ROMAN_NUMERALS, UNIT_NAMES, US_STATE_NAMES
+from toolmark.language.value_words import value_words
 from toolmark.suites.mfcl_speech import reversed_meaning
 from toolmark.suites.mfcl_speech.content_words import (
-    FUNCTION_WORDS,
+    content_words,
     is_content_word,
     share_stem,
-    word_set,
 )
 
 MIN_SHARE_RETAINED = 0.6
@@ -37,7 +36,21 @@ _ANSWER_OPENER = re.compile(
 )
 
 
-_UNIT_WORDS = word_set("percent celsius fahrenheit day week month year decade century dozen cent")
+_UNIT_WORDS = frozenset(
+    [
+        "percent",
+        "celsius",
+        "fahrenheit",
+        "day",
+        "week",
+        "month",
+        "year",
+        "decade",
+        "century",
+        "dozen",
+        "cent",
+    ]
+)
 _SINGULAR_OF = {f"{word}s": word for word in _UNIT_WORDS}
 
 
@@ -99,9 +112,9 @@ def _unwritten_numbers(
     """Yield the numbers that are neither written nor part of what is read digit by digit."""
     known = {value for token in before for value in token.values} | {Decimal(0), Decimal(1)}
     known |= {
-        Decimal(ROMAN_NUMERALS[word])
+        Decimal(value_words().roman_numerals[word])
         for word in re.findall(r"\b[IVX]+\b", written)
-        if word in ROMAN_NUMERALS
+        if word in value_words().roman_numerals
     }
     known |= {value - 12 for value in known if 12 < value <= 24}  # o'clock
     digits = "".join(re.findall(r"\d", "".join(token.text for token in before)))
@@ -114,11 +127,11 @@ def _unwritten_numbers(
 
 def _unit_fault(written: str, before: Sequence[Token], after: Sequence[Token]) -> str:
     written_units, spoken_units = set(_unit_names(before)), set(_unit_names(after))
-    signed = {one for sign, (one, _) in CURRENCY_NAMES.items() if sign in written}
+    signed = {one for sign, (one, _) in value_words().currencies.items() if sign in written}
     if unwritten := spoken_units - written_units - signed:
         return f"says a unit that was not written: {min(unwritten)}"
     letters = {token.text for token in after}
-    short = {one for sign, (one, _) in UNIT_NAMES.items() if sign.lower() in letters}
+    short = {one for sign, (one, _) in value_words().units.items() if sign.lower() in letters}
     return (
         f"leaves out a unit: {min(left_out)}"
         if (left_out := written_units - spoken_units - short)
@@ -144,9 +157,9 @@ def _sense_fault(written: str, text: str, before: Sequence[Token], after: Sequen
     written_words = {token.text for token in before if token.text.isalpha()}
     written_words |= {
         word.lower()
-        for code in US_STATE_NAMES
+        for code in value_words().us_states
         if _holds_code(written, code)
-        for word in US_STATE_NAMES[code].split()
+        for word in value_words().us_states[code].split()
     }
     content = dict.fromkeys(_content_words(before))
     spoken_words = dict.fromkeys(_content_words(after))
@@ -154,7 +167,9 @@ def _sense_fault(written: str, text: str, before: Sequence[Token], after: Sequen
     if len(lost) > (1 - MIN_SHARE_RETAINED) * len(content):
         return f"leaves out: {', '.join(lost[:5])}"
     abbreviations = {
-        word for word in written_words - FUNCTION_WORDS if len(word) <= _MAX_ABBREVIATION
+        word
+        for word in written_words - content_words().function_words
+        if len(word) <= _MAX_ABBREVIATION
     }
     added = [
         word

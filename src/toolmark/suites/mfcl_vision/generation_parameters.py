@@ -9,6 +9,7 @@ from toolmark.core.errors import UsageError
 from toolmark.core.records import Record
 from toolmark.suites.mfcl_vision import scenes
 from toolmark.suites.mfcl_vision.item_records import DOMAINS, QUERY_KINDS, Domain, QueryKind
+from toolmark.suites.mfcl_vision.parameters import GENERATED_SOURCE
 
 ClueKind: TypeAlias = Literal["text", "symbol"]
 ClueSize: TypeAlias = Literal["small", "medium", "large"]
@@ -21,8 +22,6 @@ SCENE_NAMES: tuple[str, ...] = tuple(scenes.SCENE_KINDS)
 MAX_HOPS = 4
 MAX_LOOKALIKES = 6
 MAX_DISTRACTORS = 8
-GENERATED_SOURCE = "generated"
-"""The source of generated items; any other source is a folder."""
 
 QUESTION_PARTS = ("context", "hint", "form")
 """The parts of a question other than its request."""

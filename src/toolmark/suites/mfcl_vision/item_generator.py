@@ -32,7 +32,7 @@ from toolmark.suites.mfcl_vision.item_records import (
     Sign,
     SignMark,
 )
-from toolmark.suites.mfcl_vision.templates import SCENES_BY_DOMAIN, TEMPLATES, Template
+from toolmark.suites.mfcl_vision.templates import Template, item_templates, scenes_by_domain
 
 # Entities of a world: about a hundred of each kind.
 WORLD_SIZE = 3_000
@@ -128,7 +128,7 @@ def fitting_templates(domain: Domain, kind: QueryKind, scene: str) -> list[Templ
     """Return the templates of a domain and query type that a scene can show."""
     return [
         template
-        for template in TEMPLATES
+        for template in item_templates()
         if (template.domain, template.kind) == (domain, kind) and scene in template.scenes
     ]
 
@@ -140,7 +140,7 @@ def scene_order(seed: int, number: int, parameters: GenerationParameters) -> Seq
     subjects they can show. Raises DataError if no scene of the item's domain is chosen.
     """
     domain, _ = item_cell(number)
-    order = [scene for scene in SCENES_BY_DOMAIN[domain] if scene in parameters.scenes]
+    order = [scene for scene in scenes_by_domain()[domain] if scene in parameters.scenes]
     if not order:
         raise DataError(f"item {item_id(number)} ({domain}): none of its scenes is chosen")
     seeds.shuffle(seeds.make_rng(seed, item_id(number), 0, "vision scenes"), order)

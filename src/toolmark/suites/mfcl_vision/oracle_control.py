@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from toolmark.core.records import Call, Model, Reply, Request, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Call, Reply, Request, Task
 from toolmark.environments.search_environment import FETCH_TOOL, SEARCH_TOOL
 from toolmark.suites.mfcl_vision import final_answer, prompts
 from toolmark.suites.mfcl_vision.episode_scoring import task_truth
@@ -20,7 +21,7 @@ def make_oracle(task: Task, repeat: int, options: Mapping[str, str]) -> Model:
     return OracleModel(task)
 
 
-class OracleModel:
+class OracleModel(Model):
     """Follows the hops of one task; at a hop that fails it replies that it does not know."""
 
     def __init__(self, task: Task) -> None:

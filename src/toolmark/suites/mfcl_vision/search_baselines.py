@@ -19,6 +19,7 @@ from typing import Any
 from toolmark.baselines.word_stems import word_stems
 from toolmark.core import external_commands, json_codec
 from toolmark.core.media import MediaStore
+from toolmark.core.model import Model
 from toolmark.core.records import Call, Image, Reply, Request, Text
 from toolmark.environments.search_environment import FETCH_TOOL, SEARCH_TOOL
 from toolmark.perturb.image import picture_file
@@ -34,7 +35,7 @@ _LABELLED_LINE = re.compile(r"^\s*[*+-]\s+([^:\n]{1,60}):\s*(\S[^\n]*)$", re.MUL
 _LINK = re.compile(r"\[([^\]]{0,300})\]\([^)\s]{0,2000}\)")
 
 
-class BlindSearchAgent:
+class BlindSearchAgent(Model):
     """Searches for the words of the question and ignores the picture."""
 
     name = "baseline/blind"
@@ -45,7 +46,7 @@ class BlindSearchAgent:
         return _next_call(request) or _search_call(request, _question(request))
 
 
-class TextSearchAgent:
+class TextSearchAgent(Model):
     """Searches for the words that Tesseract reads in the picture, and for the question's.
 
     Raises UsageError if Tesseract is not installed.

@@ -24,7 +24,7 @@ from toolmark.environments.page_address import MAX_PAGE_BYTES, PAGE_SUFFIXES
 from toolmark.environments.page_corpus import PageSource
 from toolmark.generation.portable_file_names import FileNames
 from toolmark.runs.record_files import read_records
-from toolmark.runs.suite import DatasetPublisher
+from toolmark.runs.suite import SetExport
 from toolmark.suites.mfcl_vision import item_folder, prompts
 from toolmark.suites.mfcl_vision.episode_scoring import task_truth
 from toolmark.suites.mfcl_vision.item_records import BASE_VARIATION, SignMark
@@ -56,16 +56,17 @@ _SUFFIX_BY_MIME = {"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".we
 _SIGN_ROLES = ("clue", "lookalike", "foreground", "clutter")
 
 
-def make_publisher(pages: Corpora | Path | None) -> DatasetPublisher:
-    """Return the publisher for `make`; `pages` are drawn from a task's seed, or are a folder."""
+def make_export(pages: Corpora | Path | None) -> SetExport:
+    """Return what `make` asks for; `pages` are drawn from a task's seed, or are a folder."""
     is_generated = callable(pages)
-    return DatasetPublisher(
+    return SetExport(
         sources=GENERATED_SOURCES if is_generated else FOLDER_SOURCES,
         limits=GENERATED_LIMITS if is_generated else (),
         packages=PACKAGES,
         files=FILE_DESCRIPTIONS,
         user_texts=lambda task: [prompts.question_text(task_truth(task).asked)],
         write_extra_files=partial(write_set_files, pages=pages),
+        asking_parameters=("search", "snippets", "outages"),
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from toolmark.core.environment import EnvironmentFactory
 from toolmark.core.errors import ToolEnvironmentError, UsageError
 from toolmark.core.media import MediaStore
 from toolmark.core.records import Message, Ruling, Step, Task, Text, Tool
@@ -28,9 +29,8 @@ from toolmark.environments.simulated_outages import UnreliableEngine
 from toolmark.models.http_client import HttpClient
 from toolmark.suites.mfcl_vision import final_answer, prompts
 from toolmark.suites.mfcl_vision.episode_scoring import task_truth
+from toolmark.suites.mfcl_vision.parameters import PAGES_ENGINE
 
-PAGES_ENGINE = "pages"
-"""The engine that searches the pages of the items themselves."""
 Corpora: TypeAlias = Callable[[int], PageCorpus]
 """A function from the seed of a world to its pages."""
 FAILURE_SETTING = "failed"
@@ -63,7 +63,7 @@ class WebEnvironment(SearchEnvironment):
     user = UnknowingUser()
 
 
-class WebEnvironmentFactory:
+class WebEnvironmentFactory(EnvironmentFactory):
     """Makes a web environment for each episode, with the tools that its task describes.
 
     `engine` answers searches; without it, the pages of the task's own world do.
@@ -75,7 +75,7 @@ class WebEnvironmentFactory:
         self._corpus_lock = asyncio.Lock()
 
     @asynccontextmanager
-    async def world(
+    async def open_environment(
         self, task: Task, needed: Mapping[str, Any], /
     ) -> AsyncIterator[WebEnvironment]:
         """Yield a fresh environment, with simulated outages if the suite asks for them."""

@@ -34,8 +34,6 @@ from toolmark.suites.multinet.frame_records import (
     FunctionCalls,
     Picture,
     Rows,
-    complete_frame,
-    partial_frames,
 )
 from toolmark.suites.multinet.multinet_families import BASELINES_BY_FAMILY
 
@@ -94,7 +92,7 @@ class RowsWithBaselines:
     @property
     def notes(self) -> Sequence[str]:
         """Notes for the user: about the rows, and about what the baselines learn from."""
-        first = None if self.train else next(iter(partial_frames(self.rows)), None)
+        first = None if self.train else next(self.rows.partial_frames(), None)
         needs_training = first is not None and "majority" in BASELINES_BY_FAMILY[first.family]
         return (
             *self.rows.notes,
@@ -112,11 +110,11 @@ class RowsWithBaselines:
 
     def partial_frames(self) -> Iterator[Frame]:
         """Yield the rows without guesses, and without fields if that is cheaper."""
-        return iter(partial_frames(self.rows))
+        return self.rows.partial_frames()
 
     def complete_frame(self, frame: Frame) -> Frame:
         """Return one partial frame with all its parts."""
-        return replace(complete_frame(self.rows, frame), guesses=self.baseline_answers(frame))
+        return replace(self.rows.complete_frame(frame), guesses=self.baseline_answers(frame))
 
     def baseline_answers(self, frame: Frame) -> dict[str, Answer]:
         """Return the answer of each baseline to a frame, by name; the frame may be partial."""
@@ -173,12 +171,12 @@ class RowsWithBaselines:
 
     @cached_property
     def _answer_counts(self) -> AnswerCounts:
-        return AnswerCounts(partial_frames(self.train or self.rows), in_halves=not self.train)
+        return AnswerCounts((self.train or self.rows).partial_frames(), in_halves=not self.train)
 
     @cached_property
     def _past_by_group(self) -> Mapping[str, GroupPast]:
         steps: dict[str, list[tuple[int, Any]]] = defaultdict(list)
-        for frame in partial_frames(self.rows):
+        for frame in self.rows.partial_frames():
             if "previous" in BASELINES_BY_FAMILY[frame.family]:
                 steps[frame.group].append((frame.step, frame.truth))
         return {group: _build_past(truths_by_step) for group, truths_by_step in steps.items()}

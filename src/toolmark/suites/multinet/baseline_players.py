@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.records import Call, Model, Reply, Request, Task, Tool
+from toolmark.core.model import Control, Model
+from toolmark.core.records import Call, Reply, Request, Task, Tool
 from toolmark.formats.parse import python_calls
 from toolmark.suites.multinet.frame_records import (
     ACT_TOOL,
@@ -34,7 +35,7 @@ from toolmark.suites.multinet.frame_records import (
 from toolmark.suites.multinet.multinet_families import BASELINES_BY_FAMILY
 
 
-class BaselineModel:
+class BaselineModel(Control):
     """A baseline by name: `majority`, `previous` and so on. It runs only on MultiNet's suites."""
 
     def __init__(self, name: str) -> None:
@@ -58,7 +59,7 @@ class BaselineModel:
         return PreparedReplies(() if answer is None else format_answer(truth, answer, task.tools))
 
 
-class PreparedReplies:
+class PreparedReplies(Model):
     """Returns one prepared reply in each user turn, and an empty reply after the last one."""
 
     def __init__(self, replies: Sequence[Reply]) -> None:
@@ -121,14 +122,21 @@ def _answer_call(truth: Truth, answer: Answer) -> tuple[str, Mapping[str, object
 
 
 def _calls_reply(texts: Sequence[str], order: Mapping[str, Sequence[str]]) -> Reply:
-    """Return a reply with tool calls made from calls written in Python syntax."""
+    """Return a reply with tool calls made from calls written in Python syntax.
+
+    Where a positional argument has no name, all calls become the text of the reply: a call of a
+    tool has no other place for it.
+    """
+    as_text = Reply(text=f"[{', '.join(texts)}]")
     calls = []
     for at, text in enumerate(texts):
         try:
             (parsed,) = python_calls.parse_written_calls(text)
         except (python_calls.UnreadableCalls, ValueError):
-            return Reply(text=f"[{', '.join(texts)}]")
+            return as_text
         parameter_names = order.get(parsed.name, ())
+        if len(parsed.positional) > len(parameter_names):
+            return as_text
         named_arguments = {
             **dict(zip(parameter_names, parsed.positional, strict=False)),
             **parsed.keywords,

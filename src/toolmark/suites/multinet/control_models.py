@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 from toolmark.core import seeds
 from toolmark.core.errors import UsageError, suggest_names
-from toolmark.core.records import Model, Reply, Task
+from toolmark.core.model import Model
+from toolmark.core.records import Reply, Task
 from toolmark.models.scripted_model import parse_error_rate
 from toolmark.suites.multinet.baseline_players import PreparedReplies, format_answer
 from toolmark.suites.multinet.frame_records import (

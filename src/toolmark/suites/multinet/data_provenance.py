@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from toolmark.official_bfcl import official_data as official
-from toolmark.runs.suite import DatasetPublisher
+from toolmark.runs.suite import SetExport
 from toolmark.suites.multinet.multinet_families import Family
 from toolmark.suites.multinet.row_sources import REAL_DATA, SYNTHETIC_DATA
 
 
-def describe_data(family: Family, source: str) -> DatasetPublisher:
+def describe_data(family: Family, source: str) -> SetExport:
     """Return the description of a family's data."""
     if source == SYNTHETIC_DATA:
-        return DatasetPublisher(
-            sources=(_SYNTHETIC_ORIGIN,), limits=(_SYNTHETIC_LIMIT, _LANGUAGE_LIMIT)
-        )
+        return SetExport(sources=(_SYNTHETIC_ORIGIN,), limits=(_SYNTHETIC_LIMIT, _LANGUAGE_LIMIT))
     origin = (
         _OVERCOOKED_2020_ORIGIN
         if family == "overcooked" and source != REAL_DATA
         else _ORIGINS[family]
     )
-    return DatasetPublisher(
-        sources=(f"From {origin}.",), limits=(_CONTAMINATION_LIMIT, _LANGUAGE_LIMIT)
-    )
+    return SetExport(sources=(f"From {origin}.",), limits=(_CONTAMINATION_LIMIT, _LANGUAGE_LIMIT))
 
 
 _SYNTHETIC_LIMIT = "A stand-in: figures on it say nothing of the published set."

@@ -7,7 +7,7 @@ Truth. Scoring and reports use only Truths.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -158,33 +158,32 @@ class Rows(Protocol):
         """Yield the rows."""
         ...
 
+    def partial_frames(self) -> Iterator[Frame]:
+        """Yield the rows without fields and guesses, if that is cheaper.
+
+        Drawing some of many rows, and learning the baselines' answers, does not need the text that
+        a model sees. All other parts are complete.
+        """
+        ...
+
+    def complete_frame(self, frame: Frame) -> Frame:
+        """Return one of the partial frames with all its parts."""
+        ...
+
     def pictures(self, id: str) -> tuple[Picture, ...]:
         """Return a row's pictures, oldest first. Raises DataError if one is not available."""
         ...
 
 
-@runtime_checkable
-class TwoStepRows(Protocol):
-    """Rows that are available in two steps; the first step omits the expensive parts.
+class OneStepRows:
+    """Rows that have no partial frames: those that are made in one step inherit this."""
 
-    Drawing some of many rows, and learning the baselines' answers, does not need the text that a
-    model sees. Rows that can omit it implement this protocol.
-    """
+    __slots__ = ()
 
-    def partial_frames(self) -> Iterator[Frame]:
-        """Yield the rows without fields and guesses; all other parts are complete."""
-        ...
+    def partial_frames(self: Iterable[Frame]) -> Iterator[Frame]:
+        """Yield the rows, complete."""
+        return iter(self)
 
     def complete_frame(self, frame: Frame) -> Frame:
-        """Return one partial frame with all its parts."""
-        ...
-
-
-def partial_frames(rows: Rows) -> Iterable[Frame]:
-    """Yield the rows; their frames may be partial."""
-    return rows.partial_frames() if isinstance(rows, TwoStepRows) else rows
-
-
-def complete_frame(rows: Rows, frame: Frame) -> Frame:
-    """Return one frame of `partial_frames` with all its parts."""
-    return rows.complete_frame(frame) if isinstance(rows, TwoStepRows) else frame
+        """Return the frame, which is complete."""
+        return frame

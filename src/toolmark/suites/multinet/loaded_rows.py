@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from toolmark.core.errors import DataError
 from toolmark.suites.multinet import picture_metadata
-from toolmark.suites.multinet.frame_records import Frame, Picture
+from toolmark.suites.multinet.frame_records import Frame, OneStepRows, Picture
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -39,7 +39,7 @@ class PictureCell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LoadedRows:
+class LoadedRows(OneStepRows):
     """The rows of one split, by id.
 
     `images` are the places of the pictures, by id. None means that a picture is missing, and

@@ -201,8 +201,8 @@ def missing_data_error(where: Path, family: Family) -> DataError:
     """Return the error for a folder without a family's files; it names the expected files."""
     return DataError(
         f"{where}: no data of multinet-{family} here; -T data=DIR names a folder with "
-        f"{EXPECTED_FILES[family]}, or that inner folder itself; docs/multinet.md tells what the "
-        "files hold"
+        f"{EXPECTED_FILES[family]}, or that inner folder itself; docs/suites/multinet.md tells "
+        "what the files hold"
     )
 
 

@@ -15,10 +15,9 @@ from toolmark.core.errors import DataError
 from toolmark.core.number_format import format_count
 from toolmark.suites.multinet.frame_records import (
     Frame,
+    OneStepRows,
     Picture,
     Rows,
-    complete_frame,
-    partial_frames,
 )
 
 SET_SEPARATOR = ":"
@@ -26,7 +25,7 @@ SET_SEPARATOR = ":"
 
 
 @dataclass(frozen=True)
-class SampledRows:
+class SampledRows(OneStepRows):
     """At most n rows, drawn by the seed and their ids, in their original order; n None means all.
 
     `with_note`: a note says out of how many rows they are drawn. `pool`: from endless rows, the
@@ -79,10 +78,10 @@ class SampledRows:
     def _sampled_frames(self) -> tuple[Frame, ...]:
         """The drawn rows, cached: another pass over all rows is slow."""
         sampled = heapq.nsmallest(
-            self.n or 0, enumerate(partial_frames(self.rows)), key=self._draw_key
+            self.n or 0, enumerate(self.rows.partial_frames()), key=self._draw_key
         )
         in_order = sorted(sampled, key=lambda pair: pair[0])
-        return tuple(complete_frame(self.rows, frame) for _, frame in in_order)
+        return tuple(self.rows.complete_frame(frame) for _, frame in in_order)
 
     def _draw_key(self, row: tuple[int, Frame]) -> tuple[int, float, str]:
         position, id = row[0], row[1].id
@@ -91,7 +90,7 @@ class SampledRows:
 
 
 @dataclass(frozen=True)
-class JoinedRows:
+class JoinedRows(OneStepRows):
     """Several sets by name, one after the other; ids and groups begin with the name of the set."""
 
     sets: Mapping[str, Rows]

@@ -12,7 +12,7 @@ from toolmark.core import user_modules
 from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.number_format import format_count
 from toolmark.suites.multinet.baseline_answers import add_baseline_answers
-from toolmark.suites.multinet.frame_records import Rows, complete_frame, partial_frames
+from toolmark.suites.multinet.frame_records import Rows
 from toolmark.suites.multinet.multinet_families import Family
 from toolmark.suites.multinet.openx.morphologies import MORPHOLOGIES, OWN_MORPHOLOGY
 from toolmark.suites.multinet.published_layout import SIBLING_TRAIN_NOTE, sibling_train_folder
@@ -100,12 +100,12 @@ def _load_set(
 
 def _check_split_overlap(test: Rows, train: Rows, folder: Path) -> None:
     """Raise DataError for rows that are in both splits: same id, same text, same truth."""
-    train_frames = {frame.id: frame for frame in partial_frames(train)}
+    train_frames = {frame.id: frame for frame in train.partial_frames()}
     shared_ids = [
         complete.id
-        for each in partial_frames(test)
+        for each in test.partial_frames()
         if each.id in train_frames
-        and (complete := complete_frame(test, each)) == complete_frame(train, train_frames[each.id])
+        and (complete := test.complete_frame(each)) == train.complete_frame(train_frames[each.id])
         and (complete.fields or complete.group != complete.id)
     ]
     if shared_ids:
@@ -126,14 +126,11 @@ _READER_PATHS: Mapping[Family, str] = {
 _GAMES_READER_PATH = f"{_PACKAGE_NAME}.overcooked.overcooked_rows:rows"
 
 
-def resolve_seed(source: str, parameters: dict[str, Any]) -> int:
-    """Return the seed; for published rows it is also stored in the suite parameters."""
-    if parameters["seed"] is not None:
-        return int(parameters["seed"])
-    if source == SYNTHETIC_DATA:
-        return secrets.randbits(32)
-    parameters["seed"] = 0
-    return 0
+def resolve_seed(source: str, seed: int | None) -> int:
+    """Return the seed: without one a fresh one for generated rows, 0 for published ones."""
+    if seed is not None:
+        return seed
+    return secrets.randbits(32) if source == SYNTHETIC_DATA else 0
 
 
 def _resolve_item_count(source: str, items: int | str) -> int | None:
@@ -141,8 +138,6 @@ def _resolve_item_count(source: str, items: int | str) -> int | None:
         if source == SYNTHETIC_DATA:
             raise UsageError(f"items={ALL} is of data that end; of generated rows say how many")
         return None
-    if items < 1:
-        raise UsageError(f"items must be at least 1; got {items}")
     return items
 
 

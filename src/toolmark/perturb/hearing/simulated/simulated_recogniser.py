@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from toolmark.core import seeds
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.errors import UsageError, suggest_names
 from toolmark.language import normalised_words
 from toolmark.perturb.hearing.pronunciation_lexicon import Lexicon, load_lexicon
 from toolmark.perturb.hearing.recogniser import HeardWord, HearingContext, Transcript
-from toolmark.perturb.hearing.simulated import confusion_tables, word_difficulty, word_errors
-from toolmark.perturb.hearing.simulated.error_calibration import ERROR_ODDS, TARGET_ERROR_RATES
+from toolmark.perturb.hearing.simulated import word_difficulty, word_errors
+from toolmark.perturb.hearing.simulated.confusion_tables import confusion_table
+from toolmark.perturb.hearing.simulated.error_calibration import error_odds_table
 from toolmark.perturb.hearing.simulated.transcript_style import TranscriptStyle, render_transcript
 from toolmark.perturb.hearing.simulated.word_errors import ErrorManner
 from toolmark.perturb.speech.audio_clip import Clip
@@ -39,8 +40,11 @@ _WRITTEN_WORD = re.compile(r"[A-Za-z][\w'’]*")
 _MAX_LEAKED_WORDS = 5
 
 
-class Preset(NamedTuple):
-    """One simulated recogniser; its error rate on clean speech is in per cent of the words."""
+class Preset(DataRecord, frozen=True, kw_only=True):
+    """One simulated recogniser; its error rate on clean speech is in per cent of the words.
+
+    `entities` and `noise` are factors of the rate: for names and values, and for noise.
+    """
 
     clean: float
     entities: float
@@ -49,35 +53,23 @@ class Preset(NamedTuple):
     style: TranscriptStyle
 
 
-PRESETS = {
-    "a": Preset(
-        4.0, 1.6, 0.85, ErrorManner(lost=0.04, added=0.03, after=0.30, sound=5.4, fit=0.55),
-        TranscriptStyle(cased=True, stops=True, digits=True, spelled="-"),
-    ),
-    "b": Preset(
-        8.0, 1.9, 1.0, ErrorManner(lost=0.04, added=0.03, after=0.35, sound=4.8, fit=0.45),
-        TranscriptStyle(fillers=True),
-    ),
-    "c": Preset(
-        6.0, 1.4, 1.1, ErrorManner(lost=0.10, added=0.02, after=0.30, sound=4.6, fit=0.65),
-        TranscriptStyle(cased=True, digits=True),
-    ),
-}  # fmt: skip
+def presets() -> Mapping[str, Preset]:
+    """Return the simulated recognisers by name."""
+    return read_table(__file__, "recognisers.toml", dict[str, Preset])
 
 
 def load_simulated(spec: str) -> SimulatedRecogniser:
     """Return the recogniser of "a" or "a@20" (word error rate on clean speech, 0..60 per cent)."""
     name, at, rate = spec.partition("@")
-    if name not in PRESETS:
-        raise UsageError(f"no simulated recogniser {name!r}{suggest_names(name, PRESETS)}")
+    if name not in presets():
+        raise UsageError(f"no simulated recogniser {name!r}{suggest_names(name, presets())}")
     try:
-        target = float(rate) if at else PRESETS[name].clean
+        target = float(rate) if at else presets()[name].clean
     except ValueError:
         target = math.nan
-    if not 0 <= target <= TARGET_ERROR_RATES[-1]:
-        raise UsageError(
-            f"simulated:{spec}: the rate is in per cent, 0 to {TARGET_ERROR_RATES[-1]:g}"
-        )
+    highest = error_odds_table().error_rates[-1]
+    if not 0 <= target <= highest:
+        raise UsageError(f"simulated:{spec}: the rate is in per cent, 0 to {highest:g}")
     return SimulatedRecogniser(name, target, f"simulated:{spec}")
 
 
@@ -90,7 +82,7 @@ class SimulatedRecogniser:
     def __init__(self, preset: str, target: float, name: str) -> None:
         self.name = name
         self.target = target
-        self.preset = PRESETS[preset]
+        self.preset = presets()[preset]
         self._key = preset
         self._odds = error_odds(preset, target)
 
@@ -147,7 +139,8 @@ class SimulatedRecogniser:
 
 def error_odds(preset: str, target: float) -> float:
     """Return the odds per word that give this word error rate (per cent), from the table."""
-    return float(np.interp(target, TARGET_ERROR_RATES, ERROR_ODDS[preset]))
+    table = error_odds_table()
+    return float(np.interp(target, table.error_rates, table.odds[preset]))
 
 
 def _draw_variates(key: str, preset: str, n: int) -> tuple[Floats, float]:
@@ -205,7 +198,7 @@ def _words_with_fillers(spoken: str) -> list[str]:
 def _entity_mask(spoken: Sequence[str], entities: Sequence[str]) -> list[bool]:
     entity_words = {
         word for each in entities for word in normalised_words.normalise_words(each)
-    } - set(confusion_tables.FUNCTION_WORDS)
+    } - set(confusion_table().function_words)
     return [word in entity_words for word in spoken]
 
 

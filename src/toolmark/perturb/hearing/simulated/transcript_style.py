@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
 
+from toolmark.core.data_files import DataRecord
 from toolmark.language import normalised_words
 
 _QUESTION_TEXT = (
@@ -14,7 +14,7 @@ _QUESTION_TEXT = (
 _QUESTION_WORDS = frozenset(_QUESTION_TEXT.split())
 
 
-class TranscriptStyle(NamedTuple):
+class TranscriptStyle(DataRecord, frozen=True, kw_only=True):
     """The style of a recogniser's text; `spelled` joins letters ("" means L I A M with spaces)."""
 
     cased: bool = False

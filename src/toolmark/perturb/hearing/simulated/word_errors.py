@@ -17,12 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toolmark.core.data_files import DataRecord
 from toolmark.perturb.hearing import phone_distances
 from toolmark.perturb.hearing.pronunciation_lexicon import Lexicon, load_lexicon
-from toolmark.perturb.hearing.simulated import confusion_tables
+from toolmark.perturb.hearing.simulated.confusion_tables import (
+    confusion_table,
+    letter_confusions,
+)
 
 Floats = NDArray[np.float64]
-_FUNCTION_WORDS = frozenset(confusion_tables.FUNCTION_WORDS)
 # shares of the replacements that take two words, or a run of letters
 _MERGE_SHARE = 0.10
 _LETTER_RUN_SHARE = 0.15
@@ -32,7 +35,7 @@ _UNKNOWN_SPLIT_SHARE = 0.20
 _MAX_SPLIT_SHARE = 0.7
 
 
-class ErrorManner(NamedTuple):
+class ErrorManner(DataRecord, frozen=True, kw_only=True):
     """How a recogniser errs: shares of deleted and inserted words, and the weights of its choices.
 
     `after` is added to the chance of the next error. `sound` and `fit` are the weights of the phone
@@ -105,8 +108,9 @@ def _draw_mistake(
 ) -> tuple[int, str]:
     """Return how many words the error takes and what is heard instead, which may be ""."""
     kind, form, word_draw = draw
-    word = spoken[at]
-    loss_share = manner.lost * (1.8 if word in _FUNCTION_WORDS else 0.7)
+    word, confusions = spoken[at], confusion_table()
+    is_function_word = word in confusions.function_words
+    loss_share = manner.lost * (1.8 if is_function_word else 0.7)
     if kind < loss_share:
         return 1, ""
     if kind > 1 - manner.added:
@@ -114,15 +118,14 @@ def _draw_mistake(
     if run:
         return _confuse_letter(spoken, at, run, form, word_draw, pronunciations)
     if (
-        table := confusion_tables.NUMBER_CONFUSIONS.get(word)
-        or confusion_tables.SYMBOL_CONFUSIONS.get(word)
+        table := confusions.numbers.get(word) or confusions.symbols.get(word)
     ) is not None and form < 0.8:
         return 1, table[int(word_draw * word_draw * len(table))].lower()
     if form < _MERGE_SHARE and at + 1 < len(spoken) and len(spoken[at + 1]) > 1:
         sounds = [*pronunciations.sounds(word), *pronunciations.sounds(spoken[at + 1])]
         if len(sounds) <= 12:
             return 2, _similar_word(sounds, word, before, word_draw, manner, pronunciations)
-    if word in _FUNCTION_WORDS:
+    if is_function_word:
         return 1, _other_function_word(word, form / 2 + word_draw / 2)
     sounds = list(pronunciations.sounds(word))
     if len(sounds) >= 3 and form > 1 - _split_share(word, len(sounds), pronunciations):
@@ -156,11 +159,10 @@ def _confuse_letter(
         spelled = "".join(spoken[at : at + run])[:12]
         near = pronunciations.similar_words(pronunciations.sounds(spelled).tobytes())[:5]
         return run, spelled if spelled in pronunciations else near[int(word_draw * len(near))][0]
-    if form > 0.7 and letter in confusion_tables.LETTER_WORDS:
-        return 1, confusion_tables.LETTER_WORDS[letter]
-    others = confusion_tables.LETTER_CONFUSIONS.get(letter) or (
-        confusion_tables.LETTER_WORDS.get(letter, letter),
-    )
+    letter_words = confusion_table().letter_words
+    if form > 0.7 and letter in letter_words:
+        return 1, letter_words[letter]
+    others = letter_confusions().get(letter) or (letter_words.get(letter, letter),)
     return 1, others[int(word_draw * len(others))]
 
 
@@ -191,7 +193,7 @@ def _other_function_word(word: str, word_draw: float) -> str:
 def _function_word_options(word: str) -> tuple[list[str], list[float]]:
     """Return the other function words, and the logs of their shares."""
     sounds = load_lexicon().sounds
-    others = [other for other in confusion_tables.FUNCTION_WORDS if other != word]
+    others = [other for other in confusion_table().function_words if other != word]
     return others, [
         -4.0 * phone_distances.word_distance(sounds(word), sounds(other)) for other in others
     ]

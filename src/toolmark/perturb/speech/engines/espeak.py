@@ -8,30 +8,36 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from toolmark.core import external_commands
+from toolmark.core.data_files import DataRecord, read_table
 from toolmark.core.errors import DataError
 from toolmark.perturb.speech.voice import SYNTHETIC_SPEAKER, Voice
 
 INSTALL_HINT = "apt-get install espeak-ng (Debian, Ubuntu)"
 
-ACCENTS = {
-    "en-029": "Caribbean",
-    "en-gb": "British",
-    "en-gb-scotland": "Scottish",
-    "en-gb-x-gbclan": "Lancashire",
-    "en-gb-x-gbcwmd": "West Midlands",
-    "en-gb-x-rp": "Received Pronunciation",
-    "en-us": "American",
-    "en-us-nyc": "New York",
-}
 _NOVELTY_VARIANTS = re.compile(
     "(?i)whisper|croak|robo|unirobot|demonic|fast|announcer|storm|tweaky|anxious|ricishay"
 )
 _ALIASES = {"klatt", "klatt6"}  # both sound exactly like caleb
 _NORMAL_WPM = 175
+
+
+class AccentRow(DataRecord, frozen=True):
+    """One accent: the name of its voice, and what it is."""
+
+    name: str
+    accent: str
+
+
+@cache
+def accents() -> Mapping[str, str]:
+    """Return the accents by the names of their voices."""
+    rows = read_table(__file__, "espeak_accents.csv", tuple[AccentRow, ...])
+    return {row.name: row.accent for row in rows}
 
 
 @cache
@@ -67,7 +73,7 @@ def voices_in_folder(engine: str, number: str, data: Path) -> list[Voice]:
             sex=sex,
             version=number,
         )
-        for name, accent in ACCENTS.items()
+        for name, accent in accents().items()
         for variant, sex in sex_by_variant.items()
     ]
 
@@ -105,7 +111,7 @@ def speak(text: str, voice: Voice, folder: Path) -> bytes:
 def check_voice(voice: Voice, data: Path) -> None:
     """Raise DataError for a voice that is not listed: eSpeak would read its name as a file name."""
     accent, _, variant = voice.name.partition("+")
-    if accent not in ACCENTS or (variant and variant not in usable_variants(data)):
+    if accent not in accents() or (variant and variant not in usable_variants(data)):
         raise DataError(f"{voice.engine} has no voice {voice.name[:80]!r}")
 
 

@@ -1,7 +1,7 @@
 """Festival: two diphone voices and one statistical voice, through its command text2wave.
 
 The text is passed as a file, never as Scheme. The evaluated Scheme only contains names and numbers
-of this module.
+of this module and of `voices.csv`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,13 @@ from pathlib import Path
 
 from toolmark.core import external_commands
 from toolmark.core.errors import DataError
+from toolmark.perturb.speech.engines.known_voices import installed_voices, known_voices
 from toolmark.perturb.speech.voice import Voice
 
 INSTALL_HINT = (
     "apt-get install festival festvox-kallpc16k festvox-kdlpc16k festvox-us-slt-hts "
     "(Debian, Ubuntu)"
 )
-
-_KNOWN_VOICES = {  # speaker, sex, normal pitch in Hz (0: cannot be set)
-    "cmu_us_slt_arctic_hts": ("slt", "female", 0),
-    "kal_diphone": ("kal", "male", 105),
-    "ked_diphone": ("ked", "male", 105),
-}
 
 
 @cache
@@ -47,11 +42,7 @@ def version() -> str:
 def voices() -> list[Voice]:
     """Return the installed voices. Raises NotInstalled if there are none."""
     number, names = _installed_command(external_commands.find_command("festival", INSTALL_HINT))
-    found = [
-        Voice(engine="festival", name=name, speaker=who, accent="American", sex=sex, version=number)
-        for name, (who, sex, _) in _KNOWN_VOICES.items()
-        if name in names
-    ]
+    found = installed_voices("festival", names, number)
     if not found:
         raise external_commands.NotInstalled(
             f"festival has no voice that is known here: {INSTALL_HINT}"
@@ -61,13 +52,14 @@ def voices() -> list[Voice]:
 
 def can_set_pitch(name: str) -> bool:
     """Return whether the pitch can be set: only for the diphone voices."""
-    return name in _KNOWN_VOICES and _KNOWN_VOICES[name][2] > 0
+    known = known_voices("festival").get(name)
+    return known is not None and known.pitch_hz > 0
 
 
 def speak(text: str, voice: Voice, folder: Path) -> bytes:
     """Return the text as speech, at 16 or 32 kHz."""
     path = external_commands.find_command("text2wave", INSTALL_HINT)
-    if voice.name not in _KNOWN_VOICES:  # the name becomes part of the Scheme
+    if voice.name not in known_voices("festival"):  # the name becomes part of the Scheme
         raise DataError(f"festival has no voice {voice.name[:80]!r}")
     scheme = [f"(voice_{voice.name})", *rate_and_pitch_scheme(voice)]
     (folder / "words").write_text(f"{text}\n")
@@ -78,7 +70,7 @@ def speak(text: str, voice: Voice, folder: Path) -> bytes:
 
 def rate_and_pitch_scheme(voice: Voice) -> list[str]:
     """Return the Scheme commands that set rate and pitch; numbers have a fixed format."""
-    voice_pitch_hz = _KNOWN_VOICES[voice.name][2]
+    voice_pitch_hz = known_voices("festival")[voice.name].pitch_hz
     if not voice_pitch_hz:
         rate = f'(list (list "-r" {voice.rate:.4f}))'
         return [f"(set! hts_engine_params (append hts_engine_params {rate}))"]

@@ -11,18 +11,13 @@ from pathlib import Path
 from toolmark.core import external_commands
 from toolmark.core.errors import DataError
 from toolmark.perturb.speech.engines import espeak
+from toolmark.perturb.speech.engines.known_voices import known_voices
 from toolmark.perturb.speech.voice import Voice
 
 INSTALL_HINT = (
     "apt-get install espeak-ng mbrola mbrola-us1 mbrola-us2 mbrola-us3 mbrola-en1 (non-free)"
 )
 
-_KNOWN_VOICES = {
-    "en1": ("British", "male"),
-    "us1": ("American", "female"),
-    "us2": ("American", "male"),
-    "us3": ("American", "male"),
-}
 MBROLA_FOLDER = Path("/usr/share/mbrola")
 
 
@@ -38,14 +33,14 @@ def voices() -> list[Voice]:
     found = [
         Voice(
             engine="mbrola",
-            name=f"mb-{name}",
-            speaker=f"mbrola {name}",
-            accent=accent,
-            sex=sex,
+            name=f"mb-{known.name}",
+            speaker=known.speaker,
+            accent=known.accent,
+            sex=known.sex,
             version=number,
         )
-        for name, (accent, sex) in _KNOWN_VOICES.items()
-        if (MBROLA_FOLDER / name / name).is_file()
+        for known in known_voices("mbrola").values()
+        if (MBROLA_FOLDER / known.name / known.name).is_file()
     ]
     if not found:
         raise external_commands.NotInstalled(
@@ -63,7 +58,7 @@ def speak(text: str, voice: Voice, folder: Path) -> bytes:
     """Return the text as speech, at 16 kHz."""
     version()
     name = voice.name.removeprefix("mb-")
-    if name not in _KNOWN_VOICES or not (MBROLA_FOLDER / name / name).is_file():
+    if name not in known_voices("mbrola") or not (MBROLA_FOLDER / name / name).is_file():
         raise DataError(f"mbrola has no voice {voice.name[:80]!r}")
     path = external_commands.find_command("espeak-ng", espeak.INSTALL_HINT)
     return espeak.run_espeak(path, text, voice, folder)

@@ -25,7 +25,9 @@ _KEY_NAME = "TOOLMARK_SPEECH_KEY"
 def _required_setting(name: str) -> str:
     if value := os.environ.get(name, "").strip():
         return value
-    raise external_commands.NotInstalled(f"cloud voices need ${name} (and see docs/voices.md)")
+    raise external_commands.NotInstalled(
+        f"cloud voices need ${name} (and see docs/suites/voices.md)"
+    )
 
 
 def _base_url() -> str:

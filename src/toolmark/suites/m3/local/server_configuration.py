@@ -2,7 +2,7 @@
 
 This is a standard `mcpServers` configuration. Every server that reads or writes files has its own
 process in each episode, with the workspace as its folder. So relative paths have the same meaning
-in every episode, and a trajectory can be compared and replayed. docs/m3-servers.md lists the
+in every episode, and a trajectory can be compared and replayed. docs/suites/m3-servers.md lists the
 peculiarities of each server.
 """
 

@@ -2,16 +2,15 @@
 
 from toolmark.environments.page_corpus import MemoryPage
 from toolmark.suites.mfcl_vision.fiction.entity_kinds import (
-    ENTITY_KINDS,
     EntityKind,
     FactField,
     ValueSort,
+    entity_kinds,
 )
 from toolmark.suites.mfcl_vision.fiction.entity_records import Entity, EntityFact
 from toolmark.suites.mfcl_vision.fiction.fictional_world import FictionalWorld
 
 __all__ = [
-    "ENTITY_KINDS",
     "Entity",
     "EntityFact",
     "EntityKind",
@@ -19,4 +18,5 @@ __all__ = [
     "FictionalWorld",
     "MemoryPage",
     "ValueSort",
+    "entity_kinds",
 ]

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import date
 from typing import NamedTuple
 
 from toolmark.core import seeds
 from toolmark.suites.mfcl_vision.answer_spellings import MONTHS
 from toolmark.suites.mfcl_vision.fiction import entity_names, fact_sentences, value_vocabulary
-from toolmark.suites.mfcl_vision.fiction.entity_kinds import ENTITY_KINDS, FactField
+from toolmark.suites.mfcl_vision.fiction.entity_kinds import FactField, entity_kinds
 from toolmark.suites.mfcl_vision.fiction.entity_records import EntityFact
 from toolmark.suites.mfcl_vision.fiction.invented_words import WordMaker
 
 _MAX_TRIES = 2_000
-# Patterns of names without a page of their own, made from an invented word.
-_COINED_PATTERNS: Mapping[str, tuple[str, ...]] = {
-    "river": ("{}",),
-    "school": ("{} Academy", "{} Grammar School", "{} College"),
-    "dog": ("{}",),
-    "mascot": ("{}",),
-    "publisher": ("{} Press", "{} Editions", "{} Books"),
-}
 
 
 class FactValue(NamedTuple):
@@ -59,8 +51,9 @@ class ValueDrawer:
             case _ if field.name == "former_name":
                 return FactValue(entity_names.draw_single_name(self._rng, self._word_maker, kind))
             case _:
-                pattern = seeds.draw_one(self._rng, _COINED_PATTERNS[field.name])
-                return FactValue(pattern.format(self._word_maker.make_word()))
+                return FactValue(
+                    entity_names.draw_coined_name(self._rng, self._word_maker, field.name)
+                )
 
     def _draw_unused(self, draw: Callable[[], FactValue]) -> FactValue:
         for _ in range(_MAX_TRIES):
@@ -102,8 +95,8 @@ class SpokenSubject(NamedTuple):
 def make_subject(kind: str, name: str) -> SpokenSubject:
     """Return the ways to refer to an entity."""
     if kind not in ("person", "player"):
-        return SpokenSubject(name, f"the {ENTITY_KINDS[kind].noun}", "its")
-    she = name.split()[0] in entity_names.WOMEN_NAMES.split()
+        return SpokenSubject(name, f"the {entity_kinds()[kind].noun}", "its")
+    she = name.split()[0] in entity_names.name_table().women
     return SpokenSubject(name, "she" if she else "he", "her" if she else "his")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from toolmark.core import seeds
-from toolmark.suites.mfcl_vision.fiction.entity_kinds import ENTITY_KINDS, FactField
+from toolmark.suites.mfcl_vision.fiction.entity_kinds import FactField, entity_kinds
 
 IdsByKind: TypeAlias = Mapping[str, Sequence[str]]
 """The ids of each kind."""
@@ -49,7 +49,7 @@ def draw_links(rng: random.Random, ids_by_kind: IdsByKind) -> EntityLinks:
 
 
 def _assign_owners(kind: str, ids_by_kind: IdsByKind, links: EntityLinks) -> None:
-    for field in ENTITY_KINDS[kind].fields:
+    for field in entity_kinds()[kind].fields:
         if (kind, field.name) in _ASSIGNED_IN_TURN:
             owners = ids_by_kind[field.link]
             for i, id in enumerate(ids_by_kind[kind]):
@@ -60,7 +60,7 @@ def _fill_links(
     rng: random.Random, kind: str, id: str, ids_by_kind: IdsByKind, links: EntityLinks
 ) -> None:
     entity_links = links[id]
-    for field in ENTITY_KINDS[kind].fields:
+    for field in entity_kinds()[kind].fields:
         if not field.link or field.name in entity_links or field.name == "city":
             continue
         options = _link_options(kind, id, field, ids_by_kind, links)
@@ -68,7 +68,7 @@ def _fill_links(
             option for option in options if option not in entity_links.values() and option != id
         ]
         entity_links[field.name] = seeds.draw_one(rng, unused or options)
-    if any(field.name == "city" for field in ENTITY_KINDS[kind].fields):
+    if any(field.name == "city" for field in entity_kinds()[kind].fields):
         locations = [entity_links[name] for name in _LOCATION_FACTS if name in entity_links]
         cities = ids_by_kind["city"]
         # Streets are only in every other city, so that a city with streets has several.

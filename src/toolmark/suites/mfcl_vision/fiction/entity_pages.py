@@ -4,76 +4,65 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta
 
 from toolmark.core import seeds
+from toolmark.core.data_files import DataRecord, placeholders, read_table
 from toolmark.environments.page_corpus import MemoryPage
-from toolmark.suites.mfcl_vision.fiction.entity_kinds import ENTITY_KINDS
+from toolmark.suites.mfcl_vision.fiction.entity_kinds import entity_kinds
 from toolmark.suites.mfcl_vision.fiction.entity_records import Entity
+from toolmark.suites.mfcl_vision.item_records import Domain
 
-_HOST_BY_DOMAIN: Mapping[str, str] = {
-    "": "www.almanac.example",
-    "places": "www.townguide.example",
-    "events": "www.whatson.example",
-    "media": "www.playbill.example",
-    "sports": "www.sportspages.example",
-    "shopping": "www.buyersguide.example",
-}
-_OPENINGS = (
-    "{Name} is {a}.",
-    "This page tells what is known of {name}, {a}.",
-    "{Name} is {a} that readers ask about often.",
-)
-_PERSON_OPENINGS = (
-    "{Name} is a well known figure of public life.",
-    "This page tells what is known of {name}.",
-    "{Name} is a name that readers ask about often.",
-)
-_REMARKS = (
-    "Corrections to the page on {name} are welcome and are checked by two editors.",
-    "The editors have seen papers for all that is said here about {name}.",
-    "Much more could be said about {name}, and the archive of the editors is open to readers.",
-    "What is told here about {name} was compared with records and with older printed guides.",
-    "Some details of {name} were long disputed; those given here are settled.",
-)
-_EMBLEM_SENTENCES = ("The emblem of {name} shows {emblem}.", "The emblem is {emblem}.")
-_LABELS = {
-    "first_held": "First edition", "twin": "Twin town", "born": "Date of birth",
-    "home": "Family home", "chartered": "Town charter",
-    "registered": "Registered players", "material": "Made of",
-    "honours": "In honour of",
-    "minutes": "Minutes played", "cups": "Cups a week", "passengers": "Passengers a day",
-    "visitors": "Visitors a year", "customers": "Customers a month", "copies": "Copies sold",
-    "exhibitors": "Exhibitors so far", "delegates": "Delegates so far", "lamps": "Street lamps",
-    "winner": "Latest winner", "scorer": "Last winning goal", "prize": "Prize money",
-    "attendance": "Attendance of the last final", "namesake": "Named after",
-    "headliner": "Last headliner", "downloads": "Most downloads", "workers": "Workforce",
-    "ball": "Colours of the ball", "next_stop": "Next stop", "street": "Address",
-}  # fmt: skip
+PagePattern: TypeAlias = Annotated[str, Meta(pattern=placeholders("Name", "name", "a", "emblem"))]
+
+
+class PagePhrases(DataRecord, frozen=True):
+    """The data file: sentences of a page, hosts by domain, labels by fact.
+
+    {Name} and {name} stand for the entity, {a} for its noun with an article, {emblem} for what its
+    emblem shows. The host of kinds that all domains use is under `common`.
+    """
+
+    openings: tuple[PagePattern, ...]
+    person_openings: tuple[PagePattern, ...]
+    remarks: tuple[PagePattern, ...]
+    emblem_sentences: tuple[PagePattern, ...]
+    hosts: dict[Domain | Literal["common"], str]
+    labels: dict[str, str]
+
+
+def page_phrases() -> PagePhrases:
+    """Return the content of the data file."""
+    return read_table(__file__, "page_phrases.toml", PagePhrases)
 
 
 def fact_label(fact: str) -> str:
     """Return the label of a fact as printed on the page."""
-    return _LABELS.get(fact) or fact.replace("_", " ").capitalize()
+    return page_phrases().labels.get(fact) or fact.replace("_", " ").capitalize()
 
 
 def write_entity_page(rng: random.Random, entity: Entity) -> MemoryPage:
     """Return the page of an entity."""
-    kind = ENTITY_KINDS[entity.kind]
-    openings = _OPENINGS if kind.name not in ("person", "player") else _PERSON_OPENINGS
+    kind = entity_kinds()[entity.kind]
+    phrases = page_phrases()
+    is_person = kind.name in ("person", "player")
+    openings = phrases.person_openings if is_person else phrases.openings
     opening = _fill_pattern(seeds.draw_one(rng, openings), entity.name, a=with_article(kind.noun))
     sentences = [fact.text for fact in entity.facts.values()]
     seeds.shuffle(rng, sentences)
     if entity.emblem:
         emblem_sentence = _fill_pattern(
-            seeds.draw_one(rng, _EMBLEM_SENTENCES), entity.name, emblem=entity.emblem
+            seeds.draw_one(rng, phrases.emblem_sentences), entity.name, emblem=entity.emblem
         )
         sentences.insert(seeds.draw_below(rng, len(sentences) + 1), emblem_sentence)
     middle = len(sentences) // 2
-    remark = _fill_pattern(seeds.draw_one(rng, _REMARKS), entity.name)
+    remark = _fill_pattern(seeds.draw_one(rng, phrases.remarks), entity.name)
     texts = [" ".join((opening, *sentences[:middle])), " ".join((*sentences[middle:], remark))]
-    href = f"https://{_HOST_BY_DOMAIN[kind.domain]}/{kind.name}/{name_slug(entity.name)}"
+    href = f"https://{phrases.hosts[kind.domain or 'common']}/{kind.name}/{name_slug(entity.name)}"
     return make_page(href, entity.name, texts, _fact_rows(entity))
 
 

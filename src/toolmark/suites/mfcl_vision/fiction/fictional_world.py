@@ -15,7 +15,7 @@ from toolmark.suites.mfcl_vision.fiction import (
     entity_names,
     entity_pages,
 )
-from toolmark.suites.mfcl_vision.fiction.entity_kinds import ENTITY_KINDS
+from toolmark.suites.mfcl_vision.fiction.entity_kinds import entity_kinds
 from toolmark.suites.mfcl_vision.fiction.entity_records import Entity, EntityFact
 from toolmark.suites.mfcl_vision.fiction.invented_words import WordMaker, word_beginning
 
@@ -42,7 +42,7 @@ class FictionalWorld:
         self._page_by_id = dict(zip(self._by_id, own_pages, strict=True))
         self._by_kind: dict[str, tuple[Entity, ...]] = {
             kind: tuple(entity for entity in self.entities if entity.kind == kind)
-            for kind in ENTITY_KINDS
+            for kind in entity_kinds()
         }
 
     @classmethod
@@ -107,7 +107,7 @@ def _draw_entities(
 ) -> Iterator[Entity]:
     name_by_id = dict(_draw_names(seed, size, word_maker))
     ids_by_kind = {
-        kind: [id for id in name_by_id if id.rpartition("-")[0] == kind] for kind in ENTITY_KINDS
+        kind: [id for id in name_by_id if id.rpartition("-")[0] == kind] for kind in entity_kinds()
     }
     led_entities = entity_links.draw_links(_make_rng(seed, "links"), ids_by_kind)
     symbols = _draw_emblems(seed, name_by_id)
@@ -131,8 +131,8 @@ def _draw_entities(
 def _draw_names(
     seed: int, size: int, word_maker: WordMaker
 ) -> Iterator[tuple[str, entity_names.EntityName]]:
-    rng, total_share = _make_rng(seed, "names"), sum(kind.share for kind in ENTITY_KINDS.values())
-    for kind in ENTITY_KINDS.values():
+    rng, total_share = _make_rng(seed, "names"), sum(kind.share for kind in entity_kinds().values())
+    for kind in entity_kinds().values():
         n = max(entity_names.TRIBE_SIZE, size * kind.share // total_share)
         for i, name in enumerate(entity_names.draw_names(rng, word_maker, kind.name, n)):
             yield f"{kind.name}-{i}", name
@@ -144,7 +144,7 @@ def _draw_emblems(seed: int, name_by_id: dict[str, entity_names.EntityName]) -> 
     symbols, shared = {}, ""
     for id in name_by_id:
         kind, _, number = id.rpartition("-")
-        if not ENTITY_KINDS[kind].emblem:
+        if not entity_kinds()[kind].emblem:
             continue
         position = int(number) % entity_names.TRIBE_SIZE
         if not position:
@@ -163,7 +163,7 @@ def _draw_facts(
     draw: entity_facts.ValueDrawer,
 ) -> Iterator[EntityFact]:
     subject = entity_facts.make_subject(kind, name_by_id[id].name)
-    for field in ENTITY_KINDS[kind].fields:
+    for field in entity_kinds()[kind].fields:
         link = led_entities[id].get(field.name, "")
         value = (
             entity_facts.FactValue(name_by_id[link].name) if link else draw.draw_value(field, kind)

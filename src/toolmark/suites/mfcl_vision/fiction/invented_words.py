@@ -8,62 +8,40 @@ from __future__ import annotations
 
 import random
 import re
+from functools import cache
+from typing import Annotated
 
 from toolmark.core import seeds
+from toolmark.core.data_files import WEIGHTED, DataRecord, read_table
 
-
-def _split_words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-_ONSETS = _split_words("b d f g h k m n p r s t v z br dr gr tr st sk pr kr w j th")
-_VOWELS = _split_words("a e i o u a e o")
-_MIDDLE_CONSONANTS = _split_words(
-    "b d g k m n p r s t v z l nd rt st lm rk nt mb ld sk dr v gr rd sp mp nk"
-)
-_ENDINGS = _split_words(
-    "ik um ost ova ur isk op omb ust uva eko olt ulo iko umo oth esk ub ask isto uka emb alt abo "
-    "ezo evo umba uth"
-)
-# Patterns that look like another letter, or that form an offensive word.
-_UNFIT_PATTERN = re.compile(
-    r"rn|cl|vv|ii|uu|sex|ass|tit|cum|fuk|fuc|dik|dic|kok|nig|fag|rap|anu|poo|pis|slut|god|gay|dyk|"
-    r"tur|wog|kil|dead|dam|hel|nazi|jew|arab|homo|porn|bomb|rob|kkk|suk|bast|bitch|cunt|wank|tard|"
-    r"hitl|stal|trump|putin|pak|bum|bra|wop|kaf|gip|rom|mus|bud|hin"
-)
-_KNOWN_NAMES = frozenset(
-    _split_words(
-        "adidas agenda agrona alinta amazon android apple armani atari baldur banana bandana "
-        "barbie barbora bartosik basalt bastard beladur benetton bentley berlin bosch boston "
-        "brabant brasil breda brest brevik bugatti bulova burberry burden buzzard canada canon "
-        "casio chanel corona corsa custard dacia dakar dallas danone dante darwin davis daytona "
-        "debolt delta demuth denver derby desert desisto desmond detroit develop devon digenova "
-        "doctor dominik donata dorothea dorset dover drabik dresden drummond dublin ducati "
-        "duluth duran durban durex dyson edmond ericsson essen evian fanta fasulo ferrari "
-        "florida foremost fossil garda garden garmin garnier gastilum gender geneva genoa "
-        "genova geserum gillette gloria golden golomb google granada greta gucci harden haribo "
-        "hazard hector heineken henkel hermes hildum homuth honda horten hotpoint humenik "
-        "hyundai jaguar jakubik janosik kabul kaneko karasik karen katrina kelvin kenwood kenya "
-        "kingdom kirkum kodak kolarik komarik kortum kovalik kovarik krakow kralik krenik "
-        "kristen kuralt lenovo lincoln lisbon london madden madrid makita malta manta margaret "
-        "marina markum marolt martell martin matera mattel matusik mazda medina memoranda "
-        "merkur milka minarik minimum minolta modena modern modulo moldova momentum monaco "
-        "montana morten motor motorola mustard nanda natal nestle netto nevada nikon niriko "
-        "nissan nivea nokia nordisk noriko novara nutella omega oracle osram padova panasonic "
-        "panda pandora pardon parma partum pendulum pepsi persil philips polaroid pompadur "
-        "postum prada prague prevost primark prokop provost punta purdum rabuka random rasterop "
-        "ravenna raymond regina renata renault render repost revlon revolt ricoh robert rolex "
-        "sabrina samoth samsung sandisk sandvik santa santorum seiko serena siemens skoda skype "
-        "smart sobolik sokolik sparta spotify sprite standard stasik statum stella strada "
-        "sudden suzuki swatch tamarisk tampa tandem tango tantalum tefal tender tesco tesla "
-        "tetra tinder toblerone tomasik tomasulo torsten toshiba toyota trento trevor trinova "
-        "triumph turin twitter umbro unilever vector velvet venalum veranda verona versace "
-        "vespa victor vienna viktor visigoth vodafone volvo walmart wambolt wampum warden "
-        "wilmoth winokur wisdom wizard wooden xerox yamaha zurich"
-    )
-)
 _MAX_TRIES = 2_000
 _LENGTHS = range(6, 9)
+
+
+class WordParts(DataRecord, frozen=True):
+    """The data file: the parts of words, and what words must not contain or resemble.
+
+    `confusable` are pairs of letters that look like another letter.
+    """
+
+    onsets: tuple[str, ...]
+    vowels: Annotated[tuple[str, ...], WEIGHTED]
+    middle_consonants: Annotated[tuple[str, ...], WEIGHTED]
+    endings: tuple[str, ...]
+    confusable: frozenset[str]
+    offensive: frozenset[str]
+    known_names: frozenset[str]
+
+
+def word_parts() -> WordParts:
+    """Return the content of the data file."""
+    return read_table(__file__, "invented_words.toml", WordParts)
+
+
+@cache
+def _unfit_pattern() -> re.Pattern[str]:
+    parts = word_parts()
+    return re.compile("|".join(sorted(parts.confusable | parts.offensive)))
 
 
 class WordMaker:
@@ -72,7 +50,7 @@ class WordMaker:
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._taken_shadows: set[str] = set()
-        for word in sorted(_KNOWN_NAMES):
+        for word in sorted(word_parts().known_names):
             self._taken_shadows.update(_one_letter_deletions(word))
 
     def make_word(self, head: str = "") -> str:
@@ -84,19 +62,21 @@ class WordMaker:
             candidate = self._assemble(head if attempt < _MAX_TRIES // 2 else "")
             if (
                 len(candidate) in _LENGTHS
-                and not _UNFIT_PATTERN.search(candidate)
+                and not _unfit_pattern().search(candidate)
                 and self._claim(candidate)
             ):
                 return candidate.capitalize()
         raise ValueError("no more words: draw a smaller world")
 
     def _assemble(self, head: str) -> str:
-        rng = self._rng
-        start = (head or seeds.draw_one(rng, _ONSETS)) + seeds.draw_one(rng, _VOWELS)
-        middle = seeds.draw_one(rng, _MIDDLE_CONSONANTS)
+        rng, parts = self._rng, word_parts()
+        start = (head or seeds.draw_one(rng, parts.onsets)) + seeds.draw_one(rng, parts.vowels)
+        middle = seeds.draw_one(rng, parts.middle_consonants)
         if seeds.draw_below(rng, 2):
-            middle += seeds.draw_one(rng, _VOWELS) + seeds.draw_one(rng, _MIDDLE_CONSONANTS)
-        return start + middle + seeds.draw_one(rng, _ENDINGS)
+            middle += seeds.draw_one(rng, parts.vowels) + seeds.draw_one(
+                rng, parts.middle_consonants
+            )
+        return start + middle + seeds.draw_one(rng, parts.endings)
 
     def _claim(self, word: str) -> bool:
         shadows = _one_letter_deletions(word)

@@ -7,11 +7,11 @@ from functools import cache
 from typing import TypeAlias
 
 from toolmark.suites.mfcl_vision.fiction import (
-    ENTITY_KINDS,
     Entity,
     EntityFact,
     FictionalWorld,
     ValueSort,
+    entity_kinds,
 )
 from toolmark.suites.mfcl_vision.fiction.entity_kinds import FactField
 from toolmark.suites.mfcl_vision.item_records import QueryKind
@@ -39,7 +39,7 @@ def find_paths(start_kind: str, kind: QueryKind, hops: int) -> tuple[FactPath, .
 def _walk_paths(
     kind: str, sorts: tuple[ValueSort, ...], hops: int, visited: tuple[str, ...]
 ) -> Iterator[FactPath]:
-    for field in ENTITY_KINDS[kind].fields:
+    for field in entity_kinds()[kind].fields:
         if hops == 1:
             if field.sort in sorts and field.link not in _visited_kinds(visited):
                 yield (field.name,)

@@ -9,7 +9,7 @@ from random import Random
 
 from toolmark.core import seeds
 from toolmark.suites.mfcl_vision import answer_spellings
-from toolmark.suites.mfcl_vision.fiction import ENTITY_KINDS, Entity, FictionalWorld
+from toolmark.suites.mfcl_vision.fiction import Entity, FictionalWorld, entity_kinds
 from toolmark.suites.mfcl_vision.fiction.entity_pages import with_article
 from toolmark.suites.mfcl_vision.generation_parameters import (
     LETTER_HEIGHT_SHARES,
@@ -28,19 +28,14 @@ from toolmark.suites.mfcl_vision.item_records import (
 from toolmark.suites.mfcl_vision.scenes import SCENE_KINDS as SCENES
 from toolmark.suites.mfcl_vision.templates.fact_paths import FactPath, find_paths, follow_path
 from toolmark.suites.mfcl_vision.templates.question_phrases import (
-    ANSWER_FORMS,
-    EXTREME_CLAUSES,
-    REQUEST_FRAMES,
+    extreme_clauses,
     question_phrase,
+    request_phrases,
 )
 from toolmark.suites.mfcl_vision.templates.template_records import PictureSubject
 
 # Both remain true if a crop removes other signs.
 SIGN_POSITIONS = ("left", "right")
-CLUTTER_TEXTS = (
-    "NO SMOKING", "EXIT", "PUSH", "MIND THE STEP", "NO PARKING", "WET PAINT", "THANK YOU",
-    "KEEP LEFT", "QUIET PLEASE", "NO DOGS", "CASH ONLY", "INFORMATION", "THIS WAY", "SOLD OUT",
-)  # fmt: skip
 MAX_CLUTTER = 1
 # Largest share of visible candidates with the same answer; a more common one can be guessed.
 MAX_ANSWER_SHARE = 0.02
@@ -93,7 +88,7 @@ def draw_plan(
             request=opening + _write_request(subject.entity_kind, path, clue_phrase, rng),
             context=seeds.draw_one(rng, subject.contexts),
             hint=_draw_hint(clue, path, rng),
-            form=seeds.draw_one(rng, ANSWER_FORMS[fact.sort]),
+            form=seeds.draw_one(rng, request_phrases().answer_forms[fact.sort]),
         ),
         answers=answer_spellings.accepted_spellings(fact.value, fact.unit, fact.text),
         setting=SceneSetting(
@@ -123,7 +118,7 @@ def _draw_clue_kind(
     possible = [
         clue
         for clue in parameters.clue
-        if clue == "text" or ENTITY_KINDS[subject.entity_kind].emblem
+        if clue == "text" or entity_kinds()[subject.entity_kind].emblem
     ]
     if not possible:
         raise ValueError(f"a {subject.noun} has no emblem")
@@ -204,7 +199,7 @@ def _choose_by_extreme(
     Raises ValueError if two candidates are equal, or if the clue would be in the foreground.
     """
     comparable_facts = [
-        fact for fact in visible.clue.facts if fact in EXTREME_CLAUSES and fact != path[0]
+        fact for fact in visible.clue.facts if fact in extreme_clauses() and fact != path[0]
     ]
     fact = seeds.draw_one(rng, sorted(comparable_facts))
     greatest = seeds.draw_below(rng, 2)
@@ -215,7 +210,9 @@ def _choose_by_extreme(
     if best in visible.foreground:
         raise ValueError("the right one stands in front")
     lookalikes = tuple(entity for entity in (visible.clue, *visible.lookalikes) if entity != best)
-    return VisibleEntities(best, lookalikes, visible.foreground), EXTREME_CLAUSES[fact][greatest]
+    clause = extreme_clauses()[fact]
+    extreme = clause.greatest if greatest else clause.least
+    return VisibleEntities(best, lookalikes, visible.foreground), extreme
 
 
 def _make_signs(
@@ -240,9 +237,10 @@ def _make_signs(
 
 def _draw_clutter(scene: str, rng: Random) -> list[Sign]:
     """Return lettering that leads nowhere."""
+    texts = request_phrases().clutter_texts
     n = seeds.draw_below(rng, 1 + min(MAX_CLUTTER, SCENES[scene].clutter))
-    indices = seeds.sample_indices(rng, len(CLUTTER_TEXTS), n)
-    return [Sign(role="clutter", lines=(CLUTTER_TEXTS[i],)) for i in indices]
+    indices = seeds.sample_indices(rng, len(texts), n)
+    return [Sign(role="clutter", lines=(texts[i],)) for i in indices]
 
 
 # --- what is asked ----------------------------------------------------------------------
@@ -255,57 +253,46 @@ def _describe_clue(
 
     A position describes names and emblems, not objects: other objects of the kind may have none.
     """
-    noun, bearer_of_name = subject.noun, "name" if clue == "text" else "emblem"
-    thing = with_article(SCENES[scene].bears)
-    phrasings: tuple[str, ...] = (f"the {noun} whose {bearer_of_name} is on {thing}",)
+    phrases = request_phrases().clue_phrases
+    phrasings = phrases.plain
     if mark:
-        phrasings = (
-            f"the {noun} whose {bearer_of_name} is furthest to the {mark}",
-            f"the {noun} whose {bearer_of_name} on {thing} is furthest to the {mark}",
-            f"the {noun} with the {mark}most {bearer_of_name}",
-        )
+        phrasings = phrases.placed
     elif clue == "text":
-        phrasings += (
-            f"the {noun} named on {thing}",
-            f"the {noun} whose name you can read on {thing}",
-        )
-    return seeds.draw_one(rng, phrasings)
+        phrasings += phrases.lettered
+    return seeds.draw_one(rng, phrasings).format(
+        noun=subject.noun,
+        clue="name" if clue == "text" else "emblem",
+        thing=with_article(SCENES[scene].bears),
+        mark=mark,
+    )
 
 
 def _write_request(kind: str, path: FactPath, subject_phrase: str, rng: Random) -> str:
     is_brief = len(path) == 1 and subject_phrase.startswith("that ")
     for fact in path[:-1]:
         subject_phrase = question_phrase(kind, fact).noun.format(x=subject_phrase)
-        kind = next(field.link for field in ENTITY_KINDS[kind].fields if field.name == fact)
+        kind = next(field.link for field in entity_kinds()[kind].fields if field.name == fact)
     last = question_phrase(kind, path[-1])
     # A long phrase fits only at the end of a question.
     if (is_brief or last.question.endswith("{x}?")) and seeds.draw_below(rng, 2):
         return last.question.format(x=subject_phrase)
-    return seeds.draw_one(rng, REQUEST_FRAMES).format(noun=last.noun.format(x=subject_phrase))
+    return seeds.draw_one(rng, request_phrases().request_frames).format(
+        noun=last.noun.format(x=subject_phrase)
+    )
 
 
 def _write_choice_opening(
     subject: PictureSubject, clue: ClueKind, extreme: str, rng: Random
 ) -> str:
-    plural, clue_nouns = subject.plural, "names" if clue == "text" else "emblems"
-    openings = (
-        f"Of all the {plural} whose {clue_nouns} can be seen here, take the one that {extreme}. ",
-        f"Several {plural} can be told by their {clue_nouns}. I mean the one that {extreme}. ",
-        (
-            f"Look at the {plural} whose {clue_nouns} are in the picture and pick the one that "
-            f"{extreme}. "
-        ),
+    return seeds.draw_one(rng, request_phrases().choice_openings).format(
+        plural=subject.plural, clues="names" if clue == "text" else "emblems", extreme=extreme
     )
-    return seeds.draw_one(rng, openings)
 
 
 def _draw_hint(clue: ClueKind, path: FactPath, rng: Random) -> str:
-    hints = {
-        "text": ("Begin with the name that you read.", "The lettering tells what to search for."),
-        "symbol": ("Say in words what the emblem shows and search for that.",),
-    }
-    hint = seeds.draw_one(rng, hints[clue])
-    return f"{hint} One page will not be enough." if len(path) > 1 else hint
+    phrases = request_phrases()
+    hint = seeds.draw_one(rng, phrases.hints[clue])
+    return f"{hint} {phrases.long_path_hint}" if len(path) > 1 else hint
 
 
 def _make_hops(

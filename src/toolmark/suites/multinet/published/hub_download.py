@@ -98,8 +98,8 @@ def _raise_manual_download(family: str) -> NoReturn:
     )
     raise UsageError(
         f"multinet-{family} stands on no hub as it is read here. It is had from "
-        f"{DOWNLOAD_SOURCES[family]}. Then: `{command}`; the layout is told in docs/multinet.md. "
-        "Without the data a synthetic stand-in is asked"
+        f"{DOWNLOAD_SOURCES[family]}. Then: `{command}`; the layout is told in "
+        "docs/suites/multinet.md. Without the data a synthetic stand-in is asked"
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 from toolmark.core import seeds
 from toolmark.core.errors import DataError, UsageError
 from toolmark.core.records import Record
-from toolmark.suites.multinet.frame_records import Frame, Picture
+from toolmark.suites.multinet.frame_records import Frame, OneStepRows, Picture
 from toolmark.suites.multinet.multinet_families import Family
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Split: TypeAlias = Literal["train", "test"]
 SPLITS: tuple[Split, ...] = ("train", "test")
 
 
-class SyntheticRows(Record, frozen=True, kw_only=True):
+class SyntheticRows(Record, OneStepRows, frozen=True, kw_only=True):
     """The first n rows of a split that is drawn from a seed. A subclass defines how one is drawn.
 
     Rows of the two splits are drawn separately and share no group. A longer set begins with the

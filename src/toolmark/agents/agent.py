@@ -1,0 +1,48 @@
+"""What drives a model through an episode: the base class of agents."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from toolmark.core.environment import Environment
+from toolmark.core.model import DelegatingModel, Model
+from toolmark.core.records import Reply, Request, Sampling, Step, Task, ToolFormat, Trajectory
+
+
+class Agent:
+    """Drives a model through one episode: `ToolLoop`, or an `agents.executor.Executor`."""
+
+    def __call__(
+        self,
+        task: Task,
+        model: Model,
+        tool_format: ToolFormat,
+        environment: Environment,
+        sampling: Sampling,
+        repeat: int = 0,
+        *,
+        steps: list[Step] | None = None,
+    ) -> Coroutine[Any, Any, Trajectory]:
+        """Play the episode; `async def` in a subclass.
+
+        Steps are appended to `steps` as they happen.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define __call__")
+
+    def adapt_control(self, control: Model, tool_format: ToolFormat) -> Model:
+        """Return a control as this agent can ask it: its calls are written in the tool format."""
+        return control if tool_format.name == "native" else FormattedControl(control, tool_format)
+
+
+class FormattedControl(DelegatingModel):
+    """A control whose calls are written in a tool format, as a model would write them."""
+
+    def __init__(self, control: Model, tool_format: ToolFormat) -> None:
+        super().__init__(control)
+        self.tool_format = tool_format
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Return the control's reply, its calls as text."""
+        reply = await self.model(request)
+        return self.tool_format.write(reply.calls) if reply.calls else reply

@@ -1,0 +1,211 @@
+"""`toolmark run`: ask a model the tasks of a suite, score and store them."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolmark.cli import command_options as o
+from toolmark.cli import consoles, exit_codes
+from toolmark.core import secrets
+from toolmark.core.errors import Rejected, UsageError
+from toolmark.core.number_format import format_short
+from toolmark.models.connection_defaults import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_RETRIES,
+    TIMEOUT_S,
+)
+from toolmark.reports.table_format import visible_text
+
+if TYPE_CHECKING:
+    from toolmark.runs.run_store import Run
+    from toolmark.runs.suite import Suite
+
+out = consoles.stdout_console()
+err = consoles.stderr_console()
+DEFAULT_LOG_DIR = Path("runs")
+
+
+def run(
+    suite: o.SuiteName,
+    model: o.ModelName,
+    knob: o.Parameters = None,
+    dialect: o.ToolFormatName = None,
+    limit: o.Limit = None,
+    ids: o.Ids = None,
+    sample: o.Sample = None,
+    tasks: o.TaskFile = None,
+    repeats: o.Repeats = 1,
+    temperature: o.Temperature = None,
+    top_p: o.TopP = None,
+    max_tokens: o.MaxTokens = None,
+    reasoning_effort: o.Reasoning = None,
+    extra_body: o.ExtraBody = None,
+    base_url: o.BaseUrl = None,
+    header: o.Headers = None,
+    seed: o.Seed = None,
+    max_connections: o.Connections = DEFAULT_CONNECTIONS,
+    max_retries: o.Retries = DEFAULT_RETRIES,
+    timeout: o.Timeout = TIMEOUT_S,
+    time_limit: o.TimeLimit = None,
+    audio_format: o.AudioFormat = o.AudioEncoding.wav,
+    log_dir: o.LogDir = DEFAULT_LOG_DIR,
+    cache: o.CacheDir = None,
+    fresh: o.Fresh = False,
+    continue_: o.Continue = False,
+    fail_under: o.FailUnder = None,
+    sandbox: o.SandboxMode = o.Sandbox.required,
+    dry_run: o.DryRun = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Run a suite on a model: ask, score, store, and print the result; `report` makes the page."""
+    from toolmark.cli import console_output, dry_run_preview
+    from toolmark.environments.mcp import sandbox as boxes
+    from toolmark.suites import suite_registry
+
+    suite_registry.check_baseline(suite, model)
+    loaded = o.load_suite(suite, knob, seed, tasks)
+    chosen: dict[str, Any] = {
+        "tool_format": dialect, "limit": limit, "ids": o.split_list(ids), "sample": sample,
+        "repeats": repeats, "tasks": tasks or "",
+    }  # fmt: skip
+    if dry_run:
+        with boxes.use_setting(sandbox.value):
+            if loaded.environment.starts_processes:
+                boxes.require_sandbox()
+            preview = dry_run_preview.make_preview(loaded, chosen)
+        if as_json:
+            o.print_json(preview)
+        else:
+            dry_run_preview.print_preview(out, preview)
+        return
+    connection = o.connection_settings(
+        [model], base_url=base_url, header=header, max_connections=max_connections,
+        max_retries=max_retries, timeout=timeout, cache=cache,
+    )  # fmt: skip
+    sampling: dict[str, Any] = {
+        "temperature": temperature, "top_p": top_p, "max_tokens": max_tokens,
+        "reasoning_effort": reasoning_effort.value if reasoning_effort else None,
+        "extra_body": o.parse_extra_body(extra_body), "audio_format": audio_format.value,
+    }  # fmt: skip
+    if fresh and continue_:
+        raise UsageError("--fresh begins a new run, --continue goes on with one: leave out one")
+    storage = {
+        "log_dir": log_dir,
+        "resume": not fresh,
+        "continue_": continue_,
+        "command": _masked_command(),
+        "sandbox": sandbox.value,
+    }
+    settings = chosen | connection | sampling | storage | {"time_limit_s": time_limit}
+    done, stopped, rejected = _execute(loaded, model, settings)
+    found = done.summary()
+    if as_json:
+        o.print_json(found)
+    else:
+        console_output.print_summary(out, found)
+        console_output.print_failures(out, done, loaded.scorer.presentation.failure_names)
+        _print_after_run(done, found)
+    if rejected is not None:
+        consoles.print_error(err, rejected)
+    exit_codes.end_command(
+        failed_gate="" if stopped else _gate_failure(found, fail_under),
+        not_run=console_output.not_run_reason(found),
+        interrupted=stopped,
+    )
+
+
+def _execute(
+    loaded: Suite, model: str, settings: dict[str, Any]
+) -> tuple[Run, bool, Rejected | None]:
+    """Run with live progress; Ctrl-C, SIGTERM or SIGHUP ask it to stop, a second one ends it.
+
+    Returns the run, whether it was stopped, and the refusal that ended it.
+    """
+    import asyncio
+
+    import uvloop
+
+    from toolmark import api
+    from toolmark.cli import progress_display
+    from toolmark.reports import run_names
+    from toolmark.runs import termination_signals
+
+    async def main() -> tuple[Run, bool]:
+        stop = asyncio.Event()
+        title = f"{loaded.name} {run_names.short_model_name(secrets.mask_model_spec(model))}"
+        stop_signals = termination_signals.stop_on_signals(asyncio.get_running_loop(), stop)
+        with stop_signals, progress_display.show_progress(err, title) as watch:
+            release_signals()
+            done = await api.arun(loaded, model, watch=watch, stop=stop, **settings)
+        return done, stop.is_set()
+
+    try:
+        with termination_signals.delay_signals() as release_signals:
+            return *uvloop.run(main()), None
+    except Rejected as error:
+        if not error.run_dir:
+            raise
+        return api.open_run(error.run_dir), False, error
+
+
+def _print_after_run(done: Run, found: dict[str, Any]) -> None:
+    from toolmark.cli import console_output
+    from toolmark.reports import run_names
+
+    if found["n_not_run"]:
+        console_output.print_not_run(out, done)
+    # what is to be known of the data was told when they were read
+    console_output.print_part_notes(
+        out, {part: note for part, note in done.info.notes.items() if part != "data"}
+    )
+    for name, versions in done.info.servers.items():
+        if len(versions) > 1:
+            note = f"  server {name} changed during the run: {'; then '.join(versions)}"
+            out.print(visible_text(note), markup=False, highlight=False, soft_wrap=True)
+    for line in run_names.left_out_settings(done.info):
+        out.print(f"  {line}", highlight=False, soft_wrap=True)
+    if done.info.plan.knobs.get("seed", 0) is None and not done.info.plan.tasks:
+        out.print(f"  seed {done.info.seed} was drawn; --seed {done.info.seed} repeats these tasks")
+    step = f"  next: {consoles.shell_command('report', done.path)}"
+    out.print(visible_text(step), markup=False, highlight=False, soft_wrap=True)
+
+
+def _gate_failure(found: dict[str, Any], fail_under: float | None) -> str:
+    """Say why a score does not pass `--fail-under`, "" where it does.
+
+    A score that is partial is no number, so it passes no gate.
+    """
+    if fail_under is None:
+        return ""
+    head = found["score"]
+    if head["value"] is None:
+        why = "there is no score"
+    elif head.get("partial"):
+        why = f"there is no whole score: {head['partial']}"
+    elif head["value"] < fail_under:
+        why = f"the score is {_format_below(head['value'], fail_under)}"
+    else:
+        return ""
+    return f"--fail-under {format_short(fail_under)} failed: {why}"
+
+
+def _format_below(value: float, limit: float) -> str:
+    """Return a number with as many digits as are needed to see that it is below a limit."""
+    limit_text = format_short(limit)
+    texts = (format_short(value, n_digits) for n_digits in range(4, 18))
+    return next((text for text in texts if text != limit_text), repr(value))
+
+
+def _masked_command() -> str:
+    """Return the command as given, without the values of headers and what may be a key."""
+    arguments = []
+    hide = False
+    for argument in sys.argv[1:]:
+        if argument.startswith("--header="):
+            argument = "--header=..."
+        arguments.append("..." if hide else argument)
+        hide = argument == "--header"
+    return shlex.join(["toolmark", *secrets.mask_command(arguments)])

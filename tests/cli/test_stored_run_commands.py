@@ -1,0 +1,88 @@
+"""The list of a run's episodes: which of them, and what is no choice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.servers.planning_endpoint import Command
+
+GRID = ("-T", "core=4", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=6", "--seed", "5")
+
+
+@pytest.fixture
+def folder(toolmark: Command) -> str:
+    """A scored run in which two episodes have another level of an axis."""
+    found = json.loads(toolmark("run", "funcbench", "-m", "test/oracle", *GRID, "--json").out)
+    scores = Path(found["run_dir"]) / "scores.jsonl"
+    lines = [json.loads(line) for line in scores.read_text().splitlines()]
+    for line in lines[:2]:
+        line["axes"]["depth"] = "3"
+    scores.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(found["run_dir"])
+
+
+def listed(toolmark: Command, folder: str, *words: str) -> list[str]:
+    said = toolmark("show", folder, *words)
+    assert said.code == 0
+    return [line.split()[0] for line in said.out.splitlines()[1:-1]]
+
+
+def test_a_list_holds_the_episodes_that_were_asked_for(toolmark: Command, folder: str) -> None:
+    every = listed(toolmark, folder, "--all")
+    assert len(every) == 6
+    some = listed(toolmark, folder, "--all", "--axis", "depth=2")
+    rest = listed(toolmark, folder, "--all", "--axis", "depth=3")
+    assert (len(some), len(rest)) == (4, 2) and sorted(some + rest) == sorted(every)
+    assert listed(toolmark, folder, "--outcome", "correct", "--all") == every
+    assert "no episode fits" in toolmark("show", folder, "--outcome", "incorrect").out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(("--outcome", "corect"), "did you mean: correct"),
+     (("--axis", "dept=2"), "did you mean: depth"),
+     (("--axis", "depth=9"), "no such level")],
+)  # fmt: skip
+def test_what_no_episode_can_have_is_refused(
+    toolmark: Command, folder: str, words: tuple[str, ...], told: str
+) -> None:
+    said = toolmark("show", folder, *words)
+    assert said.code == 2 and told in said.err
+
+
+def test_programs_get_the_whole_list(toolmark: Command, folder: str) -> None:
+    found = json.loads(toolmark("show", folder, "--json").out)
+    assert (found["run_dir"], found["suite"], found["model"]) == (
+        folder, "funcbench", "test/oracle",
+    )  # fmt: skip
+    assert [each["task"] for each in found["episodes"]] == listed(toolmark, folder, "--all")
+    assert {each["outcome"] for each in found["episodes"]} == {"correct"}
+    some = json.loads(toolmark("show", folder, "--axis", "depth=3", "--json").out)["episodes"]
+    assert len(some) == 2 and all(each["axes"]["depth"] == "3" for each in some)
+
+
+def test_programs_get_an_episode_as_it_is_stored(toolmark: Command, folder: str) -> None:
+    first = json.loads(toolmark("show", folder, "--json").out)["episodes"][0]["task"]
+    (found,) = json.loads(toolmark("show", folder, first, "--json").out)["episodes"]
+
+    def kept(name: str, key: str) -> object:
+        lines = map(json.loads, (Path(folder) / f"{name}.jsonl").read_text().splitlines())
+        return next(line for line in lines if line[key] == first)
+
+    marked = kept("tasks", "id")
+    assert isinstance(marked, dict) and marked.pop("canary")
+    assert found["task"] == marked
+    assert found["trajectory"] == kept("trajectories", "task")
+    assert found["score"]["readings"].keys() == kept("scores", "task")["readings"].keys()  # type: ignore[index]
+    assert "attempt" not in found
+
+
+def test_programs_learn_why_an_episode_was_not_run(toolmark: Command, tmp_path: Path) -> None:
+    said = toolmark("run", "funcbench", "-m", "test/dead", *GRID, "--json")
+    folder = json.loads(said.out)["run_dir"]
+    first = json.loads(toolmark("show", folder, "--json").out)["episodes"][0]
+    assert first["outcome"] == "not run" and first["failure"]["kind"] == "unavailable"
+    (found,) = json.loads(toolmark("show", folder, first["task"], "--json").out)["episodes"]
+    assert "trajectory" not in found and found["attempt"]["failure"] == first["failure"]

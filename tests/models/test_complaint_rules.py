@@ -1,0 +1,136 @@
+"""Complaints are read once, by patterns kept as data."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from toolmark.core import data_files
+from toolmark.core.errors import EndpointError, failure_of
+from toolmark.core.failure import Kind, Subject
+from toolmark.core.records import Audio, Image, Message, Reply, Request, Text, Tool
+from toolmark.models import complaint_outcome, complaint_rules
+from toolmark.models.http_client import HttpResponse
+from toolmark.models.secret_mask import SecretMask
+
+PICTURE = Image(sha256="0" * 64, mime="image/png", size_bytes=1)
+SOUND = Audio(sha256="0" * 64, mime="audio/wav", size_bytes=1)
+PLAIN = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
+FULL = Request(
+    messages=(Message(role="user", parts=(Text("hello"), PICTURE, SOUND)),),
+    tools=(Tool(name="look"),),
+)
+
+
+def outcome(code: int, message: str, request: Request = FULL, **more: Any) -> Reply | EndpointError:
+    body = json.dumps({"error": {"message": message, **more}}).encode()
+    complaint = complaint_outcome.Complaint(body, SecretMask("", ()))
+    return complaint_outcome.reply_or_error(
+        HttpResponse(code, body, 0.1),
+        complaint,
+        "KEY",
+        code,
+        complaint_outcome.request_subjects(request),
+    )
+
+
+def kind(
+    code: int, message: str, request: Request = FULL, **more: Any
+) -> tuple[Kind, Subject, int]:
+    found = outcome(code, message, request, **more)
+    assert isinstance(found, EndpointError)
+    failure = failure_of(found, "model")
+    return failure.kind, failure.subject, failure.status
+
+
+def test_the_table_is_of_its_schema_and_every_rule_can_be_met() -> None:
+    table = complaint_rules.load_table()
+    assert {rule.kind for rule in table.rules} <= {"", *get_args(Kind)}
+    for rule in table.rules:
+        assert (rule.kind == "") != (rule.stop == ""), rule.about
+        low = rule.statuses[0][0] if rule.statuses else 499
+        words = [*rule.phrases[:1], *rule.words[:1], *(["not supported"] if rule.untaken else [])]
+        if rule.exceeds:
+            words = [f"{words[0]}9, {rule.exceeds[1]}8"]
+        said = complaint_rules.ComplaintText(" ".join(words).replace(" ... ", " "), rule.codes[:1])
+        held = {rule.subject} if rule.subject else set()
+        assert complaint_rules.matching_rule(low, said, held) is rule, rule.about
+    assert not table.rules[-1].statuses and not table.rules[-1].phrases, "the last takes all"
+
+
+def test_a_table_of_another_form_is_refused() -> None:
+    path = data_files.data_path(complaint_rules.__file__, "complaints.toml")
+    text = path.read_bytes() + b'\n[[rules]]\nabout = "x"\nkind = "rejected.else"\n'
+    with pytest.raises(msgspec.ValidationError, match=r"rejected\.else"):
+        msgspec.toml.decode(text, type=complaint_rules.ComplaintTable)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "subject"),
+    [
+        (400, "At most 0 image(s) may be provided in one request.", "pictures"),
+        (404, "No endpoints found that support image input", "pictures"),
+        (400, "this model does not support multimodal requests", "pictures"),
+        (400, "image_url is not supported by this model", "pictures"),
+        (400, "audio input is not supported", "sound"),
+        (404, "No endpoints found that support tool use", "tools"),
+        (400, "registry.example/library/m does not support tools", "tools"),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be '
+              "set", "tools"),
+        (400, "Unsupported parameter: 'seed' is not supported with this model.", "setting"),
+    ],
+)  # fmt: skip
+def test_what_an_endpoint_does_not_take_is_named(code: int, message: str, subject: Subject) -> None:
+    assert kind(code, message) == ("rejected.unsupported", subject, code)
+    if subject != "setting":  # what was not sent was not refused
+        assert kind(code, message, PLAIN)[1] != subject
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "found"),
+    [
+        (503, "upstream vision worker: 422: out of memory", ("unavailable", "", 503)),
+        (429, "401: images: slow down", ("rate_limited", "", 429)),
+        (400, "image 3 is too large: 9000 pixels", ("rejected.other", "", 400)),
+        (403, "maximum of your region", ("rejected.auth", "", 403)),
+        (413, "Payload Too Large", ("rejected.other", "length", 413)),
+        (418, "the endpoint refuses the pictures", ("rejected.other", "", 418)),
+        (999, "401: invalid key", ("unavailable", "", 999)),
+        (204, "", ("unavailable", "", 204)),
+    ],
+)
+def test_the_status_decides_and_words_within_a_message_do_not_mislead(
+    code: int, message: str, found: tuple[Kind, Subject, int]
+) -> None:
+    assert kind(code, message) == kind(code, message, PLAIN) == found
+
+
+@pytest.mark.parametrize("padding", [4096, 4 * 4096, 16 * 4096])
+def test_what_stands_behind_the_first_4_kb_is_not_read(padding: int) -> None:
+    message = "x" * padding + " maximum context length; audio is not supported"
+    assert kind(400, message) == ("rejected.other", "", 400)
+    said = complaint_rules.ComplaintText(message)
+    assert len(said.text) == complaint_rules.MAX_COMPLAINT_CHARS and len(said.word_set) == 1
+
+
+def test_numbers_and_phrases_are_found_in_order() -> None:
+    said = complaint_rules.ComplaintText("Max_Tokens: too large: 12, maximum context length is 9")
+    assert said.has_phrase(("max_tokens ... too large",)) and not said.has_phrase(
+        ("too large ... max_to",)
+    )
+    assert (
+        said.number_after("too large: "),
+        said.number_after("length is "),
+        said.number_after("x "),
+    ) == (
+        12,
+        9,
+        None,
+    )
+    assert (
+        complaint_rules.ComplaintText("too large: " + "9" * 5000).number_after("too large: ")
+        == 10**12 - 1
+    )

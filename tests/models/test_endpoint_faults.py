@@ -1,0 +1,266 @@
+"""Whatever an endpoint does, an exchange ends: as a Failure of the right kind, or as a Reply."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import cycle
+from random import Random
+
+import pytest
+from tests.servers import fake, faults
+
+from toolmark.core.errors import EndpointError, ToolmarkError
+from toolmark.core.json_codec import encode_record
+from toolmark.core.records import Message, Reply, Request, Text
+from toolmark.models import memory_budget
+from toolmark.models.http_client import HttpResponse
+from toolmark.models.wires import chat_reply
+from toolmark.models.wires.chat_completions import ChatCompletionsModel
+
+TIMEOUT_S = 1.0
+"""How long an exchange may take that ends by its time alone."""
+_GUARD_S = 100.0  # a test that hangs fails; how long a busy machine takes is no matter
+HELLO = Request(messages=(Message(role="user", parts=(Text("hello"),)),))
+KEY = "sk-very-secret-key"
+
+
+def became(found: Reply | EndpointError) -> str:
+    """Return what an exchange became, as the table of faults writes it."""
+    return f"reply:{found.stop}" if isinstance(found, Reply) else found.kind
+
+
+async def exchange(model: ChatCompletionsModel) -> Reply | EndpointError:
+    """Ask once. Anything but a Reply and an EndpointError is raised."""
+    try:
+        return await asyncio.wait_for(model(HELLO), _GUARD_S)
+    except EndpointError as error:
+        return error
+
+
+async def suffer(fault: faults.Fault) -> Reply | EndpointError:
+    """Ask a server that has this fault."""
+    async with fake.serve(fault.behaviour) as server:
+        timeout_s = TIMEOUT_S if "timeout" in fault.became else _GUARD_S
+        model = ChatCompletionsModel(server.url, "fake-1", key=KEY, timeout_s=timeout_s)
+        model._client.max_body_bytes = faults.LIMIT_BYTES
+        try:
+            return await exchange(model)
+        finally:
+            await model.close()
+
+
+@pytest.mark.parametrize("fault", faults.FAULTS, ids=[fault.name for fault in faults.FAULTS])
+def test_each_fault_becomes_what_it_is(fault: faults.Fault) -> None:
+    found = asyncio.run(suffer(fault))
+    assert became(found) in fault.became.split("|"), str(found)[:300]
+    if isinstance(found, Reply):
+        assert len(encode_record(found)) < 8 * chat_reply.MAX_TEXT_CHARS
+    else:
+        assert len(str(found)) < 2000
+        assert found.__cause__ is None
+
+
+def test_there_are_enough_faults_and_each_has_a_name() -> None:
+    names = [fault.name for fault in faults.FAULTS]
+    assert len(names) == len(set(names)) >= 120
+
+
+# --- memory -----------------------------------------------------------------------------
+
+LIMIT_KB = 700 * 1024
+"""What sixteen bodies of 60 MB at once may take: the budget, one body read, the interpreter."""
+_CROWD = """
+import asyncio, re, sys
+from toolmark.models.wires.chat_completions import ChatCompletionsModel
+from tests.models.test_endpoint_faults import HELLO, exchange
+
+async def main(url, n):
+    model = ChatCompletionsModel(url, "fake-1", timeout_s=300)
+    found = await asyncio.gather(*(exchange(model) for _ in range(n)))
+    await model.close()
+    # ru_maxrss would begin with what the parent takes
+    peak_kb = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]
+    print(peak_kb, *(type(f).__name__ for f in found))
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+"""
+
+
+@pytest.mark.parametrize("framed", [pytest.param("length", marks=pytest.mark.long), "chunks"])
+def test_sixteen_large_bodies_at_once_share_the_budget(framed: str) -> None:
+    """Each is read whole; three at a time, the others wait."""
+    text = b"x" * (60 * 2**20)
+    whole = b'{"choices":[{"message":{"content":"' + text + b'"}}]}'
+    if framed == "length":
+        data = fake.raw(200, whole)
+    else:
+        data = faults.CHUNKED + b"%x\r\n" % len(whole) + whole + b"\r\n0\r\n\r\n"
+
+    async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> bool:
+        writer.write(data)
+        await writer.drain()
+        return True
+
+    async def go() -> tuple[int, list[str]]:
+        async with fake.serve(behave) as server:
+            child = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", _CROWD, server.url, "16", stdout=subprocess.PIPE
+            )
+            out, _ = await child.communicate()
+            peak_kb, *kinds = out.decode().split()
+            return int(peak_kb), kinds
+
+    peak_kb, kinds = asyncio.run(go())
+    assert kinds == ["Reply"] * 16
+    assert peak_kb < LIMIT_KB
+
+
+def test_a_place_is_waited_for_and_given_back() -> None:
+    async def go() -> list[str]:
+        seen: list[str] = []
+        places = memory_budget.MemoryBudget()
+
+        async def body(name: str) -> None:
+            held = memory_budget.MemoryReservation(places)
+            try:
+                await held.grow(memory_budget.SMALL_BYTES)
+                await held.grow(memory_budget.MEDIUM_BYTES + 1)
+                seen.append(f"{name} in")
+                await asyncio.sleep(0)
+                seen.append(f"{name} out")
+            finally:
+                held.release()
+
+        tasks = [asyncio.create_task(body(str(n))) for n in range(8)]
+        tasks[4].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert not places.medium.locked() and not places.large.locked()
+        return seen
+
+    seen = asyncio.run(go())
+    inside = peak = 0
+    for line in seen:
+        inside += 1 if line.endswith("in") else -1
+        peak = max(peak, inside)
+    assert peak == 3
+    assert len(seen) == 14
+
+
+# --- any body ---------------------------------------------------------------------------
+
+_PIECES = [
+    b"null", b"-1", b"1e999", b"NaN", b"[]", b"{}", b'""', b"[" * 40, b'{"a":' * 40, b"true",
+    b'"\\ud800"', b"\xff", b"\xed\xa0\x80", b"\x00", b"\\", b'"', b"9" * 5000, b"\xef\xbb\xbf",
+    b'"arguments":{', b'"error":{"code":"429"}', b'"\xc2\xb2"', b"0.5", b'"error":"no",',
+]  # fmt: skip
+_SEEDS = [
+    fake.says("It is sunny."),
+    fake.calls(("get_weather", '{"city": "Paris"}'), ("f", "{}")),
+    fake.reply({"role": "assistant", "content": [{"type": "text", "text": "x"}]}),
+    {"error": {"message": "slow down", "code": 429, "type": "rate_limit_error"}},
+    {"error": {"message": "no", "metadata": {"raw": "maximum context length is 5"}}},
+]
+
+
+def bodies(n: int, seed: int) -> Iterator[bytes]:
+    """Go through n damaged bodies: valid ones with bytes and pieces cut, doubled and put in."""
+    rng = Random(seed)
+    whole = [json.dumps(each).encode() for each in _SEEDS]
+    for _ in range(n):
+        body = bytearray(rng.choice(whole))
+        for _ in range(rng.randint(1, 2)):
+            at = rng.randrange(len(body) + 1)
+            to = min(len(body), at + rng.randint(0, 20))
+            match rng.randrange(6):
+                case 0:
+                    body[at:to] = rng.choice(_PIECES)
+                case 1:
+                    body[at:at] = rng.choice(_PIECES)
+                case 2:
+                    del body[at:to]
+                case 3 if body:
+                    body[at % len(body)] = rng.randrange(256)
+                case 4:
+                    body[at:at] = body[at:to]
+                case _:  # a value in place of another, so that it often still is JSON
+                    colon = body.find(b":", at)
+                    end = min((i for sign in b",}]" if (i := body.find(sign, colon)) > 0),
+                              default=colon + 1)  # fmt: skip
+                    body[colon + 1 : end] = rng.choice(_PIECES)
+        yield bytes(body)
+
+
+async def _answered(n: int, seed: int, status: int) -> int:
+    """Ask n times for damaged bodies over the transport; return how often something came."""
+    damaged = cycle(bodies(n, seed))
+
+    async def behave(asked: fake.Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(fake.raw(status, next(damaged)))
+
+    async with fake.serve(behave) as server:
+        model = ChatCompletionsModel(server.url, "fake-1", key=KEY, timeout_s=_GUARD_S)
+        found = [became(await exchange(model)) for _ in range(n)]
+        await model.close()
+        return len(found)
+
+
+class _Deaf(ChatCompletionsModel):
+    """A model whose answers come from memory, so that only reading them takes time."""
+
+    def __init__(self) -> None:
+        super().__init__("http://127.0.0.1:1/v1", "fake-1", key=KEY)
+
+    async def listen(self, status: int, body: bytes) -> Reply | EndpointError:
+        async def answer(*asked: object) -> HttpResponse:
+            return HttpResponse(status, body, 0.0)
+
+        self._client.post = self._client.get = answer  # type: ignore[method-assign,assignment]
+        return await exchange(self)
+
+
+def fuzz(n: int) -> dict[str, int]:
+    """Read n damaged bodies, one in four as a complaint; return how often they became what."""
+    counts: dict[str, int] = {}
+
+    async def go() -> None:
+        model = _Deaf()
+        for i, body in enumerate(bodies(n, seed=n)):
+            status = (200, 200, 200, 400, 429, 500)[i % 6]
+            found = await model.listen(status, body)
+            if isinstance(found, Reply):
+                encode_record(found)
+            name = became(found)
+            counts[name] = counts.get(name, 0) + 1
+        await model.close()
+
+    asyncio.run(go())
+    return counts
+
+
+def test_five_thousand_damaged_bodies_are_replies_or_failures() -> None:
+    counts = fuzz(5_000)
+    assert sum(counts.values()) == 5_000
+    assert {"reply:stop", "reply:malformed", "torn", "unavailable", "rate_limited"} <= {*counts}
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_damaged_bodies_are_replies_or_failures() -> None:
+    counts = fuzz(100_000)
+    assert sum(counts.values()) == 100_000
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_damaged_bodies_over_the_transport(status: int) -> None:
+    assert asyncio.run(_answered(300, seed=7, status=status)) == 300
+
+
+def test_a_model_that_is_wrongly_asked_is_a_usage_error() -> None:
+    """It is the caller's own, and no failure of the endpoint."""
+    own = Request(messages=HELLO.messages, sampling=HELLO.sampling)
+    model = ChatCompletionsModel("not an address", "fake-1")
+    with pytest.raises(ToolmarkError):
+        asyncio.run(model(own))

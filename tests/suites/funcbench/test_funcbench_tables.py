@@ -1,0 +1,187 @@
+"""Tables and charts show what the run has data for, with the paper's figures beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import combinations
+
+import pytest
+
+import toolmark as tm
+from toolmark.baselines.backward_planner import BackwardPlanner
+from toolmark.core.failure import NOT_REACHED
+from toolmark.core.model import Model
+from toolmark.core.records import Chart, Reply, Request, Score, Table, Task, Trajectory
+from toolmark.statistics.score_columns import gather_columns
+from toolmark.suites.funcbench import funcbench_paper_results
+from toolmark.suites.funcbench.funcbench_suite import SCORER
+
+Play = Callable[[Iterable[Task], Callable[[Task], Model]], list[tuple[Task, Trajectory]]]
+Shown = dict[str, Table | Chart]
+
+
+class Mute(Model):
+    """Solves nothing."""
+
+    async def __call__(self, request: Request, /) -> Reply:
+        return Reply()
+
+
+def skill(task: Task) -> Model:
+    """Solve what has no irrelevant functions, and what is restated or thought about."""
+    able = (
+        task.axes["irrelevant"] == "0"
+        or task.axes.get("protocol") == "restate"
+        or task.axes.get("effort") == "medium"
+    )
+    return BackwardPlanner() if able else Mute()
+
+
+def scores(play: Play, tasks: Iterable[Task]) -> list[Score]:
+    return [
+        Score(task=t.id, item=t.item, axes=t.axes, readings=dict(SCORER.score(t, x)))
+        for t, x in play(tasks, skill)
+    ]
+
+
+def shown(made: Iterable[Score]) -> Shown:
+    tables = SCORER.presentation.tables({"official": gather_columns(made, "official")})
+    return {table.title: table for table in tables}
+
+
+def table(found: Shown, start: str) -> Table:
+    (chosen,) = [x for title, x in found.items() if title.startswith(start)]
+    assert isinstance(chosen, Table)
+    assert all(len(row) == len(chosen.head) for row in chosen.rows)
+    return chosen
+
+
+def chart(found: Shown, start: str) -> Chart:
+    (chosen,) = [x for title, x in found.items() if title.startswith(start)]
+    assert isinstance(chosen, Chart)
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def main(play: Play) -> list[Score]:
+    return scores(play, tm.load("funcbench", preset="main", graphs=1, seed=1))
+
+
+def test_success_is_shown_above_the_papers(main: list[Score]) -> None:
+    found = table(shown(main), "Success by number of core")
+    assert found.head == ("model", "core 5", "core 10", "core 20")
+    assert str(found.rows[0][1]).startswith("10.0\u00a0% [")
+    assert found.rows[1] == (
+        "GPT-5 (paper)", "72.5\u00a0%", "38.2\u00a0%", "15.0\u00a0%"
+    )  # fmt: skip
+    assert len(found.rows) == 1 + len(funcbench_paper_results.SUCCESS_RATES)
+
+
+def test_calls_are_split_by_outcome(main: list[Score]) -> None:
+    found = table(shown(main), "Calls per trial")
+    assert found.rows[0] == ("this run", 5.0, 0.0, 10.0, 0.0, 20.0, 0.0)
+    assert found.rows[-1] == ("GPT-4.1-mini (paper)", 5.2, 5.0, None, 9.0, None, 18.9)
+
+
+def test_no_success_gives_a_dash(play: Play) -> None:
+    made = scores(play, tm.load("funcbench", core=5, depth=2, connected=3, graphs=2, seed=1))
+    assert table(shown(made), "Calls per trial").rows[0] == ("this run", None, 0.0)
+
+
+def test_bare_success_counts_only_tasks_without_irrelevant_functions(main: list[Score]) -> None:
+    found = table(shown(main), "Success without irrelevant")
+    assert all(str(cell).startswith("100.0") for cell in found.rows[0][1:])
+    assert found.rows[1][1] == "80.0\u00a0%"
+
+
+def test_failures_are_counted_over_all_trials(main: list[Score]) -> None:
+    found = table(shown(main), "Bad calls by class")
+    assert list(found.rows[0]) == ["this run", 0, "-", "-", "-", "-"]
+    assert list(found.rows[1][:2]) == ["GPT-5 (paper)", 6054]
+    shares = [sum(row[1:]) for row in funcbench_paper_results.ERROR_SHARES.values()]
+    assert shares == pytest.approx([100.0] * 7, abs=0.25)
+
+
+def test_every_setting_has_its_row(main: list[Score]) -> None:
+    found = table(shown(main), "Success by setting")
+    assert len(found.rows) == 3 * 10
+    assert sum(int(str(row[4])) for row in found.rows) == 230
+
+
+def test_kinds_share_the_point_without_irrelevant_functions(main: list[Score]) -> None:
+    found = chart(shown(main), "Success by kind of irrelevant functions, core 10")
+    assert {series.name for series in found.series} == {"connected", "disconnected", "half"}
+    for series in found.series:
+        assert list(series.x) == [0, 10, 20, 40]
+        assert list(series.y) == [1, 0, 0, 0]
+        assert all(low <= y <= high for low, y, high in zip(
+            series.low, series.y, series.high, strict=True))  # fmt: skip
+
+
+def test_depths_are_drawn_with_intervals(main: list[Score]) -> None:
+    (series,) = chart(shown(main), "Success by depth, core 20").series
+    assert series.x == tuple(range(1, 20, 2))
+    assert series.y == pytest.approx((0.1,) * 10)
+    assert all(low < 0.1 < high for low, high in zip(series.low, series.high, strict=True))
+
+
+def test_restated_and_plain_are_compared_in_pairs(play: Play) -> None:
+    found = shown(scores(play, tm.load("funcbench", preset="restate5", graphs=2, seed=1)))
+    ours, papers = table(found, "The same items asked in two ways").rows
+    assert ours[:3] == ("this run, core 5", "plain → restate", 32)
+    assert str(ours[3]).startswith("25.0\u00a0%")
+    assert str(ours[4]).startswith("100.0\u00a0%")
+    assert str(ours[5]).startswith("+75.0")
+    assert ours[6] == "<\u00a00.0001"
+    assert papers == (
+        "GPT-5 (paper), core 5", "plain → restate", None, "62.5\u00a0%", "81.3\u00a0%", "+18.8",
+        None,
+    )  # fmt: skip
+    bars = chart(found, "Success by number of irrelevant functions, core 5")
+    assert [series.name for series in bars.series] == ["plain", "restate"]
+    assert bars.ticks == ("0", "10", "20", "40")
+
+
+def test_efforts_are_compared_in_pairs(play: Play) -> None:
+    made = scores(play, tm.load("funcbench", preset="effort", graphs=2, seed=1))
+    # the order in which episodes end is no order of efforts
+    (row,) = table(shown(reversed(made)), "The same items asked in two ways").rows
+    assert row[:3] == ("this run, core 5", "minimal → medium", 80)
+    assert str(row[3]).startswith("10.0\u00a0%")
+    assert str(row[4]).startswith("100.0\u00a0%")
+    assert str(row[5]).startswith("+90.0")
+
+
+def test_every_two_ways_are_compared(play: Play) -> None:
+    suite = tm.load("funcbench", preset="restate5", efforts=("high", "low"), graphs=1, seed=1)
+    rows = table(shown(scores(play, suite)), "The same items asked in two ways").rows
+    ways = ["low, plain", "low, restate", "high, plain", "high, restate"]
+    assert [row[1] for row in rows] == [f"{a} → {b}" for a, b in combinations(ways, 2)]
+
+
+def test_a_single_setting_has_no_charts(play: Play) -> None:
+    found = shown(scores(play, tm.load("funcbench", core=7, depth=3, graphs=3, seed=1)))
+    assert not any(isinstance(x, Chart) for x in found.values())
+    assert [row[0] for row in table(found, "Success by number").rows] == ["this run"]
+
+
+def test_a_run_without_an_episode_shows_nothing() -> None:
+    assert shown([Score(task="t", item="t", failure=NOT_REACHED)]) == {}
+
+
+def test_not_run_episodes_are_in_no_table(main: list[Score]) -> None:
+    lost = [
+        Score(task=x.task, item=x.item, repeat=1, axes=x.axes, failure=NOT_REACHED) for x in main
+    ]
+    mixed = shown(main + lost)
+    assert table(mixed, "Calls per trial") == table(shown(main), "Calls per trial")
+    assert table(mixed, "Success by setting") == table(shown(main), "Success by setting")
+
+
+def test_metrics_begin_with_success(main: list[Score]) -> None:
+    rows = gather_columns(main, "official")
+    found = {metric.name: metric.measure(rows).value for metric in SCORER.metrics(rows)}
+    assert list(found) == [
+        "success", "derived", "success, core 5", "success, core 10", "success, core 20"
+    ]  # fmt: skip
+    assert found["success"] == found["derived"] == pytest.approx(0.1)
