@@ -18,9 +18,10 @@ from toolmark.core.errors import UsageError
 from toolmark.core.records import Task
 from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_data
 from toolmark.runs.suite import Suite
+from toolmark.studio.bfcl_interchange import official_handlers, official_models, result_rows
+from toolmark.studio.bfcl_interchange.handler_replies import MalformedResult
 from toolmark.suites import suite_registry
-from toolmark.suites.bfcl import official_handlers, official_models, stored_rows
-from toolmark.suites.bfcl.handler_replies import MalformedResult
+from toolmark.suites.bfcl import inference_errors
 
 SINGLE = ("simple_python", "multiple", "parallel", "irrelevance", "live_relevance")
 SEVERAL, FOUND = "multi_turn_base", "memory_kv"
@@ -111,7 +112,7 @@ class Entry(NamedTuple):
     """A listed model, and how its rows are read here."""
 
     name: str
-    reader: stored_rows.RowReader
+    reader: result_rows.RowReader
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +127,7 @@ def models(suite: Suite) -> list[Entry]:
     for name, known in official_models.read_models(official_data.fetch_wheel()).items():
         if known.handler not in UNKNOWN:
             way = official_handlers.handler_format(name, known)
-            reader = stored_rows.RowReader(
+            reader = result_rows.RowReader(
                 suite.tool_formats, way, underscores_for_dots=known.underscores_for_dots
             )
             key = (known.handler, known.is_native, known.underscores_for_dots)
@@ -154,12 +155,12 @@ def agree(handled: Ask, jobs: Sequence[Job], least: int) -> None:
     for (entry, task, result, _), theirs in zip(jobs, answers, strict=True):
         try:
             told = entry.reader.read_trajectory(
-                task, stored_rows.ResultRow(id=task.id, result=result)
+                task, result_rows.ResultRow(id=task.id, result=result)
             )
         except MalformedResult:
             apart["refused"] += 1
             continue
-        verdict = stored_rows.score_episode(task, told)["official"]
+        verdict = inference_errors.score_episode(task, told)["official"]
         mine = [verdict.outcome == "correct", verdict.labels[0].native if verdict.labels else ""]
         if theirs[0] == "evaluated":
             apart["judged without evaluating"] += 1

@@ -16,9 +16,8 @@ from toolmark.core.records import Task
 from toolmark.official_bfcl import official_data
 from toolmark.runs.run_store import Run
 from toolmark.runs.suite import Suite
-from toolmark.studio.bfcl_interchange import result_export, result_files
+from toolmark.studio.bfcl_interchange import official_models, result_export, result_files
 from toolmark.suites import suite_registry
-from toolmark.suites.bfcl import official_models
 
 NATIVE = "gpt-4.1-2025-04-14-FC"
 PROMPT = "gpt-4.1-2025-04-14"

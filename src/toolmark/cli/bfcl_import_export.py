@@ -25,10 +25,17 @@ from toolmark.runs.episode_records import BUFFER_BYTES, EpisodeRecords
 from toolmark.runs.run_plan import Plan
 from toolmark.runs.run_store import Run
 from toolmark.statistics.score_columns import gather_columns
-from toolmark.studio.bfcl_interchange import leaderboard_files, result_export, result_files
+from toolmark.studio.bfcl_interchange import (
+    handler_replies,
+    leaderboard_files,
+    official_handlers,
+    official_models,
+    result_export,
+    result_files,
+    result_rows,
+)
 from toolmark.studio.bfcl_interchange.result_files import ModelFiles, ResultRows
 from toolmark.suites import suite_registry
-from toolmark.suites.bfcl import handler_replies, official_handlers, official_models, stored_rows
 from toolmark.suites.bfcl.leaderboard import UNSCORED
 
 BENCHMARKS = ("bfcl",)
@@ -104,7 +111,7 @@ def create_scored_run(source: ModelFiles, log_dir: Path, *, lenient: bool) -> Im
     )
     suite = suite_registry.load_suite("bfcl", category=rows.categories)
     mangled = official_model.underscores_for_dots if official_model else None
-    reader = stored_rows.RowReader(suite.tool_formats, handler, underscores_for_dots=mangled)
+    reader = result_rows.RowReader(suite.tool_formats, handler, underscores_for_dots=mangled)
     parameters = {**suite.parameters, "imported": source.name}
     plan = Plan(suite="bfcl", model=name, dialect=handler.reply_form, knobs=parameters)
     path = run_folders.claim_folder(log_dir, plan)

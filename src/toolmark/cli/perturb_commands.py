@@ -105,9 +105,7 @@ def speech(
     as_json: o.AsJson = False,
 ) -> None:
     """Say texts as people do, through a bad line, and write down what is heard."""
-    each = user_modules.import_attribute(
-        "toolmark.suites.mfcl_speech.standalone_utterances:make_utterances"
-    )
+    each = user_modules.import_attribute("toolmark.studio.speech_utterances:make_utterances")
     records: list[dict[str, object]] = []
     with ExitStack() as stack:
         stack.enter_context(err.status("voices, rooms, recognisers: the first time takes longest"))

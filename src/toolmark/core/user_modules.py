@@ -21,7 +21,8 @@ _MISSING = object()
 # parts of module names, alone or before an underscore, and the extra they need; the first counts
 EXTRA_BY_PACKAGE = {
     "image": "vision", "vision": "vision", "mfcl_vision": "vision", "m3": "m3", "mcp": "m3",
-    "mfcl": "speech", "perturb": "speech", "language": "speech", "hub": "multinet-hub",
+    "mfcl": "speech", "perturb": "speech", "speech": "speech", "language": "speech",
+    "hub": "multinet-hub",
     "multinet": "multinet",
 }  # fmt: skip
 

@@ -37,9 +37,10 @@ from toolmark.core.records import (
 )
 from toolmark.formats.render.call_text import render_calls
 from toolmark.official_bfcl import bfcl_controls, multi_turn_tasks, official_data, prompt_formats
-from toolmark.suites.bfcl import agentic_tasks, handler_replies, official_handlers
-from toolmark.suites.bfcl.stored_rows import ResultRow, RowReader
-from toolmark.suites.bfcl.stored_rows import score_episode as graded
+from toolmark.studio.bfcl_interchange import handler_replies, official_handlers
+from toolmark.studio.bfcl_interchange.result_rows import ResultRow, RowReader
+from toolmark.suites.bfcl import agentic_tasks
+from toolmark.suites.bfcl.inference_errors import score_episode as graded
 
 GRAMMARS = True
 _ADDRESS = re.compile(rb"0x[0-9a-f]*")  # of an object in Python's memory, in some evidence

@@ -25,10 +25,14 @@ from toolmark.formats.prompt_format import PromptVariant
 from toolmark.official_bfcl import fair_rule, format_failure_modes, official_data
 from toolmark.runs.run_scoring import is_unscored
 from toolmark.runs.run_store import Run
-from toolmark.studio.bfcl_interchange import result_files
+from toolmark.studio.bfcl_interchange import (
+    handler_replies,
+    official_handlers,
+    official_models,
+    result_files,
+)
 from toolmark.suites import suite_registry
 from toolmark.suites.bfcl import bfcl_suite as bfcl
-from toolmark.suites.bfcl import handler_replies, official_handlers, official_models
 
 LIMIT_S = 280  # of what hangs; below the limit of a test, so that the child is ended too
 EACH = 15  # of 200 entries; all where a category has few, or where every text is to be met
@@ -187,7 +191,7 @@ from pathlib import Path
 from toolmark.cli import bfcl_import_export
 from toolmark.official_bfcl import official_data
 from toolmark.studio.bfcl_interchange import result_files
-from toolmark.suites.bfcl import official_handlers, official_models
+from toolmark.studio.bfcl_interchange import official_handlers, official_models
 resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
 source = result_files.find_models(Path(sys.argv[1]))[0]
 run = bfcl_import_export.create_scored_run(source, Path(sys.argv[2]), lenient=True).run

@@ -14,8 +14,8 @@ from toolmark.official_bfcl import official_data
 from toolmark.statistics import weighted_means
 from toolmark.statistics.score_columns import Columns, gather_columns
 from toolmark.studio.bfcl_interchange import leaderboard_files
+from toolmark.studio.bfcl_interchange.official_models import ListedModel
 from toolmark.suites.bfcl import leaderboard as board
-from toolmark.suites.bfcl.official_models import ListedModel
 
 WRONG = Label(cause="wrong_value", native="value_error:others", evidence="e", primary=True)
 PRICED = ListedModel("Shown", "https://x", "Maker", "Free", "OpenAIResponses", True, True, 2.0, 8.0)

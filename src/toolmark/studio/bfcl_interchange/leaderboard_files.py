@@ -19,8 +19,8 @@ from toolmark.official_bfcl import official_data
 from toolmark.official_bfcl import prompt_formats as prompts
 from toolmark.statistics import weighted_means
 from toolmark.statistics.score_columns import Columns
+from toolmark.studio.bfcl_interchange.official_models import ListedModel
 from toolmark.suites.bfcl import leaderboard as board
-from toolmark.suites.bfcl.official_models import ListedModel
 
 Cell: TypeAlias = str | float
 NOT_AVAILABLE = "N/A"

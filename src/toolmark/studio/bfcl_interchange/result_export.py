@@ -15,11 +15,12 @@ from toolmark.core.files import atomic_file
 from toolmark.core.records import Call, Reply, Score, Step, Task, Trajectory, Verdict
 from toolmark.official_bfcl import prompt_formats, reply_decoding
 from toolmark.statistics.score_columns import Columns
+from toolmark.studio.bfcl_interchange import result_rows
+from toolmark.studio.bfcl_interchange.handler_replies import ArgumentShape
 from toolmark.studio.bfcl_interchange.inference_log import TurnResults, make_log
 from toolmark.studio.bfcl_interchange.leaderboard_files import format_sensitivity
 from toolmark.studio.bfcl_interchange.result_files import result_categories
-from toolmark.suites.bfcl import stored_rows
-from toolmark.suites.bfcl.handler_replies import ArgumentShape
+from toolmark.suites.bfcl import inference_errors
 from toolmark.suites.bfcl.leaderboard import UNSCORED
 
 _ENTRY_NUMBER = re.compile(r".*_(\d{1,9})(?:-[^_]*)?", re.DOTALL)
@@ -107,7 +108,7 @@ def make_result_row(
     Turns are lists of steps. A conversation that exceeded the context length has an error as its
     result, as in the official files.
     """
-    if stored_rows.is_error_row(trajectory):
+    if inference_errors.is_error_row(trajectory):
         return {
             "id": task.id,
             "result": json_codec.restore_surrogates(trajectory.answer),
@@ -124,7 +125,7 @@ def make_result_row(
         (step, _stored_result(step, names, argument_shape if native else ""))
         for step in trajectory.steps
     ]
-    if task.category.startswith(stored_rows.NESTED_PREFIXES):
+    if task.category.startswith(inference_errors.NESTED_PREFIXES):
         return {"id": task.id} | _nested_fields(task, trajectory, steps)
     step, result = steps[0] if steps else (Step(reply=Reply()), "")
     reasoning = json_codec.restore_surrogates(step.reply.reasoning)
@@ -133,7 +134,7 @@ def make_result_row(
 
 def _nested_fields(task: Task, trajectory: Trajectory, steps: TurnResults) -> dict[str, Any]:
     if trajectory.ending == "over_long":
-        return {"result": f"{stored_rows.INFERENCE_ERROR}: the context length is exceeded"}
+        return {"result": f"{inference_errors.INFERENCE_ERROR}: the context length is exceeded"}
     turns = [
         [(step, result) for step, result in steps if step.turn == turn]
         for turn in range(steps[-1][0].turn + 1 if steps else 0)
@@ -144,7 +145,7 @@ def _nested_fields(task: Task, trajectory: Trajectory, steps: TurnResults) -> di
         found["inference_log"] = log_entries
     usage = [[_usage_fields(step) for step, _ in turn] for turn in turns]
     found |= {
-        name: [[each[name] for each in turn] for turn in usage] for name in stored_rows.USAGE_FIELDS
+        name: [[each[name] for each in turn] for turn in usage] for name in result_rows.USAGE_FIELDS
     }
     reasoning = [
         [json_codec.restore_surrogates(step.reply.reasoning) for step, _ in turn] for turn in turns
@@ -160,7 +161,7 @@ def _usage_fields(step: Step) -> dict[str, float]:
     usage = step.reply.usage
     return dict(
         zip(
-            stored_rows.USAGE_FIELDS, (usage.input, usage.output, step.reply.latency_s), strict=True
+            result_rows.USAGE_FIELDS, (usage.input, usage.output, step.reply.latency_s), strict=True
         )
     )
 

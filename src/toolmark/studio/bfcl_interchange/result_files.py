@@ -20,10 +20,14 @@ from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.number_format import format_count
 from toolmark.core.records import Task, Trajectory
 from toolmark.official_bfcl import official_data
+from toolmark.studio.bfcl_interchange.handler_replies import MalformedResult
+from toolmark.studio.bfcl_interchange.official_handlers import (
+    NATIVE_FORMAT,
+    PROMPT_FORMAT,
+    HandlerFormat,
+)
+from toolmark.studio.bfcl_interchange.result_rows import ResultRow, RowReader
 from toolmark.suites.bfcl import leaderboard
-from toolmark.suites.bfcl.handler_replies import MalformedResult
-from toolmark.suites.bfcl.official_handlers import NATIVE_FORMAT, PROMPT_FORMAT, HandlerFormat
-from toolmark.suites.bfcl.stored_rows import ResultRow, RowReader
 
 CATEGORY_FOLDERS = ("non_live", "live", "multi_turn", "agentic", "format_sensitivity")
 RENAMED_CATEGORIES = {

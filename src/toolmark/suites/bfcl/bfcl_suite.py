@@ -30,14 +30,14 @@ from toolmark.suites.bfcl import (
     agentic_tasks,
     bfcl_tables,
     category_environments,
+    inference_errors,
     leaderboard,
-    stored_rows,
 )
 from toolmark.suites.bfcl.parameters import BfclParameters
 
 SCORER = Scorer(
     rules=GRADING_RULES,
-    score=stored_rows.score_episode,
+    score=inference_errors.score_episode,
     metrics=leaderboard.leaderboard_metrics,
     presentation=Presentation(
         tables=bfcl_tables.report_tables, views=bfcl_tables.episode_tables, overview="bfcl"

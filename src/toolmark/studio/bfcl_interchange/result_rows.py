@@ -1,4 +1,4 @@
-"""Read one official result row as an episode, and judge an error text in the place of a reply."""
+"""One official result row read as an episode."""
 
 from __future__ import annotations
 
@@ -8,20 +8,17 @@ from typing import Any
 import msgspec
 
 from toolmark.core import json_codec
-from toolmark.core.records import Label, Reply, Step, Task, ToolFormat, Trajectory, Usage, Verdict
-from toolmark.official_bfcl import bfcl_scoring as scoring
-from toolmark.suites.bfcl.handler_replies import (
+from toolmark.core.records import Reply, Step, Task, ToolFormat, Trajectory, Usage
+from toolmark.studio.bfcl_interchange.handler_replies import (
     MalformedResult,
     ReplyReader,
     StoredReply,
     format_json,
     read_text_reply,
 )
-from toolmark.suites.bfcl.official_handlers import HandlerFormat
+from toolmark.studio.bfcl_interchange.official_handlers import HandlerFormat
+from toolmark.suites.bfcl.inference_errors import INFERENCE_ERROR, NESTED_PREFIXES
 
-INFERENCE_ERROR = "Error during inference"
-
-NESTED_PREFIXES = ("multi_turn_", "memory_", "web_search_")
 USAGE_FIELDS = ("input_token_count", "output_token_count", "latency")
 _MAX_COUNT = 2**53  # a higher count is an error, and JSON readers do not agree on it
 
@@ -187,9 +184,6 @@ def _read_number(row: ResultRow, name: str, position: tuple[int, int] | None) ->
     return value if 0 <= value <= _MAX_COUNT else 0
 
 
-# --- errors in the place of a reply -----------------------------------------------------
-
-
 def _holds_error(row: ResultRow) -> bool:
     return isinstance(row.result, str) and (
         row.traceback is not None or row.result.startswith(INFERENCE_ERROR)
@@ -202,25 +196,3 @@ def _error_trajectory(task: Task, row: ResultRow, tool_format: str) -> Trajector
     return Trajectory(
         task=task.id, dialect=tool_format, steps=(step,), answer=text, ending="malformed"
     )
-
-
-def is_error_row(trajectory: Trajectory) -> bool:
-    """Return whether an imported row has the text of an error in the place of a reply."""
-    steps = trajectory.steps
-    return len(steps) == 1 and steps[0].fault.startswith(INFERENCE_ERROR)
-
-
-def score_episode(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
-    """Judge one episode. Only the official rule takes an error's text as the model's."""
-    if not is_error_row(trajectory):
-        return scoring.score_episode(task, trajectory)
-    for prefix, family in (("multi_turn_", "multi_turn"), (NESTED_PREFIXES, "agentic")):
-        if task.category.startswith(prefix):
-            label = Label(
-                cause="no_answer",
-                native=f"{family}:inference_error",
-                evidence=trajectory.answer[:400],
-                primary=True,
-            )
-            return {"official": Verdict(outcome="incorrect", value=0.0, labels=(label,))}
-    return {"official": scoring.score_episode(task, trajectory)["official"]}

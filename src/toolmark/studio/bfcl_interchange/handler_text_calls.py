@@ -16,13 +16,13 @@ from toolmark.official_bfcl.reply_decoding import (
     HANDLER_FAILS,
     HANDLER_READS_EMPTY,
 )
-from toolmark.suites.bfcl.handler_replies import (
+from toolmark.studio.bfcl_interchange.handler_replies import (
     MalformedResult,
     StoredReply,
     format_json,
     read_text_reply,
 )
-from toolmark.suites.bfcl.handler_structured_calls import (
+from toolmark.studio.bfcl_interchange.handler_structured_calls import (
     fault_of_iterating_decoder,
     make_call,
     text_without_calls,

@@ -13,7 +13,7 @@ from toolmark.official_bfcl.reply_decoding import (
     HANDLER_READS_EMPTY,
     HANDLER_READS_OTHER,
 )
-from toolmark.suites.bfcl.handler_replies import (
+from toolmark.studio.bfcl_interchange.handler_replies import (
     MAX_SHOWN_CHARS,
     MalformedResult,
     StoredReply,

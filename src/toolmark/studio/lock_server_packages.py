@@ -1,6 +1,6 @@
 """Resolves the servers' packages again and writes their lock files, for maintainers.
 
-Run `python -m toolmark.suites.m3.local.lock_server_packages [NAME...]` after a change of
+Run `python -m toolmark.studio.lock_server_packages [NAME...]` after a change of
 `locks/index.json`. pip and npm only report what they would install. The checksums come from the
 package index; no package code is run. A Python lock has the checksums of the wheels for every
 platform below, so one file serves all platforms.
@@ -51,7 +51,7 @@ def _lock_python(pin: server_packages.PinnedEnvironment) -> str:
                 if name not in pin.without:
                     versions[name] = found["metadata"]["version"]
                     sums[name].add(found["download_info"]["archive_info"]["hashes"]["sha256"])
-    lines = [f"# {' '.join(pin.packages)}; made by toolmark.suites.m3.local.lock_server_packages"]
+    lines = [f"# {' '.join(pin.packages)}; made by toolmark.studio.lock_server_packages"]
     for name in sorted(versions):
         hashes = " \\\n".join(f"    --hash=sha256:{one}" for one in sorted(sums[name]))
         lines.append(f"{name}=={versions[name]} \\\n{hashes}")

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from toolmark.core.errors import UsageError
 from toolmark.core.records import Call
-from toolmark.suites.bfcl import handler_structured_calls as structured
-from toolmark.suites.bfcl import handler_text_calls as in_text
-from toolmark.suites.bfcl.handler_replies import (
+from toolmark.studio.bfcl_interchange import handler_structured_calls as structured
+from toolmark.studio.bfcl_interchange import handler_text_calls as in_text
+from toolmark.studio.bfcl_interchange.handler_replies import (
     ArgumentShape,
     ReplyForm,
     ReplyReader,
@@ -25,7 +25,7 @@ from toolmark.suites.bfcl.handler_replies import (
     remove_code_fences,
     remove_opening_fence,
 )
-from toolmark.suites.bfcl.official_models import ListedModel
+from toolmark.studio.bfcl_interchange.official_models import ListedModel
 
 
 class HandlerFormat(NamedTuple):

@@ -19,8 +19,12 @@ from toolmark.core.errors import DataError, UsageError
 from toolmark.core.records import Call, Reply, Score, Step, Task, Text, Trajectory, Verdict
 from toolmark.official_bfcl import official_data, reply_decoding
 from toolmark.runs.run_store import Run
-from toolmark.studio.bfcl_interchange import result_export, result_files
-from toolmark.suites.bfcl import official_handlers, official_models
+from toolmark.studio.bfcl_interchange import (
+    official_handlers,
+    official_models,
+    result_export,
+    result_files,
+)
 
 NATIVE, PROMPT = "gpt-4.1-2025-04-14-FC", "gpt-4.1-2025-04-14"
 JAVASCRIPT = [f"simple_javascript_{i}" for i in range(50)]

@@ -1,0 +1,37 @@
+"""The scorer of BFCL: a stored error text in the place of a reply is judged as such."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from toolmark.core.records import Label, Task, Trajectory, Verdict
+from toolmark.official_bfcl import bfcl_scoring as scoring
+
+INFERENCE_ERROR = "Error during inference"
+
+NESTED_PREFIXES = ("multi_turn_", "memory_", "web_search_")
+
+
+# --- errors in the place of a reply -----------------------------------------------------
+
+
+def is_error_row(trajectory: Trajectory) -> bool:
+    """Return whether an imported row has the text of an error in the place of a reply."""
+    steps = trajectory.steps
+    return len(steps) == 1 and steps[0].fault.startswith(INFERENCE_ERROR)
+
+
+def score_episode(task: Task, trajectory: Trajectory) -> Mapping[str, Verdict]:
+    """Judge one episode. Only the official rule takes an error's text as the model's."""
+    if not is_error_row(trajectory):
+        return scoring.score_episode(task, trajectory)
+    for prefix, family in (("multi_turn_", "multi_turn"), (NESTED_PREFIXES, "agentic")):
+        if task.category.startswith(prefix):
+            label = Label(
+                cause="no_answer",
+                native=f"{family}:inference_error",
+                evidence=trajectory.answer[:400],
+                primary=True,
+            )
+            return {"official": Verdict(outcome="incorrect", value=0.0, labels=(label,))}
+    return {"official": scoring.score_episode(task, trajectory)["official"]}
