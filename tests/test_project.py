@@ -69,6 +69,27 @@ def test_each_rule_finds_what_breaks_it(
     assert any(broken in line for line in lines), lines
 
 
+@pytest.mark.parametrize(
+    ("code", "broken"),
+    [
+        (f'DATA = "../{"shared"}/data.json"', "reads a folder beside the repository"),
+        (f'DATA = Path({"__file__"}).parents[2] / "data"', "a path above the repository"),
+        ("def test_a_" + "knob() -> None: ...", "retired word: test_a_knob"),
+    ],
+)
+def test_each_rule_of_all_files_finds_what_breaks_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, broken: str
+) -> None:
+    rules = _rules()
+    monkeypatch.setattr(rules, "ROOT", tmp_path)
+    (tmp_path / "tests").mkdir()
+    path = tmp_path / "tests" / "test_some.py"
+    path.write_text("DATA = Path(__file__).parents[1]\n")
+    assert rules.check_all_files() == []
+    path.write_text(code)
+    assert rules.check_all_files() == [f"tests/test_some.py:1: {broken}"]
+
+
 def test_public_names_load_and_shadow_no_subpackage() -> None:
     for name in toolmark.__all__:
         assert getattr(toolmark, name) is not None

@@ -491,7 +491,7 @@ def test_a_model_that_refuses_the_suites_temperature_is_still_run(
     assert Run(path).info.dropped == ("temperature",)
 
 
-def test_a_setting_that_is_never_sent_is_told_once_stored_and_found_by_the_doctor(
+def test_a_setting_that_is_never_sent_is_reported_once_stored_and_found_by_the_doctor(
     toolmark: Command, mind: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = endpoint_profile.EndpointProfile(without=("temperature",))

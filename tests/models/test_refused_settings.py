@@ -218,7 +218,7 @@ def test_other_quirks_keep_what_was_learned() -> None:
     assert asyncio.run(go()) == 1
 
 
-def test_a_setting_that_the_profile_never_sends_is_told_where_it_was_asked_for() -> None:
+def test_a_setting_that_the_profile_never_sends_is_reported_where_it_was_asked_for() -> None:
     never = EndpointProfile(without=("temperature", "reasoning_effort"))
     found, done, asked = asyncio.run(
         play(strict({}), Request(messages=HELLO, sampling=PAPER), wire_profile=never)
@@ -228,7 +228,7 @@ def test_a_setting_that_the_profile_never_sends_is_told_where_it_was_asked_for()
     assert found.unsent_settings == {"temperature"} and found.refused_settings == frozenset()
 
 
-def test_what_was_not_asked_for_is_not_told() -> None:
+def test_what_was_not_asked_for_is_not_reported() -> None:
     never = EndpointProfile(without=("temperature",))
     found, _, _ = asyncio.run(
         play(strict({}), Request(messages=HELLO, sampling=Sampling()), wire_profile=never)
@@ -236,7 +236,7 @@ def test_what_was_not_asked_for_is_not_told() -> None:
     assert found.unsent_settings == frozenset()
 
 
-def test_what_is_never_sent_and_what_is_refused_are_told_apart() -> None:
+def test_what_is_never_sent_and_what_is_refused_are_distinguished() -> None:
     never = EndpointProfile(without=("temperature",))
     found, _, asked = asyncio.run(
         play(strict({"top_p": TOP}), Request(messages=HELLO, sampling=PAPER), wire_profile=never)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect
-from tests.number_cases import COUNTS
+from tests.core.number_cases import COUNTS
 from tests.servers.chromium import Watch
 
 from toolmark.reports import html_report as report

@@ -163,7 +163,7 @@ def test_every_baseline_can_be_named_and_others_get_a_clear_error() -> None:
 @pytest.mark.parametrize(
     "said", ["cd('docs', 'more')", "rm('docs')", "cd('docs', folder='docs', 1)", "rm()"]
 )
-def test_a_call_loses_no_argument_that_has_no_name(said: str) -> None:
+def test_a_call_has_every_argument_even_without_name(said: str) -> None:
     shape = {"type": "object", "properties": {"folder": {"type": "string"}}}
     known = truth("bfcl", FunctionCalls(), "tool", {"majority": ((said,),)})
     offered = (Tool(name="cd", parameters=shape),)

@@ -22,7 +22,7 @@ from msgspec import inspect as schemas
 from toolmark.core import data_files
 from toolmark.core.data_files import WEIGHTED, DataRecord, placeholders
 
-SOURCE = Path(__file__).parents[1] / "src" / "toolmark"
+SOURCE = Path(__file__).parents[2] / "src" / "toolmark"
 SUFFIXES = (".toml", ".csv")
 _COMPARED_ONCE = schemas.StrType | schemas.StructType | schemas.FrozenSetType
 _PLACEHOLDER = re.compile(r"\{\w*\}")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.number_cases import COUNTS
+from tests.core.number_cases import COUNTS
 
 import toolmark
 from toolmark.cli import consoles

@@ -40,7 +40,7 @@ def test_a_status_is_said_once_and_explained_where_the_body_is_not(
 
 
 @given(st.integers(400, 599), st.text(max_size=80))
-def test_what_a_body_says_is_never_lost_unless_it_says_nothing(status: int, body: str) -> None:
+def test_what_a_body_says_is_shown_unless_it_says_nothing(status: int, body: str) -> None:
     line = describe_status(status, body)
     assert line.startswith(f"{status}: ") and not line.startswith(f"{status}: {status}\n")
     if not says_nothing(status, body) and not body.lstrip().startswith("<"):
