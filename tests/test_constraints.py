@@ -25,7 +25,7 @@ def project_requirements() -> Iterator[Requirement]:
             yield requirement
 
 
-def tested_versions() -> dict[str, str]:
+def constrained_versions() -> dict[str, str]:
     """Return the versions of constraints.txt by the name of the package."""
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pairs = (line.split("==") for line in lines if not line.startswith("#"))
@@ -33,7 +33,7 @@ def tested_versions() -> dict[str, str]:
 
 
 def test_every_requirement_has_a_tested_version_within_its_bounds() -> None:
-    versions = tested_versions()
+    versions = constrained_versions()
     wrong = [
         str(each)
         for each in project_requirements()
@@ -43,7 +43,7 @@ def test_every_requirement_has_a_tested_version_within_its_bounds() -> None:
 
 
 def test_names_are_sorted_and_the_package_itself_is_not_among_them() -> None:
-    names = list(tested_versions())
+    names = list(constrained_versions())
     assert names == sorted(names) and "toolmark" not in names
 
 

@@ -19,11 +19,15 @@ from toolmark.core.records import Call, Reply, Request, Score, Verdict
 from toolmark.statistics import metric_formulas
 from toolmark.statistics.score_columns import gather_columns
 
-PAGE = Path(__file__).parents[1] / "docs/tutorial/new-suite.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "tutorial/new-suite.md"
+PARTS_PAGE = DOCS / "reference/suite-parts.md"
 
 
 def _code(holds: str = "def load") -> str:
-    found: list[str] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    found: list[str] = re.findall(
+        r"```python\n(.*?)```", PAGE.read_text() + PARTS_PAGE.read_text(), re.DOTALL
+    )
     return next(code for code in found if holds in code)
 
 
@@ -74,7 +78,7 @@ def test_the_example_is_reported_without_its_code(shop: tm.Suite, tmp_path: Path
 
 
 def test_the_page_names_all_formulas_and_its_metrics_measure(tmp_path: Path) -> None:
-    named = {*re.findall(r"(?m)^\| `(\w+)\(", PAGE.read_text())}
+    named = {*re.findall(r"(?m)^\| `(\w+)\(", PARTS_PAGE.read_text())}
     known = {each.__name__ for each in get_args(metric_formulas.Formula)}
     assert known - named == {"PassRate"}, "that one is added by toolmark itself"
     assert named <= known

@@ -77,10 +77,10 @@ def test_a_name_that_is_nearly_a_providers_is_reported() -> None:
         make_endpoint_model("groq/")
 
 
-def test_every_provider_stands_in_the_quickstart() -> None:
-    told = (DOCS / "tutorial/quickstart.md").read_text("utf-8")
+def test_every_provider_stands_in_the_page_on_endpoints() -> None:
+    page = (DOCS / "how-to/endpoints.md").read_text("utf-8")
     for name, provider in providers().items():
-        assert f"| `{name}/NAME` | `{provider.key_variable}` |" in told
+        assert f"| `{name}/NAME` | `{provider.key_variable}` |" in page
 
 
 # --- a query ----------------------------------------------------------------------------
