@@ -102,10 +102,10 @@ def reply_or_error(
             return RateLimited(text, answer.wait_s, status)
         case "unavailable":
             return Unavailable(text, answer.wait_s, status)
+    step = rule.step.format(key=key_name)
     if 300 <= status < 400:
         text = f"{status}: redirected to {_redirect_target(answer)}; give that address"
-    step = rule.step.format(key=key_name)
-    if not step and says_nothing(status, complaint.short_message):
+    elif not step and says_nothing(status, complaint.short_message):
         step = _SILENT_STEP
     return Rejected(
         f"{text}; {step}" if step else text, status, kind=rule.kind or None, subject=rule.subject
