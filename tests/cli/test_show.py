@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.servers.mind import Command
+from tests.servers.mind import Command, Mind
 
 GRID = ("-T", "core=4", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=6", "--seed", "5")
 
@@ -144,3 +144,22 @@ def test_an_unfinished_run_with_a_damaged_line_is_shown_too(toolmark: Command, f
     shown = toolmark("show", folder, last)
     assert shown.code == 0 and last != lost and "ending" in shown.out
     assert "This run is not finished" in shown.err and "line 2: " in shown.err
+
+
+TOO_LONG = "This model's maximum context length is 10 tokens, sent were 5000."
+
+
+def test_why_a_conversation_was_too_long_is_stored_and_shown(toolmark: Command, mind: Mind) -> None:
+    mind.status, mind.body = 400, {"error": {"message": TOO_LONG}}
+    ran = toolmark("run", "funcbench", "-m", mind.model, *GRID, "--json")
+    folder = json.loads(ran.out)["run_dir"]
+    stored = [
+        json.loads(line) for line in (Path(folder) / "trajectories.jsonl").read_text().splitlines()
+    ]
+    for line in stored:
+        assert line["ending"] == "over_long"
+        assert line["steps"][-1]["reply"]["complaint"] == f"400: {TOO_LONG}"
+    shown = toolmark("show", folder, stored[0]["task"])
+    assert f"  the endpoint said: 400: {TOO_LONG}" in shown.out.splitlines()
+    page = Path(toolmark("report", folder).out.strip()).read_text("utf-8")
+    assert f'"complaint":"400: {TOO_LONG}"' in page

@@ -95,7 +95,8 @@ def reply_or_error(
                 stop="malformed",
             )
         case "over_long":
-            return Reply(text="", stop="over_long")
+            told = describe_status(status, complaint.short_message)
+            return Reply(text="", stop="over_long", complaint=told)
     text = describe_status(status, complaint.short_message)
     match rule.kind:
         case "rate_limited":
