@@ -157,7 +157,7 @@ def steps(root: Path, n: int) -> dict[str, Callable[[], object]]:
         "score": lambda: run_finalization.rescore_run(a, SCORER),
         "summary": numbers,
         "show, list": listed,
-        "show, one": lambda: list(stored_run_commands._find_episodes(a, f"item-{n // 2}")),
+        "show, one": lambda: list(stored_run_commands._find_episodes(a, f"item-{n // 2}", [])),
         "report": lambda: html_report.write_report([a], root / "page.html"),
         "report, two": lambda: html_report.write_report([a, b], root / "page.html"),
     }

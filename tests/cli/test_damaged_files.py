@@ -107,6 +107,10 @@ NEEDLESS = {
     *product(("report", "report of two"), ("presentation.json",), ("empty", "missing")),
     *product(("run",), ("run.json",), ("missing", "symlink loop")),
 }
+# a command that shows one episode shows it whatever other lines are damaged, and names those
+TOLERATED = {
+    *product(("show, one",), ("trajectories.jsonl", "attempts.jsonl", "scores.jsonl")),
+}
 # where the file is not there the folder may be named in its place, and what to do
 ABSENT = (
     "no scores", "no completed episode", "nothing of it is stored", "not a run folder", "next: ",
@@ -204,10 +208,11 @@ def test_damage_is_one_line_and_changes_nothing(
         unfinished = name.startswith("report") and (name, file, kind) in NEEDLESS
         assert not unfinished or "next: toolmark score" in err
         return
-    assert code == 2, (code, err)
+    tolerated = (name, file) in TOLERATED and code == 0
+    assert code == 2 or tolerated, (code, err)
     assert "Traceback" not in err
     lines = err.strip().splitlines()
-    assert len(lines) == 1 or opens.lists, err
+    assert len(lines) == 1 or opens.lists or tolerated, err
     named = file in err or (kind in ("missing", "empty", "symlink loop") and _steps(err))
     assert named, err
     if before is not None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.servers.planning_endpoint import Command
+from tests.servers.planning_endpoint import Command, Mind
 
 GRID = ("-T", "core=4", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=6", "--seed", "5")
 
@@ -86,3 +86,80 @@ def test_programs_learn_why_an_episode_was_not_run(toolmark: Command, tmp_path: 
     assert first["outcome"] == "not run" and first["failure"]["kind"] == "unavailable"
     (found,) = json.loads(toolmark("show", folder, first["task"], "--json").out)["episodes"]
     assert "trajectory" not in found and found["attempt"]["failure"] == first["failure"]
+
+
+def spoil(folder: str, name: str, at: int) -> str:
+    """Damage one line of a file; return the id of the task that it was of."""
+    path = Path(folder) / name
+    lines = path.read_bytes().splitlines(keepends=True)
+    task = str(json.loads(lines[at])["task"])
+    lines[at] = lines[at][:25] + b"\n"
+    path.write_bytes(b"".join(lines))
+    return task
+
+
+@pytest.mark.parametrize("at", [0, 3, 5])
+def test_a_damaged_line_hides_no_other_episode(toolmark: Command, folder: str, at: int) -> None:
+    whole = [
+        each["task"] for each in json.loads(toolmark("show", folder, "--json").out)["episodes"]
+    ]
+    before = {task: toolmark("show", folder, task).out for task in whole}
+    lost = spoil(folder, "trajectories.jsonl", at)
+    for task in whole:
+        shown = toolmark("show", folder, task)
+        assert f"trajectories.jsonl, line {at + 1}: " in shown.err
+        if task == lost:
+            assert shown.code == 2 and f"nothing of '{task}' can be read" in shown.err
+        else:
+            assert shown.code == 0 and shown.out == before[task]
+
+
+@pytest.mark.parametrize("name", ["scores.jsonl", "trajectories.jsonl"])
+def test_programs_are_told_of_damaged_lines(toolmark: Command, folder: str, name: str) -> None:
+    lost = spoil(folder, name, 2)
+    other = next(
+        each["id"]
+        for each in map(json.loads, (Path(folder) / "tasks.jsonl").read_text().splitlines())
+        if each["id"] != lost
+    )
+    found = json.loads(toolmark("show", folder, other, "--json").out)
+    (line,) = found["damaged"]
+    assert f"{name}, line 3: " in line and found["episodes"][0]["task"]["id"] == other
+
+
+def test_many_damaged_lines_are_counted(toolmark: Command, folder: str) -> None:
+    for at in range(5):
+        spoil(folder, "trajectories.jsonl", at)
+    last = json.loads((Path(folder) / "trajectories.jsonl").read_text().splitlines()[5])["task"]
+    shown = toolmark("show", folder, last)
+    assert shown.code == 0 and len(shown.err.splitlines()) == 4
+    assert shown.err.splitlines()[-1] == "toolmark: 2 further damaged lines"
+
+
+def test_an_unfinished_run_with_a_damaged_line_is_shown_too(toolmark: Command, folder: str) -> None:
+    for name in ("summary.json", "scores.jsonl"):
+        (Path(folder) / name).unlink()
+    lost = spoil(folder, "trajectories.jsonl", 1)
+    last = json.loads((Path(folder) / "trajectories.jsonl").read_text().splitlines()[5])["task"]
+    shown = toolmark("show", folder, last)
+    assert shown.code == 0 and last != lost and "ending" in shown.out
+    assert "This run is not finished" in shown.err and "line 2: " in shown.err
+
+
+TOO_LONG = "This model's maximum context length is 10 tokens, sent were 5000."
+
+
+def test_why_a_conversation_was_too_long_is_stored_and_shown(toolmark: Command, mind: Mind) -> None:
+    mind.status, mind.body = 400, {"error": {"message": TOO_LONG}}
+    ran = toolmark("run", "funcbench", "-m", mind.model, *GRID, "--json")
+    folder = json.loads(ran.out)["run_dir"]
+    stored = [
+        json.loads(line) for line in (Path(folder) / "trajectories.jsonl").read_text().splitlines()
+    ]
+    for line in stored:
+        assert line["ending"] == "over_long"
+        assert line["steps"][-1]["reply"]["complaint"] == f"400: {TOO_LONG}"
+    shown = toolmark("show", folder, stored[0]["task"])
+    assert f"  the endpoint said: 400: {TOO_LONG}" in shown.out.splitlines()
+    page = Path(toolmark("report", folder).out.strip()).read_text("utf-8")
+    assert f'"complaint":"400: {TOO_LONG}"' in page

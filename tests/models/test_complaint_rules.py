@@ -134,3 +134,22 @@ def test_numbers_and_phrases_are_found_in_order() -> None:
         complaint_rules.ComplaintText("too large: " + "9" * 5000).number_after("too large: ")
         == 10**12 - 1
     )
+
+
+def test_a_conversation_that_is_too_long_keeps_what_the_endpoint_said() -> None:
+    said = "This model's maximum context length is 4096 tokens; you asked for 5000."
+    found = outcome(400, said)
+    assert isinstance(found, Reply)
+    assert (found.stop, found.text, found.complaint) == ("over_long", "", f"400: {said}")
+
+
+def test_what_is_kept_of_a_complaint_is_one_line_short_and_without_the_key() -> None:
+    key = "sk-1234567890abcdef"
+    said = f"prompt is too long\nfor {key}\x1b[2J" + 10_000 * " x"
+    body = json.dumps({"error": {"message": said}}).encode()
+    complaint = complaint_outcome.Complaint(body, SecretMask(key, ()))
+    found = complaint_outcome.reply_or_error(HttpResponse(400, body, 0.1), complaint, "KEY", 400)
+    assert isinstance(found, Reply) and found.stop == "over_long"
+    assert key not in found.complaint and "\n" not in found.complaint
+    assert "\x1b" not in found.complaint and len(found.complaint) < 600
+    assert "prompt is too long for [key]" in found.complaint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -225,11 +225,12 @@ def headline_outcome(score: Score) -> str:
     return next(iter(score.readings.values())).outcome
 
 
-def incomplete_attempts(run: Run) -> list[Attempt]:
+def incomplete_attempts(
+    attempts: Iterable[Attempt], done: Collection[tuple[str, int]]
+) -> list[Attempt]:
     """Return the latest attempt at each episode that is not complete, oldest first."""
-    done = run.completed_episodes()
     latest: dict[tuple[str, int], Attempt] = {}
-    for attempt in run.attempts():
+    for attempt in attempts:
         latest.pop((attempt.task, attempt.repeat), None)
         latest[attempt.task, attempt.repeat] = attempt
     return [attempt for episode, attempt in latest.items() if episode not in done]
@@ -237,7 +238,8 @@ def incomplete_attempts(run: Run) -> list[Attempt]:
 
 def print_not_run(console: Console, run: Run) -> None:
     """Print why episodes are not run, by kind, and what to do."""
-    incomplete, scoring_failures = incomplete_attempts(run), unscored_failures(run)
+    done = run.completed_episodes()
+    incomplete, scoring_failures = incomplete_attempts(run.attempts(), done), unscored_failures(run)
     failures = [*(attempt.failure for attempt in incomplete), *scoring_failures]
     # what only waited for another episode tells least: it comes last
     groups = sorted(group_failures(failures), key=lambda x: x[1][0].kind == "needs")
@@ -247,7 +249,7 @@ def print_not_run(console: Console, run: Run) -> None:
         f"  next: see one of them whole: {consoles.shell_command('show', run.path, each.task)}"
         for each in incomplete[:1]
     ]
-    n_unreached = run.info.n_episodes - len(run.completed_episodes()) - len(incomplete)
+    n_unreached = run.info.n_episodes - len(done) - len(incomplete)
     lines += [f"  {step}" for step in failure_advice.next_steps(run, failures, n_unreached)]
     for line_ in lines:
         console.print(visible_text(line_), markup=False, highlight=False, soft_wrap=True)

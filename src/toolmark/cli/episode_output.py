@@ -53,6 +53,9 @@ def print_episode(
     for number_, step in enumerate(trajectory.steps, 1):
         _print_step(console, number_, step, recordings, shorten)
     console.print(f"[bold]ending[/] {trajectory.ending}")
+    for complaint in filter(None, (step.reply.complaint for step in trajectory.steps)):
+        line = f"  the endpoint said: {shorten(complaint)}"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     if trajectory.answer:
         console.print("[bold]answer[/] ", end="")
         console.print(shorten(trajectory.answer), markup=False, highlight=False)

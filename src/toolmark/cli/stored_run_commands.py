@@ -10,7 +10,7 @@ import typer
 
 from toolmark.cli import command_options as o
 from toolmark.cli import consoles, exit_codes
-from toolmark.core.errors import UsageError, suggest_names
+from toolmark.core.errors import DataError, UsageError, suggest_names
 from toolmark.core.records import Attempt, Record, Score, Task, Trajectory
 from toolmark.reports.table_format import pluralize, visible_text
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from toolmark.runs.run_store import Run
 
 out, err = consoles.stdout_console(), consoles.stderr_console()
+MAX_DAMAGED_LINES = 3  # that are named
 
 
 def score(path: o.RunPath, suite: o.UserSuite = None, as_json: o.AsJson = False) -> None:
@@ -172,19 +173,38 @@ def show(
         )
         _print_unfinished(opened)
         return
-    found = list(_find_episodes(opened, item))
+    damaged: list[DataError] = []
+    found = list(_find_episodes(opened, item, damaged))
     if not found:
-        known = {name for task in opened.tasks() for name in (task.id, task.item) if name}
-        if item in known:
-            raise UsageError(f"{path}: {item!r} was asked for, but nothing of it is stored in "
-                             "trajectories.jsonl: it has not been run")  # fmt: skip
-        nearest = suggest_names(item, known, listing=consoles.shell_command("show", path))
-        raise UsageError(f"{path}: no episode of {item!r}{nearest}")
+        raise _no_episode_error(opened, item, damaged)
     if as_json:
-        o.print_json(head | {"episodes": found})
+        o.print_json(head | {"episodes": found} | _damage_fields(damaged))
         return
     _print_episodes(opened, found, full_text=every)
     _print_unfinished(opened)
+    for fault in damaged[:MAX_DAMAGED_LINES]:
+        consoles.print_error(err, fault)
+    if len(damaged) > MAX_DAMAGED_LINES:
+        n_more = pluralize(len(damaged) - MAX_DAMAGED_LINES, "further damaged line")
+        err.print(f"toolmark: {n_more}", markup=False, highlight=False)
+
+
+def _damage_fields(damaged: Sequence[DataError]) -> dict[str, list[str]]:
+    return {"damaged": list(map(str, damaged))} if damaged else {}
+
+
+def _no_episode_error(run: Run, item: str, damaged: Sequence[DataError]) -> UsageError | DataError:
+    """Return the error that says why nothing of a task or an item can be shown."""
+    known = {name for task in run.tasks() for name in (task.id, task.item) if name}
+    if item not in known:
+        nearest = suggest_names(item, known, listing=consoles.shell_command("show", run.path))
+        return UsageError(f"{run.path}: no episode of {item!r}{nearest}")
+    if damaged:
+        return DataError(f"nothing of {item!r} can be read: {damaged[0]}")
+    return UsageError(
+        f"{run.path}: {item!r} was asked for, but nothing of it is stored in trajectories.jsonl: "
+        "it has not been run"
+    )
 
 
 def _episode_row(score: Score) -> dict[str, Any]:
@@ -204,19 +224,34 @@ def _episode_row(score: Score) -> dict[str, Any]:
     }
 
 
-def _find_episodes(run: Run, item: str) -> Iterator[FoundEpisode]:
-    """Go through the episodes of a task or an item: those that ran, then those that did not."""
+def _find_episodes(run: Run, item: str, damaged: list[DataError]) -> Iterator[FoundEpisode]:
+    """Go through the episodes of a task or an item: those that ran, then those that did not.
+
+    Lines that cannot be read are added to `damaged`; the other episodes are found all the same.
+    """
     from toolmark.cli import console_output
 
-    scores = {(s.task, s.repeat): s for s in run.scores() if item in (s.task, s.item)}
-    for trajectory in run.trajectories():
+    played: list[Trajectory] = []
+    done: set[tuple[str, int]] = set()
+    for trajectory in run.episodes.records("trajectories", Trajectory, damaged=damaged):
+        done.add((trajectory.task, trajectory.repeat))
         task = run.task(trajectory.task)
         if item in (task.id, task.item):
-            score = scores.get((trajectory.task, trajectory.repeat))
-            yield FoundEpisode(
-                task=task, repeat=trajectory.repeat, trajectory=trajectory, score=score
-            )
-    for attempt in console_output.incomplete_attempts(run):
+            played.append(trajectory)
+    # of a run that is not finished, `scores` says why an episode has none, if it can be read
+    stored = run.is_finished or bool(damaged)
+    found = run.episodes.records("scores", Score, damaged=damaged) if stored else run.scores()
+    scores = {(s.task, s.repeat): s for s in found if item in (s.task, s.item)}
+    for trajectory in played:
+        score = scores.get((trajectory.task, trajectory.repeat))
+        yield FoundEpisode(
+            task=run.task(trajectory.task),
+            repeat=trajectory.repeat,
+            trajectory=trajectory,
+            score=score,
+        )
+    attempts = run.episodes.records("attempts", Attempt, damaged=damaged)
+    for attempt in console_output.incomplete_attempts(attempts, done):
         task = run.task(attempt.task)
         if item in (task.id, task.item):
             score = scores.get((attempt.task, attempt.repeat))

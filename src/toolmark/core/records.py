@@ -175,7 +175,8 @@ class Reply(Record, frozen=True, kw_only=True):
     conversation that no longer fits the model. `latency_s` is the time to the last byte. Lone
     surrogates are escaped (`json_codec.escape_surrogates`). `kept` is true if the reply came from
     the cache and no model was asked. `marks` names the parts of the answer that were over a limit
-    and cut, or that were not believed.
+    and cut, or that were not believed. `complaint` is what the endpoint said where it refused the
+    conversation as too long: without keys, on one line, its first part.
     """
 
     text: str = ""
@@ -187,6 +188,7 @@ class Reply(Record, frozen=True, kw_only=True):
     model: str = ""
     kept: bool = False
     marks: tuple[str, ...] = ()
+    complaint: str = ""
 
 
 class Result(Record, frozen=True, kw_only=True):

@@ -95,17 +95,18 @@ def reply_or_error(
                 stop="malformed",
             )
         case "over_long":
-            return Reply(text="", stop="over_long")
+            told = describe_status(status, complaint.short_message)
+            return Reply(text="", stop="over_long", complaint=told)
     text = describe_status(status, complaint.short_message)
     match rule.kind:
         case "rate_limited":
             return RateLimited(text, answer.wait_s, status)
         case "unavailable":
             return Unavailable(text, answer.wait_s, status)
+    step = rule.step.format(key=key_name)
     if 300 <= status < 400:
         text = f"{status}: redirected to {_redirect_target(answer)}; give that address"
-    step = rule.step.format(key=key_name)
-    if not step and says_nothing(status, complaint.short_message):
+    elif not step and says_nothing(status, complaint.short_message):
         step = _SILENT_STEP
     return Rejected(
         f"{text}; {step}" if step else text, status, kind=rule.kind or None, subject=rule.subject

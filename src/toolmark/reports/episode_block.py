@@ -274,6 +274,7 @@ def _step_values(step: Step, store: _EpisodeMedia) -> dict[str, Any]:
         "text": _clip_text(reply.text),
         "reasoning": _clip_text(reply.reasoning),
         "stop": reply.stop,
+        "complaint": _clip_text(reply.complaint),
         "fault": _clip_text("; ".join(filter(None, (step.fault, *reply.marks)))),
         "calls": [
             {"name": _clip_text(call.name), "arguments": _clip_text(call.arguments)}

@@ -302,7 +302,8 @@
         ...pictures(m), ...sounds(m)]),
       s.reasoning ? fold("reasoning", box("reply", "reasoning", s.reasoning)) : "",
       s.text || !s.calls.length ? box("reply", "reply", s.text || "(empty)") : "",
-      s.fault ? box("error", "could not be read", s.fault) : "", ...pairs);
+      s.fault ? box("error", "could not be read", s.fault) : "",
+      s.complaint ? box("error", "the endpoint said", s.complaint) : "", ...pairs);
   };
 
   const head = (e, d) => {

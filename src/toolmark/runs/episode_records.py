@@ -58,13 +58,16 @@ class EpisodeRecords:
 
     # --- reading --------------------------------------------------------------------------
 
-    def records(self, kind: RecordKind, as_: type[T]) -> Iterator[T]:
+    def records(
+        self, kind: RecordKind, as_: type[T], *, damaged: list[DataError] | None = None
+    ) -> Iterator[T]:
         """Yield the records, in the order in which they were written.
 
         `as_` may be a record type of fewer fields, which is faster. For a line that is not a record
-        it raises DataError with file, line and what is lost.
+        it raises DataError with file, line and what is lost; with `damaged` the error is added
+        there, and the other lines are read.
         """
-        return read_records(self.path(kind), as_, missing_ok=True)
+        return read_records(self.path(kind), as_, missing_ok=True, damaged=damaged)
 
     def keys(self, kind: RecordKind) -> Iterator[EpisodeKey]:
         """Yield the keys of the episodes that have records of this kind. Raises DataError."""

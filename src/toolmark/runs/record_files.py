@@ -37,13 +37,19 @@ class RecordLocation(NamedTuple):
 
 
 def read_records(
-    path: Path, kind: type[T], *, missing_ok: bool = False, strict: bool = False
+    path: Path,
+    kind: type[T],
+    *,
+    missing_ok: bool = False,
+    strict: bool = False,
+    damaged: list[DataError] | None = None,
 ) -> Iterator[T]:
     """Read a JSONL file line by line. An incomplete last line is skipped, unless `strict`.
 
-    Raises DataError with file and line for any other line that is not a record.
+    Raises DataError with file and line for any other line that is not a record. With `damaged` the
+    error is added to that list instead, and the other lines are read.
     """
-    return map(itemgetter(2), _scan_records(path, kind, missing_ok, strict))
+    return map(itemgetter(2), _scan_records(path, kind, missing_ok, strict, damaged))
 
 
 def read_located_records(
@@ -55,7 +61,11 @@ def read_located_records(
 
 
 def _scan_records(
-    path: Path, kind: type[T], missing_ok: bool, strict: bool
+    path: Path,
+    kind: type[T],
+    missing_ok: bool,
+    strict: bool,
+    damaged: list[DataError] | None = None,
 ) -> Iterator[tuple[int, int, T]]:
     """Yield the records with their offsets and lengths in bytes."""
     if not os.path.lexists(path):
@@ -67,12 +77,16 @@ def _scan_records(
         for number, line in enumerate(file, 1):
             if not (strict or line.endswith(b"\n") or _is_complete_record(line)):
                 return
+            length = len(line)
             try:
                 record = json_codec.decode_record(line, kind)
             except msgspec.DecodeError as error:
-                raise DataError(f"{path}, line {number}: {error}; {damage_advice(path)}") from None
-            length = len(line)
-            yield offset, length, record
+                fault = DataError(f"{path}, line {number}: {error}; {damage_advice(path)}")
+                if damaged is None:
+                    raise fault from None
+                damaged.append(fault)
+            else:
+                yield offset, length, record
             offset += length
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolmark.core.errors import UsageError
 from toolmark.environments.mcp import sandbox_limits, seccomp_filter
+from toolmark.environments.mcp.pid_report import PidReport
 from toolmark.environments.mcp.sandbox_limits import SANDBOX_WATCH, ServerLimits, WatchedSandbox
 
 SandboxSetting: TypeAlias = Literal["required", "off"]
@@ -67,7 +67,6 @@ _TMPFS_SIZE_SINCE = (
     0,
     8,
 )  # the first release that bounds a tmpfs, and forbids further user namespaces
-_CHILD_PID = re.compile(rb'"child-pid":\s*(\d+)')
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 _SETTING: ContextVar[SandboxSetting] = ContextVar("sandbox", default="required")
@@ -315,20 +314,26 @@ async def open_sandboxed(
                 **pipes,
             )
         watched: WatchedSandbox | None = None
-        first = _PipeEnd(ours)
+        first, report = _PipeEnd(ours), PidReport(info_pipe.fd)
         try:
-            if pid := await _read_pid(info_pipe.fd):
+            if pid := await _read_pid(report):
                 first.fd = _open_pidfd(pid)
                 watched = await _limit_in_thread(pid, spec)
             start_pipe.close()
             yield process, watched
         finally:
-            if first.fd < 0 and process.returncode is None:
-                first.fd = _open_pidfd(_read_pid_blocking(info_pipe.fd))
-            _kill_sandbox(process, first.fd)
-            if watched is not None:
-                SANDBOX_WATCH.remove(watched)
-            await _release_process(process)
+            try:
+                if first.fd < 0 and process.returncode is None:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_PID_TIMEOUT_S):
+                            first.fd = _open_pidfd(await report.read())
+            finally:  # whoever is cancelled once more waits no longer
+                if first.fd < 0:
+                    first.fd = _open_pidfd(report.read_now())
+                _kill_sandbox(process, first.fd)
+                if watched is not None:
+                    SANDBOX_WATCH.remove(watched)
+                await _release_process(process)
 
 
 def _open_pidfd(pid: int) -> int:
@@ -338,16 +343,6 @@ def _open_pidfd(pid: int) -> int:
     ):  # ended, or no descriptors left: the sandbox is still killed by its group
         return os.pidfd_open(pid) if pid else -1
     return -1
-
-
-def _read_pid_blocking(fd: int) -> int:
-    """Return the first process of a sandbox that was left before; 0 where there is none."""
-    received = b""
-    while select.select([fd], [], [], _PID_TIMEOUT_S)[0] and (block := os.read(fd, 4096)):
-        received += block
-        if found := _CHILD_PID.search(received):
-            return int(found[1])
-    return 0
 
 
 def _kill_sandbox(process: asyncio.subprocess.Process, first: int) -> None:
@@ -447,23 +442,9 @@ def _pipe_with_bytes(data: bytes) -> int:
     return reads
 
 
-async def _read_pid(fd: int) -> int:
+async def _read_pid(report: PidReport) -> int:
     """Return the first process of the sandbox from bubblewrap, 0 where bubblewrap failed."""
-    loop = asyncio.get_running_loop()
-    received = b""
-    while True:
-        ready = asyncio.Event()
-        loop.add_reader(fd, ready.set)
-        try:
-            await ready.wait()
-        finally:
-            loop.remove_reader(fd)
-        block = os.read(fd, 4096)
-        received += block
-        if found := _CHILD_PID.search(received):
-            return int(found[1])
-        if not block:
-            return 0
+    return await report.read()
 
 
 def _apply_limits(pid: int, spec: SandboxSpec) -> WatchedSandbox | None:
