@@ -115,7 +115,7 @@ def test_a_damaged_line_hides_no_other_episode(toolmark: Command, folder: str, a
 
 
 @pytest.mark.parametrize("name", ["scores.jsonl", "trajectories.jsonl"])
-def test_programs_are_told_of_damaged_lines(toolmark: Command, folder: str, name: str) -> None:
+def test_programs_learn_of_damaged_lines(toolmark: Command, folder: str, name: str) -> None:
     lost = spoil(folder, name, 2)
     other = next(
         each["id"]

@@ -143,7 +143,7 @@ def test_a_conversation_that_is_too_long_keeps_what_the_endpoint_said() -> None:
     assert (found.stop, found.text, found.complaint) == ("over_long", "", f"400: {said}")
 
 
-def test_what_is_kept_of_a_complaint_is_one_line_short_and_without_the_key() -> None:
+def test_a_stored_complaint_is_one_short_line_without_the_key() -> None:
     key = "sk-1234567890abcdef"
     said = f"prompt is too long\nfor {key}\x1b[2J" + 10_000 * " x"
     body = json.dumps({"error": {"message": said}}).encode()
