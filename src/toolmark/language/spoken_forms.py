@@ -42,9 +42,8 @@ _PRICED_NOUNS = frozenset((
     "fine", "gift", "grant", "house", "investment", "limit", "loan", "mortgage", "note", "order",
     "payment", "price", "reward", "ticket", "transaction", "trip",
 ))  # fmt: skip
-_UNAMBIGUOUS_STATES = frozenset(
-    ("AZ", "CA", "FL", "NJ", "NV", "NY", "TX")
-)  # without a comma before
+# recognised without a comma before
+_UNAMBIGUOUS_STATES = frozenset(("AZ", "CA", "FL", "NJ", "NV", "NY", "TX"))
 _NUMERIC_KINDS = frozenset({"number", "ordinal", "clock", "date", "month"})
 _VERSION_WORDS = frozenset({"version", "release", "v"})
 _COINS = frozenset({"dollar", "euro", "pound"})

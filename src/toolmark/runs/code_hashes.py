@@ -26,11 +26,8 @@ from toolmark.runs.scorer_id import ScorerId
 from toolmark.runs.suite import Scorer, Suite
 
 OWN_PACKAGE = "toolmark"
-SCORER_CODE_FIELDS = (
-    "score",
-    "gather",
-    "missed",
-)  # the functions of a Scorer that a verdict depends on
+# the functions of a Scorer that a verdict depends on
+SCORER_CODE_FIELDS = ("score", "gather", "missed")
 SUITE_CODE_FIELDS = ("site", "agent", "make", "draft", "missing", "refers", "broken", "reopen")
 REGISTRIES = ("suites", "suites.suite_registry", "suites.model_registry")
 # packages of toolmark in which verdicts are made; the other packages do not change verdicts

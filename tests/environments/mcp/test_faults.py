@@ -340,7 +340,7 @@ def test_a_list_of_tools_has_an_end_in_number_and_in_size(tmp_path: Path) -> Non
     entries = {"many": fault("--many", "5000"), "heavy": fault("--heavy", "5000000")}
     notes = play(entries, tmp_path, scene).notes()
     assert offered == {"many": 2000, "heavy": 3}
-    assert "2,000 are offered" in str(notes["many"]) and "3 are offered" in str(notes["heavy"])
+    assert "2\u202f000 are offered" in notes["many"][0] and "3 are offered" in str(notes["heavy"])
 
 
 def test_an_answer_of_very_many_parts_or_values_is_cut(tmp_path: Path) -> None:

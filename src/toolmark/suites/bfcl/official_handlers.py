@@ -462,9 +462,8 @@ def _is_json(items: list[Any]) -> bool:
 # --- by handler -------------------------------------------------------------------------
 
 PROMPT_FORMAT = HandlerFormat("prompt", read_text_reply, reads_formats=True)
-NATIVE_FORMAT = HandlerFormat(
-    "native", read_any_reply, "text", reads_formats=True
-)  # of a model that is not listed
+# the format of a model that is not listed
+NATIVE_FORMAT = HandlerFormat("native", read_any_reply, "text", reads_formats=True)
 
 _JSON_TEXT_CALLS = HandlerFormat(
     "native", partial(_read_structured, _read_json_text_call, _fault_of_iterating_decoder), "text"
