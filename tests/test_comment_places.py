@@ -7,7 +7,7 @@ from pathlib import Path
 
 import toolmark
 
-TRAILING = re.compile(r"^\s*[])}]+[,:]?\s+# (?!fmt|noqa|type)", re.MULTILINE)
+TRAILING = re.compile(r"^[ \t]*[])}]+[,:]?[ \t]+# (?!fmt|noqa|type)", re.MULTILINE)
 
 
 def test_no_comment_trails_a_closing_bracket() -> None:
