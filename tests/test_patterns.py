@@ -84,6 +84,7 @@ OWN = {
     "environments/mcp/server_launch.py": "the user's own configuration",
     "environments/mcp/server_check.py": "the user's own configuration",
     "environments/mcp/process_counts.py": "the release of the kernel",
+    "environments/mcp/pid_report.py": "what bubblewrap says",
     "environments/mcp/sandbox.py": "what bubblewrap says",
     "environments/search_providers.py": "regions on the command line",
 }

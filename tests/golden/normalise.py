@@ -25,18 +25,19 @@ _RULES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "<address>"),
     (re.compile(r"((?:\.py\"?|\.py, )[, ]*line )\d+"), r"\1<n>"),
     (re.compile(r"\btoolmark \d+\.\d+\.\d+\S*"), "toolmark <version>"),
-    (re.compile(r"\b\d[\d,]*\.\d/s  "), "<rate>/s  "),
+    (re.compile(r"\b\d[\d \u202f]*\.\d/s  "), "<rate>/s  "),
     (re.compile(r"\bleft (\?|\d[\w ]*)$", re.MULTILINE), "left <duration>"),
-    (re.compile(r"(no complete answer after) \d+\.\d s"), r"\1 <seconds> s"),
+    (re.compile(r"(no complete answer after) \d[\d.]* (?:s|min)(?: \d+ s)?"), r"\1 <seconds> s"),
     # told only from a tenth of a second on, so that a record holds neither the time nor its words
     (re.compile(r"; \d[\d.]* (?:s|min|h)(?: \d+ (?:s|min))? in all"), ""),
-    (re.compile(r"; replies \d+\.\d s per episode"), ""),
+    (re.compile(r"; replies \d[\d.]* (?:s|min)(?: \d+ s)? per episode"), ""),
     (re.compile(r'"(reply_s|wall_s|latency_s)":\d[\d.e-]*'), r'"\1":"<seconds>"'),
 ]
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 _TRACE = re.compile(r"(?ms)^Traceback \(most recent call last\):\n.*?(?=^\S[^\n]*(?:\n|\Z))")
 # keys whose values are moments, durations or the environment's
 _SECONDS = frozenset({"latency_s", "wall_s", "reply_s", "seconds", "wait_s"})
+_DURATION_TEXTS = frozenset({"latency"})
 _TIMES = frozenset({"created"})
 
 
@@ -81,6 +82,8 @@ class Normaliser:
                 return {self.text(str(k)): self._value(v, str(k)) for k, v in value.items()}
             case list() | tuple():
                 return [self._value(each, key) for each in value]
+            case str() if key in _DURATION_TEXTS:
+                return "<seconds>"
             case str():
                 return "<time>" if key in _TIMES and value else long(self.text(value))
             case float() | int() if key in _SECONDS and not isinstance(value, bool):

@@ -21,13 +21,8 @@ _SECRET_NAME = re.compile(
     "|(?:^|[^a-z])pat(?:$|[^a-z])|pw(?:$|[^a-z])",
     re.IGNORECASE,
 )
-PUBLIC_HEADERS = (
-    "accept",
-    "accept-encoding",
-    "accept-language",
-    "content-type",
-    "user-agent",
-)  # headers
+# headers whose values are no secret
+PUBLIC_HEADERS = ("accept", "accept-encoding", "accept-language", "content-type", "user-agent")
 _WORDS_AND_NUMBERS = re.compile(
     r"\W*(?:[^\W\d_]{1,20}|\d{1,12})(?:[\W_]+(?:[^\W\d_]{1,20}|\d{1,12}))*\W*"
 )

@@ -33,12 +33,8 @@ _GENERIC_ERRORS = (Exception, BaseException, object)
 _HUB_TIMEOUT_S = 10.0  # for a hub that does not answer
 _LOCK_TIMEOUT_S = 60.0  # for another process that writes to the cache
 _DEFAULT_HUB_OWNER = "sentence-transformers"  # the owner of a hub model whose name has none
-_MODEL_FILE_PATTERNS = (
-    "*.json",
-    "*.txt",
-    "*.model",
-    "*.safetensors",
-)  # of a model; none of them contains code
+# files of a model; none of them contains code
+_MODEL_FILE_PATTERNS = ("*.json", "*.txt", "*.model", "*.safetensors")
 
 
 def is_installed() -> bool:

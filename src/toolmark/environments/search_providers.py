@@ -190,9 +190,8 @@ def _ask_brave(keywords: str, region: str, key: str) -> SearchRequest:
 
 def _read_brave(body: bytes) -> SearchOutcome:
     web = _decode_answer(body, _Brave).web
-    return _search_outcome(
-        web.results or [] if web else []
-    )  # Brave leaves out `web` where it found nothing
+    # Brave leaves out `web` where it found nothing
+    return _search_outcome(web.results or [] if web else [])
 
 
 def _ask_tavily(keywords: str, region: str, key: str) -> SearchRequest:

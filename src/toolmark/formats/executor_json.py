@@ -125,10 +125,8 @@ def _json_candidates(text: str, stripped: str) -> Iterator[str]:
         2
     ].strip()  # later closing tags may be in an argument
     yield from (text, after_thoughts)
-    for each in (
-        after_thoughts,
-        text,
-    ):  # a tag inside a fence is in an argument; text before the tag is thoughts
+    # a tag inside a fence is in an argument; text before the tag is thoughts
+    for each in (after_thoughts, text):
         yield from (part for part in _fence_contents(each) if THINK_TAGS[1] in part)
     yield stripped
     yield from _fence_contents(stripped)

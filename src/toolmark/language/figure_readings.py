@@ -73,9 +73,10 @@ def _integer_readings(whole: str, decimal: bool) -> list[str]:
     if len(plain) > MAX_DIGITS:
         return [one_by_one]
     found = [cardinal_words(int(plain)), one_by_one]
+    # codes and telephone numbers
     if (plain[0] == "0" and len(plain) > 1) or (
         len(plain) in (5, 7, 10) and "," not in whole and not decimal
-    ):  # codes and telephone numbers
+    ):
         found.reverse()
     if len(plain) == 4:
         first = [] if "," in whole or decimal else [year_words(int(plain))]

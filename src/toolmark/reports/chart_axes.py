@@ -103,9 +103,8 @@ def draw_legend(names: Sequence[str], left: float, right: float) -> tuple[Markup
 
 def clip_label(text: str, width: float) -> str:
     """Shorten a label to about `width` pixels."""
-    max_letters = max(
-        4, int(width / LETTER_PIXELS + 1e-9)
-    )  # rounding of floats may make a label that fits look too long
+    # rounding of floats may make a label that fits look too long
+    max_letters = max(4, int(width / LETTER_PIXELS + 1e-9))
     return shorten_text(text, max_letters)
 
 

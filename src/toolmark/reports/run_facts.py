@@ -155,14 +155,14 @@ def _measure_rule(rule: str, table: Columns, metrics: Sequence[Metric]) -> RuleN
     labels = {m.name: table_format.visible_text(m.label) for m in metrics}
     found = [replace(m.measure(table), name=labels[m.name]) for m in metrics]
     units = {labels[m.name]: m.unit for m in metrics}
-    n_groups = {labels[m.name]: count_groups(m.select_rows(table)) for m in metrics}
+    group_counts = {labels[m.name]: count_groups(m.select_rows(table)) for m in metrics}
     label_by_name = {m.name: labels[m.name] for m in metrics if m.told}
     names_in_whole = {labels[m.name]: m.beside for m in metrics if m.beside}
     return RuleNumbers(
         rule,
         found,
         units,
-        {name: n for name, n in n_groups.items() if n},
+        {name: n for name, n in group_counts.items() if n},
         label_by_name,
         names_in_whole,
     )

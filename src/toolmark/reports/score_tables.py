@@ -115,10 +115,10 @@ def _score_row(
     yield from map(number_format.format_estimate, found)
     unit = next((read.units[name] for read in reads if name in read.units), "")
     sizes = [number_format.format_count(estimate.n) for estimate in found]
-    n_groups = [read.groups.get(name, 0) for read in reads]
+    group_counts = [read.groups.get(name, 0) for read in reads]
     group_labels = [
         table_format.pluralize(n, "group") if n and n < x.n else ""
-        for n, x in zip(n_groups, found, strict=True)
+        for n, x in zip(group_counts, found, strict=True)
     ]
     is_equal = len(set(zip(sizes, group_labels, strict=True))) == 1
     size_label = f"{sizes[0] if len(set(sizes)) == 1 else ' / '.join(sizes)} {unit}".strip()

@@ -33,7 +33,7 @@ class TaskTally:
         self._schemas: dict[str, None] = {}
         self._tools: dict[int, Any] = {}
 
-    def count_tasks(self, tasks: Iterable[Task]) -> Iterator[Task]:
+    def iterate_counting_tasks(self, tasks: Iterable[Task]) -> Iterator[Task]:
         """Yield the tasks, counting them."""
         for task in tasks:
             for factor, level in {"category": task.category, **task.axes}.items():

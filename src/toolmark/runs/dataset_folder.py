@@ -184,7 +184,7 @@ def _write_contents(stage: Path, suite: Suite, tasks: Iterable[Task], descriptio
     """Write everything except the manifest, and return the manifest."""
     tally = data_card.TaskTally(suite.provenance.export)
     broken: Counter[str] = Counter()
-    counted = _count_broken(tally.count_tasks(tasks), suite, broken)
+    counted = _iterate_counting_broken(tally.iterate_counting_tasks(tasks), suite, broken)
     written = write_tasks(
         stage / "tasks.jsonl", counted, suite.provenance.media, suite.provenance.referenced_media
     )
@@ -225,7 +225,7 @@ def _write_contents(stage: Path, suite: Suite, tasks: Iterable[Task], descriptio
     )
 
 
-def _count_broken(
+def _iterate_counting_broken(
     tasks: Iterable[Task], suite: Suite, reason_counts: Counter[str]
 ) -> Iterator[Task]:
     """Yield the tasks, and count why some could not be made."""

@@ -55,9 +55,8 @@ class TimeLimit:
         """Raise EpisodeTimeout where the time was over before the body was done."""
         if self.limit_s is None or self._deadline is None:
             return
-        has_ended = kind is None or issubclass(
-            kind, Exception
-        )  # None: cancelled, it ended as if done
+        # None: cancelled, it ended as if done
+        has_ended = kind is None or issubclass(kind, Exception)
         try:
             await self._stack.__aexit__(kind, error, trace)
         except TimeoutError:

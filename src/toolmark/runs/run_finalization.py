@@ -151,9 +151,8 @@ def _replace_scores(
 def _write_summary(
     run: Run, scorer: Scorer, state_writer: StateWriter, n_done: int
 ) -> dict[str, Any]:
-    state_writer.write_state(
-        "finished", n_done
-    )  # this becomes true once there is a summary, which comes last
+    # this becomes true once there is a summary, which comes last
+    state_writer.write_state("finished", n_done)
     return run_scoring.write_summary(run, scorer)
 
 

@@ -9,15 +9,10 @@ import msgspec
 
 from toolmark.core.records import Record, Sampling
 
-CODE_HASH_NAMES = (
-    "scorer",
-    "generator",
-    "prompt",
-)  # hashes that say how tasks were made, or how they are judged
-MODULE_HASH_FIELDS = (
-    "modules",
-    "model_modules",
-)  # fields of a Plan with the hashes of the user's code
+# hashes that say how tasks were made, or how they are judged
+CODE_HASH_NAMES = ("scorer", "generator", "prompt")
+# fields of a Plan with the hashes of the user's code
+MODULE_HASH_FIELDS = ("modules", "model_modules")
 
 
 class Plan(Record, frozen=True, kw_only=True):

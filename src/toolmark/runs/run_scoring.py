@@ -117,7 +117,9 @@ def write_summary(run: Run, scorer: Scorer) -> dict[str, Any]:
     """Store what readers need of complete scores, then the summary, and return the summary."""
     causes: Counter[Failure] = Counter()
     headline, *others = scorer.rules
-    by_rule = {headline: gather_columns(_count_failures(run.stored_scores(), causes), headline)}
+    by_rule = {
+        headline: gather_columns(_iterate_counting_failures(run.stored_scores(), causes), headline)
+    }
     by_rule |= {name: gather_columns(run.stored_scores(), name) for name in others}
     metrics = {name: summary_metrics(scorer, table) for name, table in by_rule.items()}
     table = by_rule[scorer.rules[0]]
@@ -166,7 +168,9 @@ def _run_caution(run: Run, scorer: Scorer, table: Columns, causes: Container[Fai
     )
 
 
-def _count_failures(scores: Iterable[Score], causes: Counter[Failure]) -> Iterator[Score]:
+def _iterate_counting_failures(
+    scores: Iterable[Score], causes: Counter[Failure]
+) -> Iterator[Score]:
     """Yield the scores, and count why episodes were not run."""
     for score in scores:
         if score.failure is not None:

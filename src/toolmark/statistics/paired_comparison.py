@@ -22,12 +22,10 @@ EXACT_ITEMS = 14  # up to this number of items all 2^n sign patterns are counted
 N_DRAWS = 20_000
 POWER = 0.8
 _BLOCK_SIGNS = 2**17  # signs drawn at a time
-_ignore_overflow = np.errstate(
-    over="ignore", invalid="ignore"
-)  # values may be as large as the largest float
-_DETECTABLE_STANDARD_ERRORS = float(
-    ndtri(0.975) + ndtri(POWER)
-)  # a difference of so many standard errors is found at the 5 % level with POWER
+# values may be as large as the largest float
+_ignore_overflow = np.errstate(over="ignore", invalid="ignore")
+# a difference of so many standard errors is found at the 5 % level with POWER
+_DETECTABLE_STANDARD_ERRORS = float(ndtri(0.975) + ndtri(POWER))
 
 
 class PairedComparison(Record, frozen=True, kw_only=True):

@@ -310,9 +310,8 @@ class McpEnvironment(Environment):
 
         Raises SandboxError where a server was ended for a limit that it passed.
         """
-        await asyncio.to_thread(
-            self._enforce_limits
-        )  # the watch may not have measured since the last call
+        # the watch may not have measured since the last call
+        await asyncio.to_thread(self._enforce_limits)
         for keeper in self.supervisors.values():
             keeper.check_limits()
         if self.factory.state is None:

@@ -21,10 +21,8 @@ ProcessBound: TypeAlias = Literal["groups", "sandbox", "user", "ids", ""]
 not at all.
 """
 _NPROC_PER_NAMESPACE_SINCE = (5, 14)  # since this kernel, processes are counted by user namespace
-_IDS_PER_NAMESPACE_SINCE = (
-    6,
-    14,
-)  # since this kernel, each process namespace has its own number of ids
+# since this kernel, each process namespace has its own number of ids
+_IDS_PER_NAMESPACE_SINCE = (6, 14)
 _RESERVED_IDS = 300  # the kernel gives these out only once
 _COMMAND_TIMEOUT_S = 20
 

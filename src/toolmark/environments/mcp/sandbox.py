@@ -63,10 +63,8 @@ _SYSTEM_PATHS = (
     "/etc/pki/ca-trust", "/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/ssl/certs",
     "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/timezone",
 )  # fmt: skip
-_TMPFS_SIZE_SINCE = (
-    0,
-    8,
-)  # the first release that bounds a tmpfs, and forbids further user namespaces
+# the first release that bounds a tmpfs, and forbids further user namespaces
+_TMPFS_SIZE_SINCE = (0, 8)
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 _SETTING: ContextVar[SandboxSetting] = ContextVar("sandbox", default="required")
@@ -338,9 +336,8 @@ async def open_sandboxed(
 
 def _open_pidfd(pid: int) -> int:
     """Return a file descriptor that refers to a process, -1 where the process has ended."""
-    with suppress(
-        OSError
-    ):  # ended, or no descriptors left: the sandbox is still killed by its group
+    # ended, or no descriptors left: the sandbox is still killed by its group
+    with suppress(OSError):
         return os.pidfd_open(pid) if pid else -1
     return -1
 
@@ -394,9 +391,8 @@ class _PipeEnd:
         self.fd = -1
 
 
-DescriptorOption: TypeAlias = tuple[
-    tuple[str, ...], int, tuple[str, ...]
-]  # options, descriptor, the rest
+# options, descriptor, the rest
+DescriptorOption: TypeAlias = tuple[tuple[str, ...], int, tuple[str, ...]]
 
 
 def _descriptor_options(

@@ -19,15 +19,8 @@ if TYPE_CHECKING:
     from toolmark.environments.mcp.server_config import ServerConfig
 
 _WRITE_SUFFIX = ":rw"
-_FORBIDDEN_PATHS = (
-    "/",
-    "/dev",
-    "/proc",
-    "/run",
-    "/sys",
-    "/tmp",
-    "/var/run",
-)  # never shown themselves
+# paths that are never shown themselves
+_FORBIDDEN_PATHS = ("/", "/dev", "/proc", "/run", "/sys", "/tmp", "/var/run")
 _HOME_VARIABLES = {"HOME": sandbox.SANDBOX_HOME, "TMPDIR": sandbox.SANDBOX_HOME}
 
 

@@ -150,9 +150,8 @@ class ServerSession:
                 self._is_lost = True
                 raise ServerLost(self._describe_server("did not list its tools in time")) from None
             except MCPError as error:
-                await self._check_connection(
-                    error
-                )  # if the list is unreadable, the previous one stays valid
+                # if the list is unreadable, the previous one stays valid
+                await self._check_connection(error)
         return self.listed
 
     async def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -180,9 +180,8 @@ class ServerPipe:
         while block := await self.process.stdout.read(_BLOCK_BYTES):
             for line in lines.feed(block):
                 for message in self._messages(line):
-                    with suppress(
-                        *closed_errors
-                    ):  # the session has ended: read on, so that the process can exit
+                    # the session has ended: read on, so that the process can exit
+                    with suppress(*closed_errors):
                         await self._inbox.send(SessionMessage(message))
 
     def _messages(self, line: bytes | OversizedLine) -> list[mcp_types.JSONRPCMessage]:

@@ -218,9 +218,8 @@ def _arguments_text(arguments: dict[Any, Any]) -> str:
 def _value_text(value: Any) -> str:
     if not isinstance(value, dict):
         return repr(value)
-    if (
-        not value
-    ):  # the official code fails here: it treats any dictionary of dictionaries as a call
+    # the official code fails here: it treats any dictionary of dictionaries as a call
+    if not value:
         raise UnreadableCalls("an empty dictionary cannot be written as a call")
     if all(isinstance(item, dict) for item in value.values()):
         name = next(iter(value))

@@ -82,8 +82,8 @@ class Brush:
     def disc(self, x: float, y: float, radius: float, colour: Colour | None = None) -> None:
         """Fill a circle."""
         (left, top) = self.to_canvas(x - radius, y - radius)
-        (right, low) = self.to_canvas(x + radius, y + radius)
-        self.pen.ellipse((left, top, right, low), colour or self.ink)
+        (right, bottom) = self.to_canvas(x + radius, y + radius)
+        self.pen.ellipse((left, top, right, bottom), colour or self.ink)
 
     def line(self, points: Sequence[Point], width: float) -> None:
         """Draw a line through the points, with round ends."""

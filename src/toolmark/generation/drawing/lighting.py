@@ -18,7 +18,7 @@ def add_side_light(rng: random.Random, image: Image.Image, min_light: int) -> Im
 
 def add_camera_grain(rng: random.Random, image: Image.Image) -> Image.Image:
     """Return the picture with the noise of a camera."""
-    wide, high = image.width // 2, image.height // 2
-    grain = Image.frombytes("L", (wide, high), rng.randbytes(wide * high)).resize(image.size)
+    width, height = image.width // 2, image.height // 2
+    grain = Image.frombytes("L", (width, height), rng.randbytes(width * height)).resize(image.size)
     faint = grain.point([118 + v // 13 for v in range(256)])
     return ImageChops.add(image, Image.merge("RGB", (faint, faint, faint)), 1.0, -128)

@@ -24,10 +24,10 @@ def inverse_projection(corners: Sequence[Point], size: tuple[int, int]) -> tuple
     a, b, c = x1 - x0 + g * x1, x3 - x0 + h * x3, x0
     d, e, f = y1 - y0 + g * y1, y3 - y0 + h * y3, y0
     last = a * e - b * d
-    wide, high = size
+    width, height = size
     rows = (
-        (wide * (e - f * h), wide * (c * h - b), wide * (b * f - c * e)),
-        (high * (f * g - d), high * (a - c * g), high * (c * d - a * f)),
+        (width * (e - f * h), width * (c * h - b), width * (b * f - c * e)),
+        (height * (f * g - d), height * (a - c * g), height * (c * d - a * f)),
         (d * h - e * g, b * g - a * h, last),
     )
     return tuple(value / last for row in rows for value in row)[:8]
@@ -56,13 +56,13 @@ class Plane:
         down = (y1 - y0 + g * y1) * u + (y3 - y0 + h * y3) * v + y0
         return across / depth, down / depth
 
-    def rectangle_corners(self, left: float, top: float, right: float, low: float) -> Corners:
+    def rectangle_corners(self, left: float, top: float, right: float, bottom: float) -> Corners:
         """Return the corners of a rectangle of the plane."""
         return (
             self.to_picture(left, top),
             self.to_picture(right, top),
-            self.to_picture(right, low),
-            self.to_picture(left, low),
+            self.to_picture(right, bottom),
+            self.to_picture(left, bottom),
         )
 
 

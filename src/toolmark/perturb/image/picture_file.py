@@ -139,9 +139,8 @@ def _open_picture(data: bytes, name: str) -> Iterator[Image.Image]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            warnings.filterwarnings(
-                "ignore", module="PIL"
-            )  # they are about metadata, which is dropped
+            # they are about metadata, which is dropped
+            warnings.filterwarnings("ignore", module="PIL")
             with _open_image(data, name) as image:
                 if image.width * image.height > MAX_PIXELS:
                     raise Image.DecompressionBombError

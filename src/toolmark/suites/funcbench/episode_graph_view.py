@@ -130,10 +130,10 @@ def _box_top(place: GridCell) -> float:
 def _draw_legend() -> Iterator[svg.Markup]:
     x = float(MARGIN)
     for kind, number, text in _LEGEND:
-        chip, wide = _draw_chip(kind, number, x, 10)
+        chip, width = _draw_chip(kind, number, x, 10)
         yield chip
-        yield svg.element("text", text, x=x + wide + 5, y=21, class_="k")
-        x += wide + 5 + 6.2 * len(text) + 18
+        yield svg.element("text", text, x=x + width + 5, y=21, class_="k")
+        x += width + 5 + 6.2 * len(text) + 18
     yield svg.element("rect", x=x, y=10, style="width:22px;height:15px;rx:3px;opacity:.55")
     yield svg.element("text", "not called", x=x + 27, y=21, class_="k")
 
@@ -158,8 +158,8 @@ def _draw_edges(
 def _mask_edges(grid: GraphLayout) -> svg.Markup:
     """Hide the edges that pass behind boxes."""
     corners = ((_box_left(grid, place) + 5, _box_top(place) + 5) for place in grid.places.values())
-    wide, high = BOX_WIDTH - 10, BOX_HEIGHT - 10
-    path = "".join(f"M{x:g} {y:g}h{wide}v{high}h-{wide}z" for x, y in corners)
+    width, height = BOX_WIDTH - 10, BOX_HEIGHT - 10
+    path = "".join(f"M{x:g} {y:g}h{width}v{height}h-{width}z" for x, y in corners)
     return svg.element("path", d=path, class_="b")
 
 
@@ -236,16 +236,16 @@ def _draw_chips(calls: list[JudgedCall], x: float, y: float) -> Iterator[svg.Mar
         labels.append((_node_class(hidden_calls), f"+{len(hidden_calls)}"))
     left = x + (BOX_WIDTH - sum(_chip_width(text) + 2 for _, text in labels) + 2) / 2
     for kind, text in labels:
-        chip, wide = _draw_chip(kind, text, left, y)
-        left += wide + 2
+        chip, width = _draw_chip(kind, text, left, y)
+        left += width + 2
         yield chip
 
 
 def _draw_chip(kind: str, text: str, x: float, y: float) -> tuple[svg.Markup, float]:
-    wide = _chip_width(text)
+    width = _chip_width(text)
     # shape as well as colour: round is right, square irrelevant, wrong has a cross
-    box = svg.element("rect", x=x, y=y, width=wide, class_=kind)
-    return svg.join_children((box, svg.element("text", text, x=x + wide / 2, y=y + 11))), wide
+    box = svg.element("rect", x=x, y=y, width=width, class_=kind)
+    return svg.join_children((box, svg.element("text", text, x=x + width / 2, y=y + 11))), width
 
 
 def _chip_width(text: str) -> float:

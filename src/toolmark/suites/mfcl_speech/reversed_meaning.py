@@ -116,16 +116,17 @@ def _side_of_word() -> Mapping[str, OppositeSide]:
 def _opposite_fault(before: Sequence[Token], after: Sequence[Token]) -> str:
     """Return a fault if the wording takes the opposite side, or a side that was not written."""
     written_sides, spoken_sides = list(_sided_words(before)), list(_sided_words(after))
-    n_written = Counter(side for _, side, _ in written_sides)
-    n_spoken = Counter(side for _, side, _ in spoken_sides)
+    written_counts = Counter(side for _, side, _ in written_sides)
+    spoken_counts = Counter(side for _, side, _ in spoken_sides)
     written_pairs = {
         (side, governed_word) for _, side, governed_word in written_sides if governed_word
     }
     for word, side, governed_word in spoken_sides:
         gave_way = (
-            n_written[side.opposite] > n_spoken[side.opposite] and n_spoken[side] > n_written[side]
+            written_counts[side.opposite] > spoken_counts[side.opposite]
+            and spoken_counts[side] > written_counts[side]
         )
-        is_unwritten = not n_written[side] and (
+        is_unwritten = not written_counts[side] and (
             word not in content_words().ambiguous_words
             or governed_word in _governed_by(written_pairs, side.opposite)
         )

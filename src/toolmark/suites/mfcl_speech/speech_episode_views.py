@@ -173,13 +173,13 @@ def draw_alignment(
         x = _LEFT_MARGIN
         body += _draw_margin(f"turn {number + 1}" if several else "", y)
         for word in line:
-            wide = min(max(len(word.said), len(word.heard), 1), _MAX_WORD_CHARS) * _LETTER_WIDTH
-            if x > _LEFT_MARGIN and x + wide > WIDTH:
+            width = min(max(len(word.said), len(word.heard), 1), _MAX_WORD_CHARS) * _LETTER_WIDTH
+            if x > _LEFT_MARGIN and x + width > WIDTH:
                 x, y = _LEFT_MARGIN, y + _LINE_PITCH
                 body += _draw_margin("", y)
-            body += _draw_word(word, x, y, wide, values)
+            body += _draw_word(word, x, y, width, values)
             n_wrong += word.op != "equal"
-            x += wide + _WORD_GAP
+            x += width + _WORD_GAP
         y += _LINE_PITCH + 8
     label = f"What was said above what was heard; words wrong: {n_wrong}"
     return svg.svg_element(WIDTH, y - 18, *body, label=label, css=_CSS)
@@ -193,12 +193,14 @@ def _draw_margin(name: str, y: float) -> Iterator[svg.Markup]:
 
 
 def _draw_word(
-    word: AlignedWord, x: float, y: float, wide: float, values: frozenset[str]
+    word: AlignedWord, x: float, y: float, width: float, values: frozenset[str]
 ) -> Iterator[svg.Markup]:
     wrong = word.op != "equal"
     value = " v" if word.said in values else ""
     if word.op in ("substitute", "insert"):
-        yield svg.element("rect", x=x - 3, y=y + 6, width=wide + 6, height=18, rx=3, class_=word.op)
+        yield svg.element(
+            "rect", x=x - 3, y=y + 6, width=width + 6, height=18, rx=3, class_=word.op
+        )
     if word.said:
         kind = "delete" if word.op == "delete" else "u" if wrong else ""
         yield svg.element(
@@ -209,20 +211,20 @@ def _draw_word(
             "text", _cut_word(word.heard), x=x, y=y + 19, class_=word.op if wrong else "e"
         )
     if word.op == "delete":
-        yield svg.element("path", d=f"M{x:.1f} {y + 15:.1f}h{wide:.1f}")
+        yield svg.element("path", d=f"M{x:.1f} {y + 15:.1f}h{width:.1f}")
 
 
 def _draw_legend(values: bool) -> Iterator[svg.Markup]:
     x = _LEFT_MARGIN
-    wide = len("word") * _LETTER_WIDTH
+    width = len("word") * _LETTER_WIDTH
     for kind, text in _LEGEND.items():
         if kind == "v" and not values:
             return
         if kind in ("substitute", "insert"):
-            yield svg.element("rect", x=x - 3, y=3, width=wide + 6, height=18, rx=3, class_=kind)
+            yield svg.element("rect", x=x - 3, y=3, width=width + 6, height=18, rx=3, class_=kind)
         yield svg.element("text", "word", x=x, y=16, class_=kind)
-        yield svg.element("text", text, x=x + wide + 8, y=16, class_="k")
-        x += wide + 8 + len(text) * 5.6 + 22
+        yield svg.element("text", text, x=x + width + 8, y=16, class_="k")
+        x += width + 8 + len(text) * 5.6 + 22
 
 
 def _cut_word(word: str) -> str:

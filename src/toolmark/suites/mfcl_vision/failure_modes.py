@@ -76,7 +76,7 @@ def find_modes(truth: ItemTruth, actions: EpisodeActions) -> list[Label]:
         ("1B", _ignores_lettering),
         ("1D", _answers_foreground),
         ("1C", _answers_lookalike),
-        ("4", _has_first_hop_bias),
+        ("4", _first_hop_bias_evidence),
         ("6", _abandons_lead),
         ("1A", _misreads_picture),
     )
@@ -289,7 +289,7 @@ def _answers_other_sign(case: FailureCase, role: str, description: str) -> str:
     return f"{found.answer!r} is the answer of {description}, {_quote_mark(found)}" if found else ""
 
 
-def _has_first_hop_bias(case: FailureCase) -> str:
+def _first_hop_bias_evidence(case: FailureCase) -> str:
     first_query = case.actions.queries[0] if case.actions.queries else None
     if first_query is None or any(
         page_key(page.href) in case.hop_by_page for page in case.actions.opened_pages

@@ -249,9 +249,8 @@ def _read_row_group(
                 else part.column(name).to_pylist()
                 for name in present
             }
-            values_by_column.setdefault(
-                "id", [None] * (high - low)
-            )  # the column may be absent, but its cells may not be null
+            # the column may be absent, but its cells may not be null
+            values_by_column.setdefault("id", [None] * (high - low))
             blank = [""] * (high - low)
             columns = [values_by_column.get(name, blank) for name in _COLUMNS_WITHOUT_IMAGE]
             checked_extras = {""}

@@ -39,10 +39,8 @@ _CATEGORY_SLICE = {
     "sqa3d": "type", "odinw": "subset", "overcooked": "layout", "openx": "morphology",
 }  # fmt: skip
 _COPIED_FIELDS = tuple(n for n in Truth.__struct_fields__ if n in Frame.__struct_fields__)
-_FAMILIES_WITH_SHARED_OPTIONS = (
-    "odinw",
-    "overcooked",
-)  # options mean the same in every row of a category
+# options mean the same in every row of a category
+_FAMILIES_WITH_SHARED_OPTIONS = ("odinw", "overcooked")
 
 FunctionProvider = Callable[[Frame], tuple[Tool, ...]]
 

@@ -21,27 +21,32 @@ def draw_foreground_board(canvas: SceneCanvas, part: StyledSign) -> None:
     face = make_plate(block, style, pad=(cap * 0.7, cap * 0.8), rim=6)
     width, height = face.sheet.width, face.sheet.height
     legs = canvas.height * 0.03
-    low = canvas.height * rng.uniform(0.96, 0.985) - legs
-    if low - height < 0:
+    bottom = canvas.height * rng.uniform(0.96, 0.985) - legs
+    if bottom - height < 0:
         raise ValueError("the board near the eye is too high for the picture")
     sides = [canvas.width * 0.02, canvas.width * 0.98 - width]
     rng.shuffle(sides)
     sides += [rng.uniform(0.02, 0.98) * (canvas.width - width) for _ in range(12)]
-    spots = [x for x in sides if _is_spot_free(canvas, x, low, width, height)]
+    spots = [x for x in sides if _is_spot_free(canvas, x, bottom, width, height)]
     if not spots:
         raise ValueError("no room for the board near the eye")
     x, lean = spots[0], width * rng.uniform(-0.03, 0.03)
     for foot in (x + width * 0.1, x + width * 0.9):
-        canvas.draw_line([(foot, low - 10), (foot, low + legs)], (58, 46, 38), 10)
-    canvas.shade([(x, low), (x + width, low), (x + width, low + legs), (x, low + legs)], 0.4)
+        canvas.draw_line([(foot, bottom - 10), (foot, bottom + legs)], (58, 46, 38), 10)
+    canvas.shade(
+        [(x, bottom), (x + width, bottom), (x + width, bottom + legs), (x, bottom + legs)], 0.4
+    )
     corners = (
-        (x + lean, low - height), (x + width + lean, low - height), (x + width, low), (x, low)
+        (x + lean, bottom - height), (x + width + lean, bottom - height),
+        (x + width, bottom), (x, bottom),
     )  # fmt: skip
     canvas.place_face(face, corners, part.n)
 
 
-def _is_spot_free(canvas: SceneCanvas, x: float, low: float, width: float, height: float) -> bool:
-    return canvas.is_free((x - 8, low - height - 8, x + width + 8, low))
+def _is_spot_free(
+    canvas: SceneCanvas, x: float, bottom: float, width: float, height: float
+) -> bool:
+    return canvas.is_free((x - 8, bottom - height - 8, x + width + 8, bottom))
 
 
 def draw_small_sign(canvas: SceneCanvas, part: StyledSign, within: Box) -> None:

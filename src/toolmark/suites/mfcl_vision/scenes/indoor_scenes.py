@@ -151,7 +151,7 @@ def _hang_framed(
 
 
 def _draw_skirting(canvas: SceneCanvas, plane: Plane, ground: float) -> None:
-    low = max(plane.to_picture(0, ground)[1], plane.to_picture(canvas.width, ground)[1])
+    bottom = max(plane.to_picture(0, ground)[1], plane.to_picture(canvas.width, ground)[1])
     canvas.fill_polygon(
         plane.rectangle_corners(-40, ground - 16, canvas.width + 40, ground), (236, 234, 228)
     )
@@ -159,12 +159,12 @@ def _draw_skirting(canvas: SceneCanvas, plane: Plane, ground: float) -> None:
         [
             plane.to_picture(0, ground),
             plane.to_picture(canvas.width, ground),
-            (canvas.width, low + 2),
-            (0, low + 2),
+            (canvas.width, bottom + 2),
+            (0, bottom + 2),
         ],
         (120, 104, 88),
     )
-    scene_backgrounds.draw_floor(canvas, low, (150, 118, 84))
+    scene_backgrounds.draw_floor(canvas, bottom, (150, 118, 84))
 
 
 def draw_stage(rng: random.Random, arrangement: SignArrangement) -> SceneCanvas:

@@ -95,7 +95,7 @@ def draw_player(
     middle, chest = x + width / 2, width * 0.62
     skin, hair = rng.choice(scene_props.SKIN_COLOURS), rng.choice(scene_props.HAIR_COLOURS)
     short = rng.choice(((240, 240, 238), (28, 30, 38), shade_colour(face.sheet.background, 0.35)))
-    low, knee = y + height, y + height + chest * 0.62
+    bottom, knee = y + height, y + height + chest * 0.62
     sock = shade_colour(face.sheet.background, 0.2)
     for side_sign in (-1, 1):
         leg = middle + side_sign * chest * 0.26
@@ -107,7 +107,7 @@ def draw_player(
             sock,
             chest * 0.2,
         )
-        side = [(middle, low - 6), (middle + side_sign * chest * 0.5, low - 6),
+        side = [(middle, bottom - 6), (middle + side_sign * chest * 0.5, bottom - 6),
                 (middle + side_sign * chest * 0.54, knee),
                 (middle + side_sign * chest * 0.06, knee)]  # fmt: skip
         canvas.fill_polygon(side, short)
@@ -123,8 +123,8 @@ def draw_player(
 
 
 def _upright_corners(face: SignFace, x: float, y: float) -> Corners:
-    right, low = x + face.sheet.width, y + face.sheet.height
-    return (x, y), (right, y), (right, low), (x, low)
+    right, bottom = x + face.sheet.width, y + face.sheet.height
+    return (x, y), (right, y), (right, bottom), (x, bottom)
 
 
 def draw_race(rng: random.Random, arrangement: SignArrangement) -> SceneCanvas:

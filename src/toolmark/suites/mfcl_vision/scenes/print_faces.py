@@ -78,8 +78,10 @@ def _draw_rings(rng: random.Random, sheet: Canvas, tones: list[Colour]) -> None:
 def _draw_stripes(rng: random.Random, sheet: Canvas, tones: list[Colour]) -> None:
     step, lean = sheet.width / rng.randint(4, 9), rng.uniform(-1, 1) * sheet.width
     for k in range(-12, 24, 2):
-        low = [((k + 1) * step + lean, sheet.height), (k * step + lean, sheet.height)]
-        _draw_polygon(sheet, [(k * step, 0), ((k + 1) * step, 0), *low], tones[1 + k // 2 % 3])
+        lower_corners = [((k + 1) * step + lean, sheet.height), (k * step + lean, sheet.height)]
+        _draw_polygon(
+            sheet, [(k * step, 0), ((k + 1) * step, 0), *lower_corners], tones[1 + k // 2 % 3]
+        )
 
 
 def _draw_facets(rng: random.Random, sheet: Canvas, tones: list[Colour]) -> None:

@@ -36,11 +36,11 @@ def make_slanted_plane(
     return Plane((width, height), corners)
 
 
-def draw_sky(canvas: SceneCanvas, low: float) -> None:
-    """Fill the upper part down to `low` with a sky and some clouds."""
+def draw_sky(canvas: SceneCanvas, bottom: float) -> None:
+    """Fill the upper part down to `bottom` with a sky and some clouds."""
     rng = canvas.rng
     upper, lower = rng.choice(SKY_COLOURS)
-    small = (canvas.width // 8, max(8, round(low) // 8))
+    small = (canvas.width // 8, max(8, round(bottom) // 8))
     image = Image.new("RGB", small)
     pen = ImageDraw.Draw(image)
     for row in range(small[1]):
@@ -51,7 +51,7 @@ def draw_sky(canvas: SceneCanvas, low: float) -> None:
         x, y, size = rng.uniform(0, small[0]), rng.uniform(0, small[1]), rng.uniform(8, 26)
         pen.ellipse((x - size, y - size / 4, x + size, y + size / 4), rng.randint(90, 200))
     image.paste((252, 252, 250), mask=clouds.filter(ImageFilter.GaussianBlur(3)))
-    canvas.image.paste(image.resize((canvas.width * SUPERSAMPLING, round(low * SUPERSAMPLING))))
+    canvas.image.paste(image.resize((canvas.width * SUPERSAMPLING, round(bottom * SUPERSAMPLING))))
 
 
 def draw_floor(canvas: SceneCanvas, top: float, colour: Colour | None = None) -> None:

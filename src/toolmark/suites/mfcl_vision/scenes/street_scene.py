@@ -124,13 +124,13 @@ def _draw_shop(
 
 
 def _draw_windows(
-    canvas: SceneCanvas, plane: Plane, edges: tuple[float, float], low: float, frame: Colour
+    canvas: SceneCanvas, plane: Plane, edges: tuple[float, float], bottom: float, frame: Colour
 ) -> None:
     rng, (left, right) = canvas.rng, edges
     width = canvas.height * 0.085
     n = max(1, int((right - left) / (width * rng.uniform(1.9, 2.4))))
     height = width * rng.uniform(1.3, 1.7)
-    y = low - height * 1.45
+    y = bottom - height * 1.45
     while y > -height * 1.5:
         for k in range(n):
             x = left + (right - left) * (k + 0.5) / n - width / 2
@@ -201,7 +201,7 @@ def _draw_awning(
 
 
 def _draw_pavement(canvas: SceneCanvas, plane: Plane, ground: float) -> None:
-    low = max(plane.to_picture(0, ground)[1], plane.to_picture(canvas.width, ground)[1])
+    bottom = max(plane.to_picture(0, ground)[1], plane.to_picture(canvas.width, ground)[1])
     canvas.fill_polygon(
         [
             plane.to_picture(0, ground),
@@ -211,7 +211,7 @@ def _draw_pavement(canvas: SceneCanvas, plane: Plane, ground: float) -> None:
         ],
         (160, 156, 150),
     )
-    scene_backgrounds.draw_floor(canvas, low, (164, 160, 154))
+    scene_backgrounds.draw_floor(canvas, bottom, (164, 160, 154))
     kerb = canvas.height * canvas.rng.uniform(0.9, 0.97)
     canvas.fill_rectangle((0, kerb, canvas.width, kerb + 7), (204, 200, 194))
     canvas.fill_rectangle((0, kerb + 7, canvas.width, canvas.height), (84, 86, 92))

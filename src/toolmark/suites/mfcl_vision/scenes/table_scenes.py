@@ -51,9 +51,9 @@ def _draw_table(
     row = make_faces(canvas, arrangement.row, make, width * 0.9, 26)
     boxes = [_askew_size(face) for face, _ in row]
     starts = spread_along(rng, [size[0] for size in boxes], width * 0.97, 8)
-    low = height - max((_askew_size(face)[1] for face, _ in leaflets), default=0.0)
+    bottom = height - max((_askew_size(face)[1] for face, _ in leaflets), default=0.0)
     for x, (face, n), size in zip(starts, row, boxes, strict=True):
-        space = low - size[1] - height * 0.04
+        space = bottom - size[1] - height * 0.04
         if space < 0:
             raise ValueError("a thing is longer than the table is wide")
         spot = (x + width * 0.015 + size[0] / 2, height * 0.02 + size[1] / 2 + space * rng.random())

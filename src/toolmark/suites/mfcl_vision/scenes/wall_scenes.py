@@ -108,20 +108,20 @@ def draw_posters(rng: random.Random, arrangement: SignArrangement) -> SceneCanva
             numbered_face,
             (x + canvas.width * 0.01, 4 + room * rng.uniform(0.2, 0.7)),
         )
-    low = max(plane.to_picture(0, ground)[1], plane.to_picture(canvas.width, ground)[1])
+    bottom = max(plane.to_picture(0, ground)[1], plane.to_picture(canvas.width, ground)[1])
     canvas.fill_polygon(
         [
             plane.to_picture(0, ground),
             plane.to_picture(canvas.width, ground),
-            (canvas.width, low + 2),
-            (0, low + 2),
+            (canvas.width, bottom + 2),
+            (0, bottom + 2),
         ],
         (140, 136, 130),
     )
-    scene_backgrounds.draw_floor(canvas, low, (156, 152, 146))
+    scene_backgrounds.draw_floor(canvas, bottom, (156, 152, 146))
     draw_extras(canvas, arrangement, (0, canvas.height * 0.04, canvas.width, ground))
     scene_props.draw_people(
-        canvas, rng.randint(0, 3), (low + 20, canvas.height), canvas.height * 0.5
+        canvas, rng.randint(0, 3), (bottom + 20, canvas.height), canvas.height * 0.5
     )
     return canvas
 

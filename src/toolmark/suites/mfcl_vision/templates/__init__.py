@@ -38,8 +38,10 @@ def scenes_by_domain() -> Mapping[Domain, tuple[str, ...]]:
                         for scene in subject.scenes})
         for domain in DOMAINS
     }  # fmt: skip
-    n_domains = Counter(scene for scenes in scenes_of.values() for scene in scenes)
+    domain_counts = Counter(scene for scenes in scenes_of.values() for scene in scenes)
     return {
-        domain: tuple(scene for scene in scenes for _ in range(1 if n_domains[scene] > 1 else 2))
+        domain: tuple(
+            scene for scene in scenes for _ in range(1 if domain_counts[scene] > 1 else 2)
+        )
         for domain, scenes in scenes_of.items()
     }

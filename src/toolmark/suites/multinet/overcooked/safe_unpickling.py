@@ -86,9 +86,8 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     try:
         with files.open_regular_file(path) as file:
             size = os.fstat(file.fileno()).st_size
-            max_instructions = min(
-                MAX_INSTRUCTIONS, max(_MIN_INSTRUCTION_LIMIT, size // 4)
-            )  # a row is mostly names and values
+            # a row is mostly names and values
+            max_instructions = min(MAX_INSTRUCTIONS, max(_MIN_INSTRUCTION_LIMIT, size // 4))
             found = _interpret(_BoundedReader(file), _KeepShortTexts(), max_instructions)
         if isinstance(found, _SymbolicObject):
             raise _Refused(

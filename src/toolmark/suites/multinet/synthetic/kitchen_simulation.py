@@ -27,12 +27,8 @@ from toolmark.suites.multinet.overcooked.kitchen_state import (
     tile_at,
 )
 
-MOVE_OFFSETS: tuple[Position, ...] = (
-    (0, -1),
-    (0, 1),
-    (1, 0),
-    (-1, 0),
-)  # in the order of the actions
+# in the order of the actions
+MOVE_OFFSETS: tuple[Position, ...] = ((0, -1), (0, 1), (1, 0), (-1, 0))
 STAY_ACTION, INTERACT_ACTION = 4, 5
 N_GAME_STEPS = 200  # steps of a game
 STEP_S = 0.15

@@ -76,9 +76,8 @@ def brier_table(variants: Variants) -> Table:
     ]
     ran = first.where(first.run)
     lax = any(read == "reference" for read, _ in variants.values())
-    uniform_brier = number_format.format_decimal(
-        2 * (1 - 1 / len(score_columns.ACTION_NAMES))
-    )  # equal shares are equal for a player too
+    # equal shares are equal for a player too
+    uniform_brier = number_format.format_decimal(2 * (1 - 1 / len(score_columns.ACTION_NAMES)))
     for name in score_columns.uniform_baselines(ran) if len(ran) else ():
         both = (
             ran.part(f"{score_columns.GUESS_PREFIX}{name}.{part}").mean().item()

@@ -260,9 +260,8 @@ def _slice_names(columns: Columns) -> list[str]:
 
 # --- distribution -----------------------------------------------------------------------
 
-_ignore_overflow = np.errstate(
-    over="ignore", invalid="ignore"
-)  # errors can be as large as floats can be
+# errors can be as large as floats can be
+_ignore_overflow = np.errstate(over="ignore", invalid="ignore")
 
 
 def _error_distribution(columns: Columns, suffix: str) -> Iterator[Table | Chart]:
