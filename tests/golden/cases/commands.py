@@ -13,6 +13,8 @@ from tests.golden.screens import Screen
 from toolmark.cli.app import app
 from toolmark.suites.suite_registry import SUITES
 
+MARKERS = ("slow",)
+
 SMALL = ("-T", "core=3", "-T", "depth=2", "-T", "connected=2", "-T", "graphs=4", "--seed", "5")
 SPOILT = "test/faulty?class=incorrect&rate=0.6"
 PIQA = ("multinet-piqa", "-T", "items=12", "-T", "seed=3")

@@ -14,6 +14,8 @@ import toolmark as tm
 from toolmark import api
 from toolmark.runs.run_store import Run
 
+MARKERS = ("slow",)
+
 GRAMMARS = True
 SMALL = {"core": 3, "depth": 2, "connected": 2, "graphs": 12, "seed": 5}
 SPOILT = "test/faulty?class={kind}&rate={rate}"

@@ -21,7 +21,7 @@ import toolmark as tm
 from toolmark.runs import judge_panels
 from toolmark.runs.run_store import Run
 
-MARKERS = ("servers",)
+MARKERS = ("servers", "slow")
 
 FAULT = str(Path(mcp_fault.__file__))
 # by task: steps of calls (server/tool, arguments)

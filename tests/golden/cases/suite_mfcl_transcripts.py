@@ -8,6 +8,8 @@ from tests.golden import suites
 from tests.golden.paths import Json
 from tests.golden.suites import DAMAGED, WIRE, Play
 
+MARKERS = ("slow", "speech")
+
 KNOBS = {"items": 1, "conditions": ["text", "noisy"], "recognisers": ["simulated:a"],
          "seed": 5}  # fmt: skip
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from tests.golden.cases import _multinet
 from tests.golden.paths import Json
 
+MARKERS = ("slow",)
+
 
 def record(folder: Path) -> dict[str, Json]:
     return _multinet.record(folder, ("sqa3d", "odinw", "overcooked", "openx"))

@@ -48,6 +48,7 @@ def suite(tasks: Sequence[Task], store: Path) -> tm.Suite:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", speech_failure_modes.MODES)
 def test_the_mode_of_an_agent_is_named_on_real_requests(mode: str, tmp_path: Path) -> None:
     agent = scripted.AGENTS[mode]

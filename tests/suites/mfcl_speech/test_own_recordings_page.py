@@ -35,6 +35,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_own_requests_are_spoken_asked_and_scored(house: Path) -> None:
     suite = tm.load("house:load", conditions="text,clean,snr=20", seed=7)
     run = tm.run(suite, "test/oracle", log_dir=house / "runs")
@@ -49,6 +50,7 @@ def test_own_requests_are_spoken_asked_and_scored(house: Path) -> None:
     assert null.summary()["score"]["value"] < 1
 
 
+@pytest.mark.slow
 def test_a_recording_of_ones_own_is_what_is_said(house: Path) -> None:
     one = speech_pipeline.SpeechPipeline(speech_pipeline.SpeechRecipe(seed=1, engines=("flite",)))
     job = speech_pipeline.UtteranceJob(

@@ -74,6 +74,7 @@ def tasks(folder: Path) -> list[Task]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SUITES)
 def test_every_utterance_lies_there_as_it_is_sent(made: dict[str, Path], name: str) -> None:
     folder = made[name]

@@ -138,6 +138,7 @@ def test_a_made_set_is_asked_with_its_own_pages(made: Path, tmp_path: Path) -> N
         tm.run(tm.load("mfcl-vision", hops="3"), "test/null", tasks=made, log_dir=tmp_path)
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_bytes(made: Path, tmp_path: Path) -> None:
     dataset_folder.write_dataset(tmp_path / "again", tm.load("mfcl-vision", **KNOBS))
     first, second = (dataset_folder.read_manifest(path) for path in (made, tmp_path / "again"))
@@ -162,6 +163,7 @@ def test_what_is_asked_hangs_on_no_way_to_say_it() -> None:
     assert lines == [json_codec.encode_record(task) for task in more.maker.make(more)][: len(lines)]
 
 
+@pytest.mark.slow
 def test_a_made_set_is_a_folder_of_items_too(made: Path, tmp_path: Path) -> None:
     held = item_folder.read_item_folder(made)
     own = {task.item: task_truth(task) for task in tasks(made) if task.axes["variation"] == "base"}
@@ -179,12 +181,14 @@ def test_a_made_set_is_a_folder_of_items_too(made: Path, tmp_path: Path) -> None
     assert all(score.readings["paper"].value == 1 for score in run.scores())
 
 
+@pytest.mark.slow
 def test_the_pages_of_a_set_answer_as_a_corpus(made: Path, tmp_path: Path) -> None:
     suite = tm.load("mfcl-vision", **KNOBS, search=f"corpus:{made / 'pages'}")
     run = tm.run(suite, "test/oracle", log_dir=tmp_path, limit=3)
     assert run.summary()["score"]["value"] == 1
 
 
+@pytest.mark.slow
 def test_recorded_searches_can_be_replayed_without_the_pages(made: Path, tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
     for search in (f"record:{tape}@corpus:{made / 'pages'}", f"replay:{tape}"):

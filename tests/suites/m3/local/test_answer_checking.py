@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
-from functools import cache
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.suites.m3.local.made_items import make_item
 
 from toolmark.suites.m3.local import answer_checking
 from toolmark.suites.m3.local.families import FAMILIES
@@ -15,12 +13,6 @@ from toolmark.suites.m3.local.task_item import TaskItem, Template
 
 TEMPLATES = [template for templates in FAMILIES.values() for template in templates]
 NAMES = ("Ilka", "Ulric", "Dorvan")
-
-
-@cache
-def make_item(template: Template, seed: int) -> TaskItem:
-    """Make an item, pictures included, once for all tests."""
-    return template(random.Random(seed))
 
 
 def right(said: str, *wanted: str, rivals: tuple[str, ...] = ()) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.suites.m3.local.made_items import make_item
 
 from toolmark.suites.m3.local.families import clock_tasks
 from toolmark.suites.m3.local.task_item import Template
@@ -21,7 +21,7 @@ def converted(day: datetime, given: dict[str, str]) -> datetime:
 @pytest.mark.parametrize("template", clock_tasks.TEMPLATES)
 @pytest.mark.parametrize("seed", range(6))
 def test_times_do_not_depend_on_the_day(template: Template, seed: int) -> None:
-    item = template(random.Random(seed))
+    item = make_item(template, seed)
     asked = [dict(given) for name, given in item.steps[1] if name == "time/convert_time"]
     days = [datetime(2026, 1, 1) + timedelta(days=30 * n) for n in range(13)]
     for given in asked:
@@ -32,7 +32,7 @@ def test_times_do_not_depend_on_the_day(template: Template, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_flight_takes_what_the_clocks_say(seed: int) -> None:
-    item = clock_tasks.flight(random.Random(seed))
+    item = make_item(clock_tasks.flight, seed)
     depart, land = (dict(given) for _, given in item.steps[1])
     start = converted(datetime(2026, 1, 5), depart)
     hour, minute = map(int, land["time"].split(":"))

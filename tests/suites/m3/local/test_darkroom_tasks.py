@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import random
 from collections import Counter
 from collections.abc import Mapping
 from itertools import combinations
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageColor, ImageOps, ImageStat
+from tests.suites.m3.local.made_items import make_item
 
 from toolmark.suites.m3.local import workspace_state
 from toolmark.suites.m3.local.families import darkroom_tasks
@@ -49,7 +49,7 @@ def table(item: TaskItem, path: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_box_to_cut_out_is_alone_in_its_colour(seed: int) -> None:
-    item = darkroom_tasks.cutout(random.Random(seed))
+    item = make_item(darkroom_tasks.cutout, seed)
     boxes = {name: tuple(map(int, row)) for name, row in table(item, "boxes.csv").items()}
     shown = seen(item.picture)
     colours = {}
@@ -65,7 +65,7 @@ def test_the_box_to_cut_out_is_alone_in_its_colour(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_two_boxes_touch(seed: int) -> None:
-    item = darkroom_tasks.cutout(random.Random(seed))
+    item = make_item(darkroom_tasks.cutout, seed)
     boxes = [tuple(map(int, row)) for row in table(item, "boxes.csv").values()]
     for (x, y, wide, high), (left, top, width, height) in combinations(boxes, 2):
         beside = x + wide < left or left + width < x
@@ -75,7 +75,7 @@ def test_no_two_boxes_touch(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nobody_can_doubt_which_box_is_the_largest_and_which_the_smallest(seed: int) -> None:
     for template in (darkroom_tasks.prints, darkroom_tasks.scans):
-        item = template(random.Random(seed))
+        item = make_item(template, seed)
         by_area = sorted(areas(item).items(), key=lambda pair: pair[1])
         sizes = [n for _, n in by_area]
         assert len(sizes) == 5
@@ -86,7 +86,7 @@ def test_nobody_can_doubt_which_box_is_the_largest_and_which_the_smallest(seed: 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_print_follows_the_two_lists(seed: int) -> None:
-    item = darkroom_tasks.prints(random.Random(seed))
+    item = make_item(darkroom_tasks.prints, seed)
     largest, smallest = item.answer
     assert item.expects["print.png"]["size"] == [int(n) for n in table(item, "sizes.csv")[largest]]
     (look,) = table(item, "looks.csv")[smallest]
@@ -98,15 +98,13 @@ def test_a_print_follows_the_two_lists(seed: int) -> None:
 
 
 def test_both_looks_are_asked_for() -> None:
-    greys = [
-        "grey" in darkroom_tasks.prints(random.Random(s)).expects["proof.png"] for s in range(20)
-    ]
+    greys = ["grey" in make_item(darkroom_tasks.prints, s).expects["proof.png"] for s in range(20)]
     assert set(greys) == {True, False}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_card_holds_the_two_paints_and_white_between_them(seed: int) -> None:
-    item = darkroom_tasks.samples(random.Random(seed))
+    item = make_item(darkroom_tasks.samples, seed)
     left, right, card = (item.expects[f"{name}.png"] for name in ("left", "right", "card"))
     drawn = Image.new("RGB", tuple(card["size"]), "white")
     drawn.paste(tuple(map(round, shade(left))), (0, 0, *left["size"]))
@@ -117,7 +115,7 @@ def test_a_card_holds_the_two_paints_and_white_between_them(seed: int) -> None:
 
 
 def test_no_two_slips_have_one_number() -> None:
-    item = darkroom_tasks.scans(random.Random(1))
+    item = make_item(darkroom_tasks.scans, 1)
     slips = [held for path, held in item.files.items() if path.startswith("scans/")]
     assert len(set(slips)) == len(slips) == len(NAMES)
 
@@ -155,7 +153,7 @@ def done(item: TaskItem) -> dict[str, Image.Image]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_right_pictures_pass_and_blank_ones_do_not(seed: int, tmp_path: Path) -> None:
     for template in (darkroom_tasks.cutout, darkroom_tasks.prints, darkroom_tasks.scans):
-        item = template(random.Random(seed))
+        item = make_item(template, seed)
         right = done(item)
         assert saved(tmp_path, item, right) == []
         for name in right:
@@ -168,7 +166,7 @@ def test_right_pictures_pass_and_blank_ones_do_not(seed: int, tmp_path: Path) ->
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_card_with_its_sides_changed_does_not_pass(seed: int, tmp_path: Path) -> None:
-    item = darkroom_tasks.samples(random.Random(seed))
+    item = make_item(darkroom_tasks.samples, seed)
     left, right, card = (item.expects[f"{name}.png"] for name in ("left", "right", "card"))
     one, two = (
         Image.new("RGB", tuple(side["size"]), tuple(side["tiles"]["near"][0]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import random
 import re
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from PIL import Image
 from pptx import Presentation
 from pptx.util import Inches
+from tests.suites.m3.local.made_items import make_item
 
 from toolmark.suites.m3.local import workspace_state
 from toolmark.suites.m3.local.families import deck_tasks
@@ -28,7 +28,7 @@ def before(item: TaskItem) -> list[list[str]]:
 @pytest.mark.parametrize("template", deck_tasks.TEMPLATES)
 @pytest.mark.parametrize("seed", range(8))
 def test_one_slide_changes_or_comes(template: Template, seed: int) -> None:
-    item = template(random.Random(seed))
+    item = make_item(template, seed)
     old = before(item)
     ((_, wanted),) = item.expects.items()
     new = wanted["slides"]
@@ -39,14 +39,14 @@ def test_one_slide_changes_or_comes(template: Template, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_change_has_a_sign_and_one_decimal(seed: int) -> None:
-    item = deck_tasks.growth(random.Random(seed))
+    item = make_item(deck_tasks.growth, seed)
     line = item.expects["review.pptx"]["slides"][-1][1].splitlines()[0]
     assert re.fullmatch(r"Change: [+-]\d+\.\d %", line)
     assert item.answer[0] in line
 
 
 def test_only_the_very_picture_at_its_width_is_the_exhibit(tmp_path: Path) -> None:
-    item = deck_tasks.exhibit(random.Random(3))
+    item = make_item(deck_tasks.exhibit, 3)
     dot = io.BytesIO()
     Image.new("RGB", (3, 3)).save(dot, "PNG")
 
