@@ -24,7 +24,7 @@ from toolmark.cli.app import app
 from toolmark.cli.run_command import _gate_failure
 from toolmark.core import json_codec, user_modules
 from toolmark.core.records import Image as Picture
-from toolmark.models import endpoint_profile
+from toolmark.models import endpoint_profile, provider_table
 from toolmark.runs.run_store import Run
 from toolmark.suites import suite_registry
 
@@ -495,7 +495,7 @@ def test_a_setting_that_is_never_sent_is_reported_once_stored_and_found_by_the_d
     toolmark: Command, mind: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = endpoint_profile.EndpointProfile(without=("temperature",))
-    monkeypatch.setattr(endpoint_profile, "profile_for_url", lambda url: never)
+    monkeypatch.setattr(provider_table, "profile_for_url", lambda url: never)
     words = ("run", "funcbench", "-m", mind.model, *SMALL, "--temperature", "0.7")
     said = toolmark(*words)
     assert said.code == 0 and not any("temperature" in asked.json for asked in mind.asked)

@@ -14,7 +14,6 @@ import typer
 from toolmark.cli import consoles
 from toolmark.core import json_codec
 from toolmark.core.errors import UsageError
-from toolmark.models.model_resolver import public_model_address
 from toolmark.models.provider_table import providers
 from toolmark.reports.table_format import visible_text
 from toolmark.suites.suite_names import SUITES
@@ -223,6 +222,8 @@ def connection_settings(
 
     A header may be a key: where the models are at several addresses it is a UsageError.
     """
+    from toolmark.models.model_resolver import public_model_address
+
     pairs = parse_headers(header)
     if pairs and len({public_model_address(model, base_url) for model in models} - {""}) > 1:
         raise UsageError(
@@ -241,6 +242,8 @@ def connection_settings(
 
 def stored_base_url(models: Iterable[str], base_url: str | None) -> str:
     """Return the address that --base-url stands for, as their plan keeps it; "" without one."""
+    from toolmark.models.model_resolver import public_model_address
+
     places = (public_model_address(model, base_url) for model in models) if base_url else ()
     return next(filter(None, places), "")
 

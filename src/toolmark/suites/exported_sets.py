@@ -45,10 +45,11 @@ def adopt_exported_set(suite: Suite, folder: str | Path) -> Suite:
         for name, sha256 in manifest.hashes.items()
         if name not in export.current_hashes
     }
+    # without such names the suite's own data are not even read
     suite_hashes = {
-        name: sha256
-        for name, sha256 in suite.provenance.hashes.items()
-        if name in export.current_hashes
+        name: suite.provenance.hashes[name]
+        for name in export.current_hashes
+        if name in suite.provenance.hashes
     }
     adapt = suite.environment.for_exported_set
     return dataclasses.replace(

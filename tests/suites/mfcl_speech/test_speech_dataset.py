@@ -252,7 +252,7 @@ def test_answers_sound_as_the_set_does_and_a_set_chooses_no_service(tmp_path: Pa
     assert suite.environment.for_exported_set is not None
     other = {"rewriter": "http://elsewhere/v1#m", "judge": "openai/x", "noises": ("DEMAND",)}
     made = {**suite.parameters, **other, "rate_hz": "24000", "seed": 7, "engines": ("flite",)}
-    site: Any = suite.environment.for_exported_set(made, tmp_path)
+    site: Any = suite.environment.for_exported_set(made, tmp_path).open
     assert (site.recipe.rate_hz, site.recipe.seed, site.recipe.engines) == (24_000, 7, ("flite",))
     assert (site.recipe.noises, site.recipe.rewriter, site.judge) == ((), "", "rules")
     for engine in ("cloud", "piper"):
@@ -315,7 +315,7 @@ def test_the_card_names_who_went_into_it() -> None:
     ):
         tally.count_words("item", turn)
     [table] = [table for table in tally.tables() if table.title == "Who worded it"]
-    assert ("m", "", 2, "50.0 %") in table.rows
+    assert ("m", "", 2, "50.0\xa0%") in table.rows
     assert table.note == "Of 4 requests a model's wording was refused for 2."
 
 
