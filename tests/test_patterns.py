@@ -65,7 +65,7 @@ OWN = {
     "runs/run_folders.py": "names of folders, made here",
     "runs/sensitive_words.py": "names of metrics",
     "runs/dataset_folder.py": "names of files, made here",
-    "suites/suite_registry.py": "docstrings of the package",
+    "runs/suite_parameters.py": "docstrings of a suite's function",
     "studio/bfcl_interchange/result_export.py": "names of tasks, one at a time",
     "official_bfcl/prompt_formats.py": "names of prompt formats",
     "studio/bfcl_interchange/result_files.py": "names of files",

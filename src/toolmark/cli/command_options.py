@@ -194,9 +194,8 @@ def load_suite(
     if seed is not None and values.setdefault("seed", seed) != seed:
         raise UsageError(f"two seeds: --seed {seed} and -T seed={values['seed']}")
     loaded = exported_sets.adopt_exported_set(api.load(name, **values), tasks or "")
-    for note in (
-        () if tasks else loaded.provenance.notes
-    ):  # which are of data that a set does not ask
+    # notes are of data that a set does not ask
+    for note in () if tasks else loaded.provenance.notes:
         err.print(
             visible_text(f"{loaded.name}: {note}"), markup=False, highlight=False, soft_wrap=True
         )

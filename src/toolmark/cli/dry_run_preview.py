@@ -156,9 +156,8 @@ def _prompt_and_tools(
     """Return the messages and tools of all turns, in the dialect in which they are asked."""
     messages, tools = task.turns[0].messages if task.turns else (), task.tools
     tools += task.turns[0].tools if task.turns else ()
-    if tools and isinstance(
-        loaded.defaults.agent, ToolLoop
-    ):  # others write their prompts as they go
+    # other agents write their prompts as they go
+    if tools and isinstance(loaded.defaults.agent, ToolLoop):
         messages, tools = loaded.tool_formats[task.dialect or plan.dialect].open(messages, tools)
     later = task.turns[1:]
     return (

@@ -254,8 +254,8 @@ def test_pages_of_another_world_are_noticed(made: Path, tmp_path: Path) -> None:
         ({"lookalikes": "7"}, "lookalikes: 7"),
         ({"clue": "smell"}, "clue: 'smell'"),
         ({"clue_size": "huge"}, "huge"),
-        ({"items": "0"}, "items must be at least 1"),
-        ({"outages": "2"}, "outages=2"),
+        ({"items": "0"}, "parameter items: expected int >= 1"),
+        ({"outages": "2"}, "parameter outages: expected float >= 0 and <= 1"),
         ({"source": "nowhere"}, "nowhere/items.jsonl: cannot read items"),
     ],
 )

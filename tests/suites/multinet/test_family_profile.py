@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,10 @@ from tests.suites.multinet.test_report_tables import BOTH, ran
 from toolmark.core import number_format
 from toolmark.core.records import Chart, Table
 from toolmark.runs.suite import ComparedRun
-from toolmark.suites.multinet import family_profile, multinet_suites
+from toolmark.suites import suite_registry
+from toolmark.suites.multinet import family_profile
 from toolmark.suites.multinet.frame_records import Form
-from toolmark.suites.multinet.multinet_families import FAMILIES, default_setting
+from toolmark.suites.multinet.multinet_families import FAMILIES, default_setting, suite_name
 from toolmark.suites.multinet.tables import score_columns
 
 
@@ -91,11 +91,11 @@ def test_of_runs_that_were_asked_alike_the_newest_stands_and_the_page_says_so_on
 
 def test_usual_settings_are_those_of_the_suites() -> None:
     for family in FAMILIES:
-        knobs = signature(getattr(multinet_suites, family)).parameters
-        for name, knob in knobs.items():
+        for parameter in suite_registry.list_parameters(suite_name(family)):
+            name, default = parameter.name, parameter.default
             if name in ("items", "form", "seed", "sample"):
                 continue
-            default = [*knob.default] if isinstance(knob.default, tuple) else knob.default
+            default = [*default] if isinstance(default, tuple) else default
             told = default if isinstance(default, str) else json.dumps(default)
             assert default_setting(family, name) == told, (family, name)
 

@@ -16,6 +16,7 @@ from tests.suites.multinet import made_tasks
 from tests.suites.multinet.made_scores import titled
 from tests.suites.multinet.test_report_tables import BOTH, ran
 
+import toolmark as tm
 from toolmark.cli import console_output
 from toolmark.core import number_format, sentence_encoder
 from toolmark.core.failure import NOT_REACHED
@@ -23,7 +24,7 @@ from toolmark.core.records import Chart, Estimate, Reply, Score, Table
 from toolmark.reports import html_report
 from toolmark.statistics import interval_limits
 from toolmark.statistics.score_columns import Columns
-from toolmark.suites.multinet import multinet_suites, report_tables
+from toolmark.suites.multinet import multinet_families, report_tables
 from toolmark.suites.multinet.multinet_suites import SCORER
 from toolmark.suites.multinet.tables import choice_tables, vector_tables
 
@@ -170,12 +171,14 @@ def test_the_first_of_equal_probabilities_is_said_and_the_evidence_tells_it() ->
 @pytest.mark.parametrize("there", [True, False])
 def test_a_suite_says_that_similarity_lacks(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentence_encoder, "is_installed", lambda: there)
-    for family in ("sqa3d", "robovqa"):
-        made = getattr(multinet_suites, family)(items=2, seed=1, pictures=False)
-        lacks = [note for note in made.notes if "similarity" in note]
+    families: tuple[multinet_families.Family, ...] = ("sqa3d", "robovqa")
+    for family in families:
+        name = multinet_families.suite_name(family)
+        made = tm.load(name, items=2, seed=1, pictures=False)
+        lacks = [note for note in made.provenance.notes if "similarity" in note]
         assert bool(lacks) != there and all("embed" in note for note in lacks)
-        off = getattr(multinet_suites, family)(items=2, seed=1, pictures=False, similarity="none")
-        assert not any("similarity" in note for note in off.notes)
+        off = tm.load(name, items=2, seed=1, pictures=False, similarity="none")
+        assert not any("similarity" in note for note in off.provenance.notes)
 
 
 def test_a_run_in_one_form_stands_in_the_row_of_that_form(tmp_path: Path) -> None:

@@ -81,9 +81,8 @@ def restart(words: Sequence[str], rng: Random, guard: Guard) -> SpokenText | Non
         and not guard.gaps.intersection(range(i, i + n + 1))
         and all(_REPEATABLE_WORD.match(words[k]) for k in range(i, i + n))
         and words[i + n - 1].lower() not in disfluency_words().filler_like_words
-        and not any(
-            is_capitalised(word) for word in words[i + 1 : i + n + 1]
-        )  # a name is not split
+        # a name is not split
+        and not any(is_capitalised(word) for word in words[i + 1 : i + n + 1])
         and words[i].lower() in table.function_words - table.unrestartable_words
         and words[i + n - 1].lower() not in table.function_words - {"my", "the"}
     ]

@@ -61,9 +61,8 @@ def _named_calls_format(
 
 
 PROMPT_FORMAT = HandlerFormat("prompt", read_text_reply, reads_formats=True)
-NATIVE_FORMAT = HandlerFormat(
-    "native", structured.read_any_reply, "text", reads_formats=True
-)  # of a model that is not listed
+# of a model that is not listed
+NATIVE_FORMAT = HandlerFormat("native", structured.read_any_reply, "text", reads_formats=True)
 
 _JSON_TEXT_CALLS = _structured_format(
     structured.read_json_text_call, structured.fault_of_iterating_decoder, "text"
