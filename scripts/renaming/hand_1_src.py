@@ -114,7 +114,7 @@ sub(J, r"\bmove\.", "call.")
 sub(J, r"piece\.about\b", "piece.description")
 sub(J, r"picture\.about\b", "picture.description")
 # --- data files -----------------------------------------------------------------------------------
-F = "src/toolmark/cli/failures.toml"
+F = "src/toolmark/cli/**/failures.toml"
 sub(F, r"^means =", "meaning =")
 sub(F, r"^retried =", "retry_text =")
 sub(F, r"^todo =", "summary =")
@@ -133,7 +133,7 @@ sub(F, r"^# command prints.*\n(?:#.*\n)+", """# command prints, and the first th
 # fits. `is_consequence`: it has no cause of its own, so what is said of the others is enough.
 """)
 sub(F, r"--dialect prompt", "--tool-format prompt")
-P = "src/toolmark/models/complaints.toml"
+P = "src/toolmark/models/**/complaints.toml"
 sub(P, r"^about =", "description =")
 sub(P, r"^untaken =", "says_unsupported =")
 sub(P, r"^\[untaken\]", "[unsupported]")
@@ -342,3 +342,37 @@ sub("src/toolmark/suites/multinet/answer_scoring.py", r'    parts \|= \{\n      
 sub("perturb_commands.py", r"\bkeep=keep\b", "keeps_names=keep")
 sub("perturb_commands.py", r"\bsheets=sheet\b", "makes_sheets=sheet")
 sub("replay_command.py", r"\bat_once=", "n_concurrent=")
+
+# data files of fields that were renamed
+PROV = "src/toolmark/models/**/providers.toml"
+sub(PROV, r"^about =", "description =")
+sub(PROV, r"\{ limit =", "{ token_limit_field =")
+sub(PROV, r"\{ lists =", "{ lists_models =")
+SIM = "src/toolmark/perturb/hearing/simulated/**/recognisers.toml"
+sub(SIM, r"^clean =", "clean_error_rate =")
+sub(SIM, r"^entities =", "entity_factor =")
+sub(SIM, r"^noise =", "noise_factor =")
+sub(SIM, r"lost = ", "deletion_share = ")
+sub(SIM, r"added = ", "insertion_share = ")
+sub(SIM, r"after = ", "after_error = ")
+sub(SIM, r"sound = ", "distance_weight = ")
+sub(SIM, r"fit = ", "language_weight = ")
+sub(SIM, r"stops = ", "punctuated = ")
+sub(SIM, r"digits = ", "writes_digits = ")
+sub(SIM, r"spelled = ", "letter_joiner = ")
+sub(SIM, r"^# clean: the error rate", "# clean_error_rate: the error rate")
+sub(SIM, r"entities, noise: factors of the$", "entity_factor, noise_factor: factors of the")
+PW = "src/toolmark/formats/**/prompt_wording.toml"
+sub(PW, r"^\[shapes\]", "[call_shapes]")
+sub(PW, r"^\[kinds\]", "[type_notes]")
+# what was left
+sub("run_command.py", r"# what is to be known of the data was told when they were read", "# notes on the data were printed when they were read")
+sub("recorded_environment.py", r"Every answer is kept as it is recorded", "Every answer is stored as it is recorded")
+sub("recording_factory.py", r"needs a site to record", "needs an environment to record")
+sub("complaint_outcome.py", r"\btold\b", "description")
+sub("comparison_report.py", r"\{comparison\.rule\} reading\"", '{comparison.rule} rule"')
+sub("run_names.py", r"\bdialects\b", "tool_formats")
+sub("m3_authoring.py", r"\bdialect\b", "tool_format")
+sub("drawn_charts.py", r"# Red beside pink", "# Red next to pink")
+sub("src/toolmark/suites/mfcl_vision/scenes/__init__.py", r"of one kind, beside each other", "of one kind, next to each other")
+sub("hub_download.py", r"the layout is told in", "the layout is described in")

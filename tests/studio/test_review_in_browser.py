@@ -168,9 +168,7 @@ def test_what_cannot_be_a_reference_is_not_accepted_but_opened_for_an_edit(
     assert not desk.log.path.exists()
 
 
-def test_hostile_text_is_shown_as_text(
-    single: tuple[RunReview, Served], visit: Opener, watch: Watch
-) -> None:
+def test_hostile_text_is_shown_as_text(single: tuple[RunReview, Served], visit: Opener) -> None:
     page = visit(single[1])
     text = page.locator("body").inner_text()
     assert HOSTILE in text

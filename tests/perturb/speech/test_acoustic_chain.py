@@ -89,7 +89,7 @@ def _hashes(order: list[int]) -> dict[int, str]:
 def test_bytes_do_not_depend_on_order_or_process() -> None:
     here = _hashes(list(range(8)))
     assert _hashes(list(range(7, -1, -1))) == here
-    code = "from tests.perturb.speech import test_chain as t; print(t._hashes([5, 2]))"
+    code = "from tests.perturb.speech import test_acoustic_chain as t; print(t._hashes([5, 2]))"
     root = Path(__file__).parents[3]
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], cwd=root, capture_output=True, text=True
