@@ -379,7 +379,8 @@ def test_no_process_outlives_its_episode(tmp_path: Path, flags: tuple[str, ...])
     note = tmp_path / "pids"
 
     async def scene() -> None:
-        entry = fault("--child", str(note), *flags, start_timeout_s=1)
+        # a server that hangs must have had the time to write what it started
+        entry = fault("--child", str(note), *flags, start_timeout_s=8)
         async with site({"a": entry}, tmp_path) as servers:
             try:
                 async with servers.open_environment(task(), {}):
